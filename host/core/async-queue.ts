@@ -1,0 +1,76 @@
+import { type Deferred, deferred } from './deferred.ts';
+
+/**
+ * A single-consumer queue between a producer of callbacks and an async iterator. Unbounded: the producer is told how long it is
+ * (`size`) and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
+ */
+export class AsyncQueue<T> implements AsyncIterableIterator<T> {
+  readonly #items: T[] = [];
+  readonly #onReturn: (() => void) | undefined;
+  #waiting: Deferred<IteratorResult<T>> | undefined;
+  #ended = false;
+  #error: { readonly reason: unknown } | undefined;
+
+  constructor(onReturn?: () => void) {
+    this.#onReturn = onReturn;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  push(item: T): void {
+    if (this.#ended) return;
+    if (this.#waiting) this.#settle((waiting) => waiting.resolve({ value: item, done: false }));
+    else this.#items.push(item);
+  }
+
+  /** Items already pushed are still delivered. */
+  end(): void {
+    this.#ended = true;
+    this.#settle((waiting) => waiting.resolve({ value: undefined, done: true }));
+  }
+
+  /** Items already pushed are delivered first, then `reason` is thrown once. */
+  fail(reason: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = { reason };
+    this.#settle((waiting) => {
+      this.#error = undefined;
+      waiting.reject(reason);
+    });
+  }
+
+  async next(): Promise<IteratorResult<T>> {
+    const item = this.#items.shift();
+    if (item !== undefined) return { value: item, done: false };
+    if (this.#error) {
+      const { reason } = this.#error;
+      this.#error = undefined;
+      throw reason;
+    }
+    if (this.#ended) return { value: undefined, done: true };
+    this.#waiting = deferred<IteratorResult<T>>();
+    return this.#waiting.promise;
+  }
+
+  async return(): Promise<IteratorResult<T>> {
+    const early = !this.#ended;
+    this.#items.length = 0;
+    this.#error = undefined;
+    this.end();
+    if (early) this.#onReturn?.();
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #settle(how: (waiting: Deferred<IteratorResult<T>>) => void): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting) how(waiting);
+  }
+}

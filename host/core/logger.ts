@@ -1,0 +1,70 @@
+/** One line, one event: a constant lower-case message and fields. */
+export type LogFields = Readonly<Record<string, unknown>>;
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  /** Lines below this level are dropped. */
+  readonly level: LogLevel;
+  /** `text` for people, `json` (one object a line) for machines. */
+  readonly format: 'text' | 'json';
+  readonly write: (line: string) => void;
+  readonly now?: () => Date;
+}
+
+const ORDER: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
+
+export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
+  const now = options.now ?? (() => new Date());
+  const emit = (level: LogLevel, message: string, fields: LogFields = {}): void => {
+    if (ORDER[level] < ORDER[options.level]) return;
+    const all = { ...bound, ...fields };
+    options.write(options.format === 'json' ? jsonLine(now(), level, message, all) : textLine(now(), level, message, all));
+  };
+  return {
+    debug: (message, fields) => emit('debug', message, fields),
+    info: (message, fields) => emit('info', message, fields),
+    warn: (message, fields) => emit('warn', message, fields),
+    error: (message, fields) => emit('error', message, fields),
+    child: (fields) => createLogger(options, { ...bound, ...fields }),
+  };
+}
+
+/** Drops everything; for tests and for callers that want silence. */
+export const silentLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silentLogger,
+};
+
+function jsonLine(at: Date, level: LogLevel, message: string, fields: LogFields): string {
+  return `${JSON.stringify({ time: at.toISOString(), level, message, ...fields }, errorsAsText)}\n`;
+}
+
+function textLine(at: Date, level: LogLevel, message: string, fields: LogFields): string {
+  const clock = at.toISOString().slice(11, 23);
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${textValue(value)}`);
+  return `${clock} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}\n`;
+}
+
+function textValue(value: unknown): string {
+  if (value instanceof Error) return JSON.stringify(value.message);
+  if (typeof value === 'string') return /^[\w./:@%+-]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value, errorsAsText) ?? 'undefined';
+}
+
+function errorsAsText(_key: string, value: unknown): unknown {
+  return value instanceof Error ? value.message : value;
+}

@@ -1,0 +1,4 @@
+import { fileURLToPath } from 'node:url';
+
+/** The folder that holds `package.json`, `wit/` and `build/`; compiled files lie in `dist/host/core/` below it. */
+export const packageRoot: string = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,0 +1,75 @@
+import * as z from 'zod/mini';
+
+/** Seconds from the start of the media. */
+export const TimeInterval = z.strictObject({
+  start: z.number().check(z.minimum(0), z.describe('Start in seconds.')),
+  end: z.number().check(z.minimum(0), z.describe('End in seconds.')),
+});
+export type TimeInterval = z.infer<typeof TimeInterval>;
+
+const confidence = z.number().check(z.minimum(0), z.maximum(1));
+
+export const AsrWord = z.strictObject({
+  word: z.string().check(z.describe('The word, with its leading space.')),
+  speaker: z.nullable(z.string()),
+  time_interval: TimeInterval,
+  alignment_confidence: confidence,
+});
+export type AsrWord = z.infer<typeof AsrWord>;
+
+export const AsrSegment = z.strictObject({
+  text: z.string().check(z.describe('The text, with its leading space.')),
+  time_interval: TimeInterval,
+  confidence: z.nullable(confidence),
+  no_speech_confidence: z.nullable(confidence),
+  words: z.array(AsrWord),
+  speaker: z.nullable(z.string()),
+});
+export type AsrSegment = z.infer<typeof AsrSegment>;
+
+export const AsrTranscriptionInfo = z.strictObject({
+  language: z.string().check(z.describe('Language code, or "silence" when there is no speech.')),
+  language_confidence: confidence,
+});
+export type AsrTranscriptionInfo = z.infer<typeof AsrTranscriptionInfo>;
+
+export const AsrTranscription = z.strictObject({ text: z.string().check(z.describe('The full text.')) });
+export type AsrTranscription = z.infer<typeof AsrTranscription>;
+
+/** What `transcribe` returns, and `/video/transcribe` answers. */
+export const AsrOutput = z.strictObject({
+  segments: z.array(AsrSegment),
+  transcription_info: AsrTranscriptionInfo,
+  transcription: AsrTranscription,
+});
+export type AsrOutput = z.infer<typeof AsrOutput>;
+
+const temperature = z.number().check(z.minimum(0), z.maximum(1));
+
+export const WhisperParams = z.strictObject({
+  language: z.optional(z.nullable(z.string().check(z.describe('Language code such as "en"; found from the speech when absent.')))),
+  beam_size: z._default(z.int().check(z.minimum(1), z.maximum(8), z.describe('Beams of the search; 1 is greedy.')), 1),
+  best_of: z._default(z.int().check(z.minimum(1), z.maximum(8), z.describe('Candidates when the temperature is above 0.')), 5),
+  temperature: z._default(
+    z.union([temperature, z.array(temperature).check(z.minLength(1))]).check(z.describe('Sampling temperature, or the temperatures to fall back through.')),
+    [0, 0.2, 0.4, 0.6, 0.8, 1],
+  ),
+  without_timestamps: z._default(z.boolean().check(z.describe('Leave the times of segments to the windows of speech.')), false),
+  word_timestamps: z._default(z.boolean().check(z.describe('Times of each word.')), false),
+  vad_filter: z._default(z.boolean().check(z.describe('Transcribe only where voice activity was found.')), true),
+  channels: z._default(
+    z.enum(['mix', 'separate']).check(z.describe('"separate" transcribes each channel by itself and names it in `speaker`.')),
+    'mix',
+  ),
+});
+export type WhisperParams = z.infer<typeof WhisperParams>;
+
+/**
+ * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one file of raw
+ * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or files of 0 bytes: a media without an audio track.
+ */
+export const AudioReference = z.strictObject({
+  channels: z.array(z.strictObject({ path: z.string(), samples: z.int().check(z.minimum(0)) })),
+  sample_rate: z.literal(16000),
+});
+export type AudioReference = z.infer<typeof AudioReference>;

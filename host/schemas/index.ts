@@ -1,0 +1,3 @@
+export * from './asr.ts';
+export * from './chat.ts';
+export * from './media.ts';

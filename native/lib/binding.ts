@@ -1,0 +1,164 @@
+/** Everything the native addon exports, as it exports it. Only `host/engines/` uses it, and only inside a replica process. */
+
+export interface NativeDevice {
+  /** ggml's name, such as `CPU` or `CUDA0`. */
+  readonly name: string;
+  readonly description: string;
+  readonly type: 'cpu' | 'gpu' | 'accelerator';
+  readonly memoryFreeBytes: number;
+  readonly memoryTotalBytes: number;
+}
+
+export interface LlamaLoadOptions {
+  readonly modelPath: string;
+  /** Tokens that one sequence can hold, prompt and completion together. 0: what the model was trained with. */
+  readonly contextTokens: number;
+  /** Sequences decoded at the same time, 1 to 64. */
+  readonly maxSequences: number;
+  readonly threads: number;
+  /** Layers to put on the GPU; −1 is all. Ignored without a GPU. */
+  readonly gpuLayers: number;
+  /** Prompt tokens decoded in one step, so that a long prompt does not hold up running sequences. */
+  readonly prefillTokensPerStep: number;
+  /** `f16` or `q8_0`. */
+  readonly kvType: 'f16' | 'q8_0';
+  /** Jinja template in place of the model's own. */
+  readonly chatTemplate?: string;
+}
+
+export interface LlamaModelInfo {
+  readonly description: string;
+  readonly sizeBytes: number;
+  readonly parameterCount: number;
+  readonly trainedContextTokens: number;
+  /** What one sequence can hold. */
+  readonly contextTokens: number;
+  readonly vocabularySize: number;
+  readonly hasChatTemplate: boolean;
+}
+
+export interface LlamaSampling {
+  readonly temperature: number;
+  /** −1: off. */
+  readonly topK: number;
+  readonly topP: number;
+  readonly minP: number;
+  readonly repetitionPenalty: number;
+  readonly seed: number;
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+}
+
+export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
+
+/** One event of a request. `text` is valid UTF-8: bytes of an unfinished character are held back. */
+export type LlamaEvent =
+  | { readonly id: number; readonly type: 'text'; readonly text: string; readonly tokens: number }
+  | {
+      readonly id: number;
+      readonly type: 'end';
+      readonly reason: LlamaFinishReason;
+      readonly promptTokens: number;
+      /** Prompt tokens whose keys and values were still there from an earlier request. */
+      readonly reusedTokens: number;
+      readonly completionTokens: number;
+    }
+  | { readonly id: number; readonly type: 'error'; readonly code: 'prompt-too-long' | 'failed'; readonly message: string; readonly promptTokens: number; readonly maxTokens: number };
+
+export interface NativeLlamaEngine {
+  readonly info: LlamaModelInfo;
+  /** Queues a request; its events come to the listener given at load, `id` is the caller's. `parseSpecial` reads control tokens in the text. */
+  submit(id: number, prompt: string, options: LlamaSampling & { readonly parseSpecial: boolean }): void;
+  /** Ends a request at the next step; an `end` event with reason `cancelled` follows. Unknown ids are ignored. */
+  cancel(id: number): void;
+  /** Tells how many `text` events of a request were consumed, so that a slow reader pauses only its own sequence. */
+  acknowledge(id: number, events: number): void;
+  /** The model's chat template over messages; ends with the start of the assistant's turn when `addAssistant`. */
+  applyChatTemplate(messages: readonly { readonly role: string; readonly content: string }[], addAssistant: boolean): string;
+  countTokens(text: string, parseSpecial: boolean): number;
+  /** Steps the decode loop has made; it grows while there is work. */
+  readonly steps: number;
+  /** Ends all requests and frees the model. May be called twice. */
+  close(): Promise<void>;
+}
+
+export interface WhisperLoadOptions {
+  readonly modelPath: string;
+  /** Silero model in ggml form. */
+  readonly vadModelPath: string;
+  readonly useGpu: boolean;
+  /** Threads of one transcription. */
+  readonly threads: number;
+  /** Windows transcribed at the same time, 1 to 16: each has a state of its own over the one loaded model. */
+  readonly maxStates: number;
+  /** Whisper size for word times (`tiny.en`, `base`, …): picks the alignment heads. */
+  readonly modelSize?: string;
+}
+
+export interface WhisperNativeParams {
+  /** `auto` finds it. */
+  readonly language: string;
+  readonly beamSize: number;
+  readonly bestOf: number;
+  /** Rising; the first is used, the next ones on failure. */
+  readonly temperatures: readonly number[];
+  readonly withoutTimestamps: boolean;
+  readonly wordTimestamps: boolean;
+  /** Find speech first and transcribe only that. */
+  readonly vad: boolean;
+}
+
+export interface WhisperNativeWord {
+  readonly word: string;
+  readonly start: number;
+  readonly end: number;
+  readonly probability: number;
+}
+
+export interface WhisperNativeSegment {
+  readonly text: string;
+  /** Seconds from the start of the audio; `0 ≤ start ≤ end ≤ duration`. */
+  readonly start: number;
+  readonly end: number;
+  /** Mean log probability of its tokens. */
+  readonly averageLogProbability: number;
+  readonly noSpeechProbability: number;
+  readonly words: readonly WhisperNativeWord[];
+}
+
+export interface WhisperNativeResult {
+  readonly segments: readonly WhisperNativeSegment[];
+  /** Empty when no speech was found. */
+  readonly language: string;
+  readonly languageProbability: number;
+}
+
+export interface NativeWhisperEngine {
+  readonly info: { readonly multilingual: boolean; readonly vocabularySize: number; readonly type: string };
+  /**
+   * Transcribes mono 16 kHz samples in [−1, 1]. They are copied. `id` names the request for `cancelTranscription`.
+   * `onSegment` (optional) gets each segment in order as it is final. Rejects with an Error whose `code` is `cancelled` or `failed`.
+   */
+  transcribe(id: number, samples: Float32Array, params: WhisperNativeParams, onSegment?: (segment: WhisperNativeSegment) => void): Promise<WhisperNativeResult>;
+  cancelTranscription(id: number): void;
+  /** Regions of speech, in seconds. */
+  detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
+  /** Windows finished so far; it grows while there is work. */
+  readonly steps: number;
+  close(): Promise<void>;
+}
+
+export interface NativeBinding {
+  readonly versions: { readonly llama: string; readonly whisper: string; readonly ggml: string; readonly mode: 'prebuilt' | 'source' };
+  /** Loads ggml's backends (CPU variants, CUDA) from `directories`; once per process, before any model. A no-op in `source` mode. */
+  loadBackends(directories: readonly string[]): void;
+  devices(): NativeDevice[];
+  /** Lines that the engines log; `debug` lines are dropped before they cross into JavaScript. */
+  setLogger(listener: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void): void;
+  /**
+   * Loads a model on a thread of its own. `onEvents` gets all events since the last call, in order. `onProgress` gets 0 to 1.
+   * Rejects with an Error that names the file: missing, truncated, not a model, not enough memory.
+   */
+  loadLlama(options: LlamaLoadOptions, onEvents: (events: LlamaEvent[]) => void, onProgress: (fraction: number) => void): Promise<NativeLlamaEngine>;
+  loadWhisper(options: WhisperLoadOptions): Promise<NativeWhisperEngine>;
+}
