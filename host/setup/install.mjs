@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { SetupError } from './requirements.mjs';
+
+/** Says what runs and, after two seconds, for how long; the command's output is shown only when it fails. */
+function step(title, command, args, cwd) {
+  return new Promise((resolve, reject) => {
+    const startedAt = Date.now();
+    const tty = process.stderr.isTTY;
+    const seconds = () => Math.round((Date.now() - startedAt) / 1000);
+    process.stderr.write(tty ? `${title}…` : `${title}…\n`);
+    const ticker = setInterval(() => process.stderr.write(tty ? `\r${title}… ${seconds()} s` : `${title}… ${seconds()} s\n`), tty ? 1000 : 5000);
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = [];
+    child.stdout.on('data', (data) => output.push(data));
+    child.stderr.on('data', (data) => output.push(data));
+    const finish = (settle) => {
+      clearInterval(ticker);
+      process.stderr.write(tty ? `\r${title}: ${seconds()} s\n` : `${title}: done in ${seconds()} s\n`);
+      settle();
+    };
+    child.on('error', (error) => finish(() => reject(new SetupError(`${command} cannot be started (${error.message}); install it and start again.`))));
+    child.on('close', (code) => {
+      if (code === 0) return finish(resolve);
+      finish(() => reject(new SetupError(`${Buffer.concat(output).toString().trimEnd()}\n${title} failed: \`${command} ${args.join(' ')}\` ended with ${code}.`)));
+    });
+  });
+}
+
+function hashFiles(files) {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(fs.readFileSync(file));
+  return hash.digest('hex');
+}
+
+const readStamp = (file) => {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+/** `npm ci` when the lock file changed since the last one. No package's install script runs: what must be built, we build. */
+export async function installDependencies(root) {
+  const stamp = path.join(root, 'node_modules/.aana-installed');
+  const wanted = hashFiles([path.join(root, 'package.json'), path.join(root, 'package-lock.json')]);
+  if (readStamp(stamp) === wanted) return;
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  await step('installing dependencies (about 130 MB)', npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], root);
+  fs.writeFileSync(stamp, wanted);
+}
+
+const SOURCE_FOLDERS = ['host', 'native', 'plugins', 'wit'];
+const SOURCE_FILE = /\.(ts|json|wit)$/;
+
+function newestSource(folder) {
+  let newest = 0;
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name === 'node_modules' || entry.name === 'dist' || entry.name.startsWith('.')) continue;
+    const at = path.join(folder, entry.name);
+    if (entry.isDirectory()) newest = Math.max(newest, newestSource(at));
+    else if (SOURCE_FILE.test(entry.name)) newest = Math.max(newest, fs.statSync(at).mtimeMs);
+  }
+  return newest;
+}
+
+/** `tsc -b` when a source is newer than the last compilation. */
+export async function compileSources(root) {
+  const stamp = path.join(root, 'dist/.aana-compiled');
+  const newest = Math.max(...SOURCE_FOLDERS.map((folder) => newestSource(path.join(root, folder))), fs.statSync(path.join(root, 'tsconfig.base.json')).mtimeMs);
+  if (readStamp(stamp) === String(newest)) return;
+  await step('compiling', process.execPath, ['node_modules/typescript/bin/tsc', '-b'], root);
+  fs.writeFileSync(stamp, String(newest));
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// The door of a clone: installs the dependencies, compiles the sources, then hands over to the compiled program.
+// It runs before anything is installed, so it is plain JavaScript without dependencies. Everything it makes is reused by the
+// next run, and two of them at once wait for each other.
+//
+//   node host/setup/start.mjs <arguments of aana-host>
+//   node host/setup/start.mjs --test [files…]     set up for the tests, then run them
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { compileSources, installDependencies } from './install.mjs';
+import { SetupError, requireNode } from './requirements.mjs';
+import { withLock } from './lock.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const cli = 'dist/host/cli/main.js';
+
+/** Runs `node …` in the foreground with the terminal's signals, and gives its exit code. */
+function runNode(args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { cwd: process.cwd(), stdio: 'inherit', ...options });
+    // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM to this process alone.
+    const forward = (signal) => child.kill(signal);
+    const ignore = () => {};
+    process.on('SIGTERM', forward);
+    process.on('SIGHUP', forward);
+    process.on('SIGINT', process.stdin.isTTY ? ignore : forward);
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(signal ? 128 + (signal === 'SIGINT' ? 2 : signal === 'SIGKILL' ? 9 : 15) : (code ?? 1)));
+  });
+}
+
+async function main(args) {
+  requireNode(process.versions.node);
+  await withLock(`${root}.aana/setup.lock`, 'another start of this checkout is installing; waiting for it', async () => {
+    await installDependencies(root);
+    await compileSources(root);
+  });
+  if (args[0] !== '--test') return runNode([`${root}${cli}`, ...args]);
+  const ready = await runNode([`${root}${cli}`, 'setup', '--for', 'test', `${root}plugins`]);
+  if (ready !== 0) return ready;
+  return runNode([`${root}dist/host/test/run.js`, ...args.slice(1)]);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error) => {
+    process.stderr.write(`${error instanceof SetupError ? error.message : (error?.stack ?? error)}\n`);
+    process.exitCode = 1;
+  },
+);

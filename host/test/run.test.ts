@@ -1,0 +1,31 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readResult } from './run.ts';
+
+const uvuOutput = (total: number, passed: number): string => `\n  Total:     ${total}\n  Passed:    ${passed}\n  Skipped:   0\n  Duration:  1ms\n`;
+
+const Runner = suite('the test runner');
+
+Runner('counts what uvu reports', () => {
+  const { passed, failed, skipped } = readResult(uvuOutput(5, 3), 1, null, false);
+  assert.equal({ passed, failed, skipped }, { passed: 3, failed: 2, skipped: 0 });
+});
+
+Runner('fails a file that ran no test', () => {
+  assert.is(readResult(uvuOutput(0, 0), 0, null, false).failed, 1);
+  assert.is(readResult('', 0, null, false).failed, 1);
+});
+
+Runner('fails a file that was killed, timed out or exited early, although all its tests passed', () => {
+  assert.is(readResult(uvuOutput(2, 2), null, 'SIGABRT', false).failed, 1);
+  assert.is(readResult(uvuOutput(2, 2), null, 'SIGKILL', true).failed, 1);
+  assert.is(readResult(uvuOutput(2, 2), 3, null, false).failed, 1);
+});
+
+Runner('counts SKIP lines, and accepts a file that only skipped', () => {
+  const result = readResult(`SKIP a: no model\nSKIP b: no model\n${uvuOutput(0, 0)}`, 0, null, false);
+  assert.is(result.skipped, 2);
+  assert.is(result.failed, 0);
+});
+
+Runner.run();

@@ -1,0 +1,111 @@
+// Runs every test file in a process of its own and ends with one line: `N passed, N failed, N skipped`.
+// uvu alone shares one process (a native abort would end the run), has no time limit, and reports success for a file that
+// forgot `.run()`; this runner turns each of these into a failure.
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { packageRoot } from '../core/package-root.ts';
+import { testEnvironment } from './environment.ts';
+
+const FILE_TIMEOUT_MS = 600_000;
+const TEST_FOLDERS = ['host', 'native', 'plugins', 'examples'];
+
+interface FileResult {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly problem?: string;
+  readonly output: string;
+}
+
+function findTests(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === 'node_modules' || entry.name === 'dist') return [];
+    const at = join(folder, entry.name);
+    if (entry.isDirectory()) return findTests(at);
+    return entry.name.endsWith('.test.ts') ? [at] : [];
+  });
+}
+
+const count = (output: string, label: string): number | undefined => {
+  const match = new RegExp(`^\\s*${label}:\\s+(\\d+)`, 'm').exec(output);
+  return match ? Number(match[1]) : undefined;
+};
+
+/** What a finished test file says of itself; `problem` when it must count as failed although uvu did not say so. */
+export function readResult(output: string, code: number | null, signal: string | null, timedOut: boolean): FileResult {
+  const total = count(output, 'Total') ?? 0;
+  const passed = count(output, 'Passed') ?? 0;
+  const skipped = (count(output, 'Skipped') ?? 0) + (output.match(/^SKIP /gm)?.length ?? 0);
+  const failed = total - passed;
+  const problem = timedOut
+    ? `ran longer than ${FILE_TIMEOUT_MS / 1000} s`
+    : signal
+      ? `was ended by ${signal}`
+      : code !== 0 && failed === 0
+        ? `exited with ${code}`
+        : total === 0 && skipped === 0
+          ? 'ran no test: is `.run()` missing?'
+          : undefined;
+  return { passed, failed: problem && failed === 0 ? 1 : failed, skipped, output, ...(problem && { problem }) };
+}
+
+function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--enable-source-maps', file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const chunks: Buffer[] = [];
+    let timedOut = false;
+    child.stdout.on('data', (data: Buffer) => chunks.push(data));
+    child.stderr.on('data', (data: Buffer) => chunks.push(data));
+    const killGroup = (): void => {
+      try {
+        if (child.pid) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // the group has already ended
+      }
+    };
+    const timer = setTimeout(() => {
+      timedOut = true;
+      killGroup();
+    }, FILE_TIMEOUT_MS);
+    child.on('error', (error) => chunks.push(Buffer.from(String(error))));
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      killGroup(); // whatever a failed test left behind
+      resolve(readResult(Buffer.concat(chunks).toString(), code, signal, timedOut));
+    });
+  });
+}
+
+async function main(wanted: readonly string[]): Promise<number> {
+  const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
+    .map((file) => relative(packageRoot, file))
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+    .sort();
+  const env = await testEnvironment(process.env);
+  const sum = { passed: 0, failed: 0, skipped: 0 };
+  for (const source of sources) {
+    const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
+    const startedAt = Date.now();
+    const result = existsSync(compiled)
+      ? await runFile(compiled, env)
+      : { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
+    sum.passed += result.passed;
+    sum.failed += result.failed;
+    sum.skipped += result.skipped;
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+    process.stdout.write(`${result.failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}  ${seconds} s\n`);
+    for (const line of result.output.match(/^SKIP .*$/gm) ?? []) process.stdout.write(`     ${line}\n`);
+    if (result.problem) process.stdout.write(`     ${source} ${result.problem}\n`);
+    if (result.failed > 0) process.stdout.write(`${result.output}\n`);
+  }
+  if (sum.passed + sum.failed === 0) {
+    sum.failed = 1;
+    process.stdout.write(`no test file matches ${wanted.join(' ')}\n`);
+  }
+  process.stdout.write(`\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`);
+  return sum.failed === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === import.meta.filename) process.exitCode = await main(process.argv.slice(2));
