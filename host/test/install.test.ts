@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../core/package-root.ts';
+
+const run = promisify(execFile);
+
+async function folderBytes(folder: string): Promise<number> {
+  let sum = 0;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) sum += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return sum;
+}
+
+const Install = suite('installing');
+
+Install('the lock file names no registry', async () => {
+  assert.not.match(await readFile(join(packageRoot, 'package-lock.json'), 'utf8'), /"resolved": "https?:/);
+});
+
+Install('every dependency has an exact version', async () => {
+  const manifest = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
+  const ranges = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies }).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)));
+  assert.equal(ranges, []);
+});
+
+Install('npm ci accepts the lock file in a clean copy and downloads less than 140 MB', async () => {
+  const copy = await mkdtemp(join(tmpdir(), 'aana-install-'));
+  try {
+    for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(packageRoot, file), join(copy, file));
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(copy, 'cache')], { cwd: copy, timeout: 280_000 });
+    const shim = JSON.parse(await readFile(join(copy, 'node_modules/@bytecodealliance/preview2-shim/package.json'), 'utf8'));
+    assert.is(shim.version, '0.26.0');
+    assert.ok((await folderBytes(join(copy, 'cache/_cacache/content-v2'))) < 140e6);
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+});
+
+Install('two holders of the set-up lock take turns, and a dead holder does not block', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-lock-'));
+  try {
+    const lock = join(folder, 'setup.lock');
+    const script = `import { withLock } from ${JSON.stringify(join(packageRoot, 'host/setup/lock.mjs'))};
+      import fs from 'node:fs';
+      await withLock(${JSON.stringify(lock)}, 'waiting', async () => {
+        fs.appendFileSync(${JSON.stringify(join(folder, 'order'))}, 'in ');
+        await new Promise((done) => setTimeout(done, 300));
+        fs.appendFileSync(${JSON.stringify(join(folder, 'order'))}, 'out ');
+      });`;
+    await writeFile(lock, '999999999');
+    const node = (): Promise<unknown> => run(process.execPath, ['--input-type=module', '-e', script]);
+    await Promise.all([node(), node()]);
+    assert.is(await readFile(join(folder, 'order'), 'utf8'), 'in out in out ');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+Install.run();
