@@ -1,3 +1,4 @@
 export * from './asr.ts';
 export * from './chat.ts';
 export * from './media.ts';
+export * from './validation.ts';

@@ -1,0 +1,165 @@
+/** One thing that is wrong with an input, as clients see it in `data` of a `ValidationError`. */
+export interface ValidationEntry {
+  /** What is wrong, in a word for programs: `missing`, `extra_forbidden`, `string_type`, `greater_than_equal`, … */
+  readonly type: string;
+  /** Path from the root of the input. */
+  readonly loc: readonly (string | number)[];
+  /** One sentence for people. */
+  readonly msg: string;
+  /** The value at `loc`; for a missing key the object that lacks it. */
+  readonly input: unknown;
+}
+
+/** What is read of a schema issue; zod's issues fit. */
+export interface SchemaIssue {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly [fact: string]: unknown;
+}
+
+/** The issues of a failed parse of `input` as entries for clients. */
+export function validationEntries(issues: readonly SchemaIssue[], input: unknown): ValidationEntry[] {
+  return issues.flatMap((issue) => entriesOf(issue, input));
+}
+
+/** One sentence for a `ValidationError`: how many things are wrong, and the first of them. */
+export function validationMessage(entries: readonly ValidationEntry[]): string {
+  const first = entries[0];
+  if (!first) return 'the input is not valid';
+  const where = first.loc.length > 0 ? `${first.loc.join('.')}: ` : '';
+  const more = entries.length > 1 ? ` (and ${entries.length - 1} more)` : '';
+  return `${where}${first.msg}${more}`;
+}
+
+/** zod's words when nobody wrote a message of their own; with and without its English locale. */
+const DEFAULT_MESSAGE = /^(Invalid|Too (big|small)|Unrecognized)\b/;
+
+const TYPES: Readonly<Record<string, readonly [type: string, msg: string]>> = {
+  string: ['string_type', 'Input should be a valid string'],
+  number: ['float_type', 'Input should be a valid number'],
+  int: ['int_type', 'Input should be a valid integer'],
+  boolean: ['bool_type', 'Input should be a valid boolean'],
+  array: ['list_type', 'Input should be a valid list'],
+  tuple: ['list_type', 'Input should be a valid list'],
+  object: ['dict_type', 'Input should be a valid dictionary'],
+  record: ['dict_type', 'Input should be a valid dictionary'],
+  null: ['none_required', 'Input should be None'],
+};
+
+function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
+  const loc = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
+  const value = valueAt(input, loc);
+  const entry = (type: string, msg: string): ValidationEntry[] => [{ type, loc, msg, input: value ?? null }];
+  const own = DEFAULT_MESSAGE.test(issue.message) ? undefined : issue.message;
+
+  if (value === undefined && loc.length > 0 && issue.code !== 'custom' && issue.code !== 'unrecognized_keys') {
+    return [{ type: 'missing', loc, msg: 'Field required', input: valueAt(input, loc.slice(0, -1)) ?? null }];
+  }
+  switch (issue.code) {
+    case 'invalid_type': {
+      if (issue['received'] === 'Infinity' || issue['received'] === 'NaN') return entry('finite_number', own ?? 'Input should be a finite number');
+      const expected = String(issue['expected']);
+      const [type, msg] = TYPES[expected] ?? ['value_error', `Input should be a valid ${expected}`];
+      return entry(type, own ?? msg);
+    }
+    case 'unrecognized_keys':
+      return asList(issue['keys']).map((key) => ({
+        type: 'extra_forbidden',
+        loc: [...loc, String(key)],
+        msg: 'Extra inputs are not permitted',
+        input: valueAt(input, [...loc, String(key)]) ?? null,
+      }));
+    case 'invalid_value':
+      return entry('literal_error', own ?? `Input should be ${either(asList(issue['values']))}`);
+    case 'too_small':
+      return entry(...outOfRange(issue, 'minimum', own, value));
+    case 'too_big':
+      return entry(...outOfRange(issue, 'maximum', own, value));
+    case 'not_multiple_of':
+      return entry('multiple_of', own ?? `Input should be a multiple of ${String(issue['divisor'])}`);
+    case 'invalid_format':
+      return issue['format'] === 'regex'
+        ? entry('string_pattern_mismatch', own ?? `String should match pattern '${patternText(issue['pattern'])}'`)
+        : entry('value_error', own ?? `Value error, not a valid ${String(issue['format'])}`);
+    case 'invalid_union':
+      return entriesOfUnion(issue, input, loc) ?? entry('value_error', own ?? unionMessage(issue));
+    case 'custom':
+      return entry('value_error', `Value error, ${issue.message}`);
+    default:
+      return entry('value_error', issue.message);
+  }
+}
+
+/** The entries of the branches that came closest: those whose outermost type fits, else all; a branch of `null` alone says nothing. */
+function entriesOfUnion(issue: SchemaIssue, input: unknown, loc: readonly (string | number)[]): ValidationEntry[] | undefined {
+  const branches = asList(issue['errors']).map((branch) => asList(branch) as SchemaIssue[]);
+  const telling = branches.filter((branch) => !branch.some((one) => one.path.length === 0 && one['expected'] === 'null'));
+  const close = telling.filter((branch) => !branch.some((one) => one.path.length === 0 && one.code === 'invalid_type'));
+  const chosen = close.length > 0 ? close : telling;
+  if (chosen.length === 0) return undefined;
+  return validationEntries(
+    chosen.flat().map((one) => ({ ...one, path: [...loc, ...one.path] })),
+    input,
+  );
+}
+
+function outOfRange(issue: SchemaIssue, bound: 'minimum' | 'maximum', own: string | undefined, value: unknown): [type: string, msg: string] {
+  const limit = String(issue[bound]);
+  const low = bound === 'minimum';
+  switch (issue['origin']) {
+    case 'string':
+      return low
+        ? ['string_too_short', own ?? `String should have at least ${characters(limit)}`]
+        : ['string_too_long', own ?? `String should have at most ${characters(limit)}`];
+    case 'array':
+    case 'set': {
+      const count = Array.isArray(value) ? value.length : 0;
+      const items = limit === '1' ? 'item' : 'items';
+      return low
+        ? ['too_short', own ?? `List should have at least ${limit} ${items} after validation, not ${count}`]
+        : ['too_long', own ?? `List should have at most ${limit} ${items} after validation, not ${count}`];
+    }
+    default: {
+      const than = low ? 'greater_than' : 'less_than';
+      const words = low ? 'greater than' : 'less than';
+      return issue['inclusive'] === true
+        ? [`${than}_equal`, own ?? `Input should be ${words} or equal to ${limit}`]
+        : [than, own ?? `Input should be ${words} ${limit}`];
+    }
+  }
+}
+
+function unionMessage(issue: SchemaIssue): string {
+  const options = asList(issue['options']);
+  return options.length > 0 ? `Input should be ${either(options)}` : 'Input fits none of the allowed forms';
+}
+
+function characters(count: string): string {
+  return count === '1' ? '1 character' : `${count} characters`;
+}
+
+/** `'a', 'b' or 'c'`. */
+function either(values: readonly unknown[]): string {
+  const quoted = values.map((value) => (typeof value === 'string' ? `'${value}'` : String(value)));
+  const last = quoted.pop() ?? 'nothing';
+  return quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : last;
+}
+
+/** `/^a$/i` as `^a$`. */
+function patternText(pattern: unknown): string {
+  return String(pattern).replace(/^\/(.*)\/[a-z]*$/s, '$1');
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function valueAt(input: unknown, loc: readonly (string | number)[]): unknown {
+  let value = input;
+  for (const key of loc) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return value;
+}
