@@ -1,0 +1,30 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError, fromErrorRecord, toErrorRecord } from './errors.ts';
+
+const Errors = suite('error records');
+
+Errors('keep name, kind, message, data and stack across a border', () => {
+  const error = new AanaError('PromptTooLongException', 'bad-request', 'prompt has 9 tokens, context holds 8', { data: { prompt_len: 9, max_len: 8 } });
+  const revived = fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(error))));
+  assert.instance(revived, AanaError);
+  assert.is(revived.name, 'PromptTooLongException');
+  assert.is(revived.kind, 'bad-request');
+  assert.is(revived.message, error.message);
+  assert.equal(revived.data, { prompt_len: 9, max_len: 8 });
+  assert.is(revived.stack, error.stack);
+});
+
+Errors('make an unknown error internal, an abort cancelled, a time-out exceeded', () => {
+  assert.is(toErrorRecord(new RangeError('x')).kind, 'internal');
+  assert.is(toErrorRecord(new RangeError('x')).name, 'RangeError');
+  assert.is(toErrorRecord(new DOMException('x', 'AbortError')).kind, 'cancelled');
+  assert.is(toErrorRecord(new DOMException('x', 'TimeoutError')).kind, 'deadline-exceeded');
+});
+
+Errors('take thrown values that are no errors', () => {
+  assert.equal(toErrorRecord('plain'), { name: 'Error', kind: 'internal', message: 'plain', data: {} });
+  assert.is(toErrorRecord(undefined).message, 'undefined');
+});
+
+Errors.run();
