@@ -1,0 +1,66 @@
+// Generated from wit/world.wit; do not edit.
+/// <reference path="./aana-host-types.d.ts" />
+declare module 'aana:host/media@0.1.0' {
+  export type Error = import('aana:host/types@0.1.0').Error;
+  /**
+   * Where a video comes from: exactly one of `path`, `url` and `content`.
+   */
+  export interface Source {
+    path?: string,
+    url?: string,
+    /**
+     * The field name of an uploaded file part.
+     */
+    content?: string,
+    mediaId?: string,
+  }
+  /**
+   * What a video holds.
+   */
+  export interface VideoInfo {
+    /**
+     * Seconds; absent when the file does not say.
+     */
+    duration?: number,
+    hasAudio: boolean,
+    hasVideo: boolean,
+  }
+  /**
+   * How channels become audio: one mix, or each by itself.
+   * # Variants
+   *
+   * ## `"mix"`
+   *
+   * ## `"separate"`
+   */
+  export type Channels = 'mix' | 'separate';
+
+  export class Audio implements Disposable {
+    /**
+     * This type does not have a public constructor.
+     */
+    private constructor();
+    /**
+    * Seconds of the longest channel; 0 when the media has no audio track.
+    */
+    duration(): number;
+    [Symbol.dispose](): void;
+  }
+
+  export class Video implements Disposable {
+    /**
+     * This type does not have a public constructor.
+     */
+    private constructor();
+    /**
+    * Fetches (or finds) and probes the media.
+    */
+    static open(source: Source): Video;
+    info(): VideoInfo;
+    /**
+    * Decodes the audio track. A media without one gives audio of 0 seconds.
+    */
+    extractAudio(channels: Channels): Audio;
+    [Symbol.dispose](): void;
+  }
+}
