@@ -1,0 +1,89 @@
+/** Tells how far work is: bytes so far, and the total if it became known. */
+export type ReportProgress = (bytes: number, totalBytes?: number) => void;
+
+export interface ProgressStream {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+export interface ProgressOptions {
+  /** Default: the process's standard error. */
+  readonly stream?: ProgressStream | undefined;
+  /** Nothing is written for work that ends sooner than this many milliseconds; default 2000. */
+  readonly quietMs?: number | undefined;
+}
+
+const TERMINAL_STEP_MS = 200;
+const LOG_STEP_MS = 2_000;
+
+/**
+ * Shows how `fn` gets on: one line that is written over again on a terminal, else a line every two seconds. Ends with a line that
+ * says how much it was and how long it took, if anything was shown at all.
+ */
+export async function withProgress<T>(
+  label: string,
+  totalBytes: number | undefined,
+  fn: (report: ReportProgress) => Promise<T>,
+  options: ProgressOptions = {},
+): Promise<T> {
+  const stream: ProgressStream = options.stream ?? process.stderr;
+  const quietMs = options.quietMs ?? 2_000;
+  const terminal = stream.isTTY === true;
+  const startedMs = performance.now();
+  let bytes = 0;
+  let total = totalBytes;
+  let shown = false;
+  const show = (): void => {
+    shown = true;
+    const text = line(label, bytes, total, performance.now() - startedMs);
+    stream.write(terminal ? `\r\u001b[2K${text.slice(0, (stream.columns ?? 80) - 1)}` : `${text}\n`);
+  };
+  let ticker: NodeJS.Timeout | undefined;
+  const first = setTimeout(() => {
+    show();
+    ticker = setInterval(show, terminal ? TERMINAL_STEP_MS : LOG_STEP_MS);
+  }, quietMs);
+  const clear = (): void => {
+    clearTimeout(first);
+    clearInterval(ticker);
+  };
+  try {
+    const result = await fn((now, all) => {
+      bytes = now;
+      if (all !== undefined) total = all;
+    });
+    clear();
+    if (shown) stream.write(`${terminal ? '\r\u001b[2K' : ''}${endLine(label, bytes, performance.now() - startedMs)}\n`);
+    return result;
+  } catch (error) {
+    clear();
+    if (shown && terminal) stream.write('\n');
+    throw error;
+  }
+}
+
+/** `12.3 MB`: decimal units, as downloads are usually given. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1_000;
+  let unit = 0;
+  while (value >= 999.95 && unit < units.length - 1) {
+    value /= 1_000;
+    unit += 1;
+  }
+  return `${value.toFixed(value < 99.95 ? 1 : 0)} ${units[unit]}`;
+}
+
+function line(label: string, bytes: number, total: number | undefined, ms: number): string {
+  const speed = bytes > 0 ? `, ${formatBytes(Math.round((bytes * 1000) / ms))}/s` : '';
+  if (bytes === 0) return `${label}: ${Math.round(ms / 1000)} s`;
+  if (total === undefined || total <= 0) return `${label}: ${formatBytes(bytes)}${speed}`;
+  const percent = Math.min(100, Math.floor((100 * bytes) / total));
+  return `${label}: ${percent} % of ${formatBytes(total)}${speed}`;
+}
+
+function endLine(label: string, bytes: number, ms: number): string {
+  return `${label}: done${bytes > 0 ? `, ${formatBytes(bytes)}` : ''} in ${(ms / 1000).toFixed(1)} s`;
+}

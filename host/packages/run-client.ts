@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { AanaError } from '../core/errors.ts';
+
+export interface RunClientOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal | undefined;
+  /** The folder whose growth is the client's progress. */
+  readonly watchDir: string;
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+  /** The client is ended when nothing grew for this long; undefined trusts the client's own time limits. */
+  readonly stallMs?: number | undefined;
+}
+
+export type ClientResult =
+  | { readonly state: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
+  | { readonly state: 'missing' }
+  | { readonly state: 'stalled' };
+
+const POLL_MS = 250;
+const KILL_AFTER_MS = 2_000;
+const MAX_OUTPUT = 256 * 1024;
+
+/** Runs a registry's client in a process group of its own and ends the whole group on abort, on a stall and when this process ends. */
+export async function runClient(command: string, args: readonly string[], options: RunClientOptions): Promise<ClientResult> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const windows = process.platform === 'win32'; // npm is a .cmd there, which only a shell runs
+  const child = spawn(command, args, {
+    cwd: options.cwd,
+    env: options.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: !windows,
+    shell: windows,
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8');
+    child[name]?.on('data', (text: string) => {
+      output[name] = (output[name] + text).slice(-MAX_OUTPUT);
+    });
+  }
+  let stalled = false;
+  const stop = (): void => endGroup(child);
+  const unwatch = watchGrowth(options, () => {
+    stalled = true;
+    stop();
+  });
+  const unbind = endWithThisProcess(child);
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const code = await new Promise<number | null | 'missing'>((resolve, reject) => {
+      child.once('error', (error) => ('code' in error && error.code === 'ENOENT' ? resolve('missing') : reject(error)));
+      child.once('close', (exitCode) => resolve(exitCode));
+    });
+    signal?.throwIfAborted();
+    if (code === 'missing') return { state: 'missing' };
+    if (stalled) return { state: 'stalled' };
+    return { state: 'exited', code, ...output };
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    unbind();
+    unwatch();
+  }
+}
+
+/** Bytes of all files below `dir`; files that come and go meanwhile count as they are met. */
+export async function sizeOfTree(dir: string): Promise<number> {
+  let sum = 0;
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const full = path.join(dir, entry.name);
+    if (entry.isDirectory()) sum += await sizeOfTree(full);
+    else if (entry.isFile()) sum += (await stat(full).catch(() => undefined))?.size ?? 0;
+  }
+  return sum;
+}
+
+function watchGrowth(options: RunClientOptions, onStall: () => void): () => void {
+  let largest = 0;
+  let grewMs = performance.now();
+  let busy = false;
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    sizeOfTree(options.watchDir)
+      .then((bytes) => {
+        if (bytes > largest) {
+          largest = bytes;
+          grewMs = performance.now();
+          options.onProgress?.(bytes);
+        } else if (options.stallMs !== undefined && performance.now() - grewMs > options.stallMs) {
+          onStall();
+        }
+      })
+      .catch(() => {})
+      .finally(() => {
+        busy = false;
+      });
+  }, POLL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function endGroup(child: ChildProcess): void {
+  kill(child, 'SIGTERM');
+  const later = setTimeout(() => kill(child, 'SIGKILL'), KILL_AFTER_MS);
+  child.once('close', () => clearTimeout(later));
+}
+
+function kill(child: ChildProcess, name: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === 'win32') child.kill(name);
+    else process.kill(-child.pid, name);
+  } catch {
+    // already gone
+  }
+}
+
+/** The group does not get the terminal's Ctrl-C, so it is passed on; where nobody else handles the signal, it then ends us too. */
+function endWithThisProcess(child: ChildProcess): () => void {
+  const onExit = (): void => kill(child, 'SIGKILL');
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const handlers = signals.map((name) => {
+    const handler = (): void => {
+      kill(child, 'SIGTERM');
+      if (process.listenerCount(name) > 1) return;
+      unbind();
+      process.kill(process.pid, name);
+    };
+    process.on(name, handler);
+    return { name, handler };
+  });
+  process.on('exit', onExit);
+  const unbind = (): void => {
+    process.off('exit', onExit);
+    for (const { name, handler } of handlers) process.off(name, handler);
+  };
+  return unbind;
+}
+
+/** The error for a client that is not installed, in one sentence. */
+export function missingClient(what: string, install: string): AanaError {
+  return new AanaError('DownloadException', 'unavailable', `${what} is needed and was not found: ${install}`);
+}
