@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Logger } from '../core/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native/lib/index.ts';
+import { compile } from './compile.ts';
+import { hashInputs } from './inputs.ts';
+import { withFileLock } from '../packages/index.ts';
+import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
+import { prepareSources } from './sources.ts';
+import { checkTools } from './tools.ts';
+
+export interface NativeBuildOptions {
+  /** Sources and libraries are unpacked to `<cacheDir>/native`. */
+  readonly cacheDir: string;
+  readonly log: Logger;
+  /** `auto` (the default) links published libraries where there are some, and compiles everything elsewhere. */
+  readonly mode?: BuildMode | 'auto' | undefined;
+  /** Compilers at once. Default: one a core. */
+  readonly jobs?: number | undefined;
+  /** Build even if nothing changed. */
+  readonly force?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Environment of git and the compilers. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+export interface NativeBuildResult {
+  /** Path of the `.node` file. */
+  readonly addon: string;
+  readonly mode: BuildMode;
+  readonly rebuilt: boolean;
+}
+
+/**
+ * Builds the addon into `build/Release` of the package, with the shared libraries it needs beside it. Returns at once when nothing that
+ * it is made of has changed. Two calls at a time, in one process or in two, build once.
+ */
+export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
+  const { log, signal } = options;
+  const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
+  const cuda = mode === 'prebuilt' && canUseCudaBackend();
+  const addon = nativeAddonPath(packageRoot);
+  const inputs = await hashInputs({ mode, cuda });
+  if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
+
+  const env = options.env ?? process.env;
+  await mkdir(join(packageRoot, 'build'), { recursive: true });
+  return withFileLock(
+    join(packageRoot, 'build', 'native.lock'),
+    async () => {
+      if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
+      checkTools(env);
+      const started = Date.now();
+      const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env });
+      await rm(manifestPath(addon), { force: true }); // not current from here on
+      const folder = dirname(addon);
+      await mkdir(folder, { recursive: true });
+      if (sources.libraries) await copyLibraries(sources.libraries, folder);
+      log.info('building the native addon', { mode, ...(mode === 'source' && { note: 'all of llama.cpp is compiled: some minutes' }) });
+      await compile({ sources, jobs: options.jobs ?? defaultJobs(), log, signal, env });
+      const manifest: NativeManifest = {
+        inputs,
+        mode,
+        backend_directories: mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : [],
+      };
+      await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
+      log.info('native addon built', { mode, seconds: Math.round((Date.now() - started) / 1000) });
+      return { addon, mode, rebuilt: true };
+    },
+    { signal, onWait: () => log.info('waiting for another process that builds the native addon') },
+  );
+}
+
+async function isCurrent(addon: string, inputs: string): Promise<boolean> {
+  if (!existsSync(addon)) return false;
+  try {
+    return (JSON.parse(await readFile(manifestPath(addon), 'utf8')) as NativeManifest).inputs === inputs;
+  } catch {
+    return false; // never built, or a build was interrupted
+  }
+}
+
+/** The addon finds them beside itself (RUNPATH `$ORIGIN`), whatever becomes of the cache. */
+async function copyLibraries(from: string, to: string): Promise<void> {
+  for (const file of await readdir(from)) await copyFile(join(from, file), join(to, file));
+}

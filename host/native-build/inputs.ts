@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { packageRoot } from '../core/package-root.ts';
+import { LLAMA_SOURCE, WHISPER_SOURCE } from './pins.ts';
+import { platformName, type BuildMode } from './platform.ts';
+
+const require = createRequire(join(packageRoot, 'package.json'));
+
+/** Folder of an installed package, wherever npm put it. */
+export function packageFolder(name: string): string {
+  return dirname(require.resolve(`${name}/package.json`));
+}
+
+/** SHA-256 over everything that the addon is made of; when it is unchanged there is nothing to build. */
+export async function hashInputs(choice: { readonly mode: BuildMode; readonly cuda: boolean }): Promise<string> {
+  const hash = createHash('sha256');
+  const versions = [LLAMA_SOURCE, WHISPER_SOURCE].map((source) => source.integrity);
+  const napi = JSON.parse(await readFile(join(packageFolder('node-addon-api'), 'package.json'), 'utf8')) as { version: string };
+  hash.update(JSON.stringify({ ...choice, platformName, versions, napi: napi.version }));
+  const folders = await Promise.all(['native/src', 'native/cmake'].map((folder) => filesBelow(join(packageRoot, folder))));
+  for (const file of [join(packageRoot, 'CMakeLists.txt'), ...folders.flat()].sort()) {
+    hash.update(`\0${relative(packageRoot, file)}\0`);
+    hash.update(await readFile(file));
+  }
+  return hash.digest('hex');
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}

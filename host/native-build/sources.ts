@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Logger } from '../core/logger.ts';
+import { extractMembers, fetchPackage, withFileLock, withProgress, type PackageSource } from '../packages/index.ts';
+import { CUDA_BACKENDS, LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
+import { platformName, type BuildMode } from './platform.ts';
+
+const run = promisify(execFile);
+
+export interface NativeSources {
+  /** Source tree of llama.cpp; only its headers are used in prebuilt mode. */
+  readonly llama: string;
+  readonly whisper: string;
+  /** Folder with libllama, libggml and the CPU backends. */
+  readonly libraries: string | undefined;
+  /** Folder with ggml's CUDA backend. */
+  readonly cuda: string | undefined;
+}
+
+export interface SourceOptions {
+  readonly cacheDir: string;
+  readonly mode: BuildMode;
+  readonly cuda: boolean;
+  readonly log: Logger;
+  readonly signal?: AbortSignal | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Everything that is compiled or linked, unpacked below `<cacheDir>/native`. What is there already is not fetched again. */
+export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
+  const root = join(options.cacheDir, 'native');
+  await mkdir(root, { recursive: true });
+  return withFileLock(
+    join(root, 'sources.lock'),
+    async () => {
+      const llama = await once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
+        const bundle = 'package/llama/gitRelease.bundle';
+        await extractMembers(archive, [bundle], `${dir}.bundle`);
+        try {
+          await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], { signal: options.signal, env: options.env });
+        } finally {
+          await rm(`${dir}.bundle`, { recursive: true, force: true });
+        }
+        await rm(join(dir, '.git'), { recursive: true, force: true });
+      });
+      const whisper = await once(root, 'whisper.cpp', WHISPER_SOURCE, options, (archive, dir) =>
+        extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
+      );
+      const published = options.mode === 'prebuilt' ? PREBUILT_LIBRARIES[platformName] : undefined;
+      const libraries = published && (await once(root, platformName, published, options, (archive, dir) => extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir)));
+      const backend = options.cuda ? CUDA_BACKENDS[platformName] : undefined;
+      const cuda = backend && (await once(root, `${platformName}-cuda`, backend, options, (archive, dir) => extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir)));
+      return {
+        llama,
+        whisper: join(whisper, 'package', 'whisper.cpp'),
+        libraries: libraries && join(libraries, 'package', 'bins', platformName),
+        cuda: cuda && join(cuda, 'package', 'bins', `${platformName}-cuda`),
+      };
+    },
+    { signal: options.signal, onWait: () => options.log.info('waiting for another process that prepares the native sources') },
+  );
+}
+
+/** A folder that is complete or absent: filled under another name, renamed at the end. */
+async function once(root: string, label: string, source: PackageSource, options: SourceOptions, fill: (archive: string, dir: string) => Promise<unknown>): Promise<string> {
+  const dir = join(root, `${label}-${source.version}`);
+  const stamp = join(dir, '.complete');
+  if (existsSync(stamp)) return dir;
+  const { cacheDir, log, signal } = options;
+  log.info('fetching native sources', { package: source.name, version: source.version });
+  const archive = await withProgress(`${source.name} ${source.version}`, source.bytes, (onProgress) => fetchPackage(source, { cacheDir, log, signal, onProgress }));
+  const partial = `${dir}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await fill(archive, partial);
+  await writeFile(join(partial, '.complete'), `${source.integrity ?? ''}\n`);
+  await rm(dir, { recursive: true, force: true });
+  await rename(partial, dir);
+  return dir;
+}

@@ -1,0 +1,84 @@
+#include <ggml.h>
+#include <llama.h>
+#include <napi.h>
+#include <whisper.h>
+
+#include <string>
+#include <vector>
+
+#include "binding/logger.h"
+#include "core/devices.h"
+#include "core/engine_log.h"
+
+#if __has_include("binding/llama_engine_wrap.h")
+#include "binding/llama_engine_wrap.h"
+#define AANA_HAS_LLAMA 1
+#endif
+#if __has_include("binding/whisper_engine_wrap.h")
+#include "binding/whisper_engine_wrap.h"
+#define AANA_HAS_WHISPER 1
+#endif
+
+namespace aana {
+namespace {
+
+void LoadBackendsFromJs(const Napi::CallbackInfo& info) {
+  if (!info[0].IsArray()) throw Napi::TypeError::New(info.Env(), "directories is not an array");
+  const auto array = info[0].As<Napi::Array>();
+  std::vector<std::string> directories;
+  for (uint32_t i = 0; i < array.Length(); i++) directories.push_back(array.Get(i).ToString());
+  LoadBackends(directories);
+}
+
+const char* NameOf(DeviceType type) {
+  switch (type) {
+    case DeviceType::kCpu: return "cpu";
+    case DeviceType::kGpu: return "gpu";
+    case DeviceType::kAccelerator: return "accelerator";
+  }
+  return "accelerator";
+}
+
+Napi::Value Devices(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  auto result = Napi::Array::New(env);
+  uint32_t index = 0;
+  for (const auto& device : ListDevices()) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("name", device.name);
+    entry.Set("description", device.description);
+    entry.Set("type", NameOf(device.type));
+    entry.Set("memoryFreeBytes", static_cast<double>(device.memory_free_bytes));
+    entry.Set("memoryTotalBytes", static_cast<double>(device.memory_total_bytes));
+    result.Set(index++, entry);
+  }
+  return result;
+}
+
+Napi::Object Exports(Napi::Env env, Napi::Object exports) {
+  InitEngines();
+  auto versions = Napi::Object::New(env);
+  versions.Set("llama", llama_version());
+  versions.Set("whisper", whisper_version());
+  versions.Set("ggml", ggml_version());
+  versions.Set("mode", AANA_BUILD_MODE);
+  exports.Set("versions", versions);
+  exports.Set("loadBackends", Napi::Function::New(env, LoadBackendsFromJs, "loadBackends"));
+  exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
+  exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
+#ifdef AANA_HAS_LLAMA
+  exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
+#endif
+#ifdef AANA_HAS_WHISPER
+  exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
+#endif
+  return exports;
+}
+
+}  // namespace
+}  // namespace aana
+
+// The macro wants an unqualified name.
+static Napi::Object Init(Napi::Env env, Napi::Object exports) { return aana::Exports(env, exports); }
+
+NODE_API_MODULE(aana_native, Init)

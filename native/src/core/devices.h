@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace aana {
+
+enum class DeviceType { kCpu, kGpu, kAccelerator };
+
+struct Device {
+  std::string name;
+  std::string description;
+  DeviceType type;
+  size_t memory_free_bytes;
+  size_t memory_total_bytes;
+};
+
+// Loads ggml's backends from `directories`, the best CPU variant among them. Directories that were loaded before are skipped.
+// Does nothing where the backends are linked in.
+void LoadBackends(const std::vector<std::string>& directories);
+
+std::vector<Device> ListDevices();
+
+}  // namespace aana

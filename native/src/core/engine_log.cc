@@ -1,0 +1,78 @@
+#include "core/engine_log.h"
+
+#include <ggml.h>
+#include <llama.h>
+#include <whisper.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace aana {
+namespace {
+
+// Never destroyed: libraries may log while the process ends.
+struct SinkHolder {
+  std::mutex mutex;
+  std::shared_ptr<LogSink> sink;
+};
+
+SinkHolder& Holder() {
+  static auto* holder = new SinkHolder;
+  return *holder;
+}
+
+LogLevel LevelOf(ggml_log_level level) {
+  switch (level) {
+    case GGML_LOG_LEVEL_ERROR: return LogLevel::kError;
+    case GGML_LOG_LEVEL_WARN: return LogLevel::kWarn;
+    case GGML_LOG_LEVEL_INFO: return LogLevel::kInfo;
+    default: return LogLevel::kDebug;
+  }
+}
+
+// The libraries log pieces of lines; a piece that continues one has the level CONT.
+void OnLibraryLog(ggml_log_level level, const char* text, void*) {
+  thread_local std::string pending;
+  thread_local LogLevel pending_level = LogLevel::kDebug;
+  try {
+    if (level != GGML_LOG_LEVEL_CONT) pending_level = LevelOf(level);
+    pending += text;
+    size_t start = 0;
+    for (size_t end; (end = pending.find('\n', start)) != std::string::npos; start = end + 1) {
+      if (end > start) Log(pending_level, pending.substr(start, end - start));
+    }
+    pending.erase(0, start);
+  } catch (...) {
+    // out of memory: the line is lost
+  }
+}
+
+}  // namespace
+
+void SetLogSink(LogSink sink) {
+  auto replacement = sink ? std::make_shared<LogSink>(std::move(sink)) : nullptr;
+  std::lock_guard lock(Holder().mutex);
+  Holder().sink = std::move(replacement);
+}
+
+void Log(LogLevel level, std::string line) {
+  std::shared_ptr<LogSink> sink;
+  {
+    std::lock_guard lock(Holder().mutex);
+    sink = Holder().sink;
+  }
+  if (sink) (*sink)(level, std::move(line));
+}
+
+void InitEngines() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ggml_log_set(OnLibraryLog, nullptr);
+    llama_log_set(OnLibraryLog, nullptr);
+    whisper_log_set(OnLibraryLog, nullptr);
+    llama_backend_init();
+  });
+}
+
+}  // namespace aana
