@@ -84,7 +84,7 @@ void Replace(std::shared_ptr<LogDelivery> next) {
 }  // namespace
 
 Napi::Value SetLogger(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
+  auto env = info.Env();
   if (!info[0].IsFunction()) throw Napi::TypeError::New(env, "listener is not a function");
   auto delivery = std::make_shared<LogDelivery>(env, info[0].As<Napi::Function>());
   Replace(delivery);
