@@ -1,0 +1,125 @@
+// Starts that must fail, replicas that die, hosts that are killed.
+import { cp, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../../core/package-root.ts';
+import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';
+import { descendants, isRunning, parseConcatenated, post, serve, startServe, until } from '../helpers/server.ts';
+import { wordErrors } from '../helpers/word-errors.ts';
+import { testModel } from '../helpers/models.ts';
+
+const Lifecycle = suite('the life of a server');
+
+let folder: string;
+Lifecycle.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-life-'));
+});
+Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
+
+const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
+  (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/process\/main/.test(command));
+
+Lifecycle('kill -9 of a replica during a request fails that request with a clear error, and the next one works', async () => {
+  await using server = await serve();
+  const long = await longSpeech(20);
+  const replicas = await replicasOf(server.process.pid);
+  assert.is(replicas.length, 2, JSON.stringify(replicas));
+  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: long } });
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
+  const failed = await running;
+  const text = await failed.text();
+  assert.is(failed.status, 503, text);
+  assert.match(text, /asr_deployment/);
+  assert.equal(Object.keys(JSON.parse(text)), ['error', 'message', 'data', 'stacktrace']);
+
+  const next = await post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  const body = (await next.json()) as { transcription: { text: string } };
+  assert.is(next.status, 200, JSON.stringify(body));
+  assert.ok(wordErrors(SAMPLE_TEXT, body.transcription.text) <= 1);
+  const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  assert.ok(parseConcatenated(await stream.text()).length > 1);
+});
+
+Lifecycle('a client that goes away stops the work', async () => {
+  await using server = await serve();
+  const controller = new AbortController();
+  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(40) } }, controller.signal).catch((error: unknown) => error);
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  controller.abort();
+  await running;
+  const next = await post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  assert.is(next.status, 200);
+  await until(async () => {
+    const status = (await (await fetch(`${server.url}/api/status`)).json()) as { deployments: Record<string, { status: string }> };
+    return Object.values(status.deployments).every(({ status: state }) => state === 'RUNNING');
+  });
+});
+
+Lifecycle('no child outlives a host that is killed, not even a stopped one', async () => {
+  const server = await serve();
+  const children = await descendants(server.process.pid ?? 0);
+  const replicas = await replicasOf(server.process.pid);
+  assert.is(replicas.length, 2);
+  process.kill(replicas[0]?.pid ?? 0, 'SIGSTOP');
+  await server.stop('SIGKILL');
+  await until(async () => (await Promise.all(children.map(({ pid }) => isRunning(pid)))).every((running) => !running), 10_000);
+});
+
+Lifecycle('SIGINT lets a running request finish', async () => {
+  await using server = await serve();
+  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(8) } });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const stopped = server.stop('SIGINT');
+  const response = await running;
+  assert.is(response.status, 200, await response.text());
+  assert.is(await stopped, 0);
+});
+
+Lifecycle('a port in use ends the start with one sentence', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  try {
+    const address = taken.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const server = await startServe({ flags: ['--port', String(port)] });
+    assert.not.is(await server.ended(), 0);
+    assert.match(server.output(), new RegExp(`${port}.*in use`));
+    assert.not.match(server.output(), /\n\s+at /, 'a stack trace');
+  } finally {
+    taken.close();
+  }
+});
+
+Lifecycle('a truncated model file ends the start with one sentence that names it', async () => {
+  const model = join(folder, 'truncated.gguf');
+  await cp(await testModel('smollm2-135m-instruct'), model);
+  await truncate(model, 1_000_000);
+  const server = await startServe({ config: { deployments: { llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: model } } } } });
+  assert.not.is(await server.ended(), 0);
+  assert.match(server.output(), /truncated\.gguf/);
+  assert.not.match(server.output(), /\n\s+at /, 'a stack trace');
+});
+
+Lifecycle('a plugin folder with a broken component is reported and skipped', async () => {
+  const broken = join(folder, 'plugins/broken');
+  await mkdir(join(broken, 'dist'), { recursive: true });
+  await writeFile(join(broken, 'plugin.json'), JSON.stringify({ name: 'broken', version: '1.0.0', component: 'dist/broken.wasm' }));
+  await writeFile(join(broken, 'dist/broken.wasm'), 'this is no component');
+  await using server = await serve({ plugins: [join(packageRoot, 'plugins/video-transcribe'), join(folder, 'plugins')], config: { deployments: {} } });
+  assert.match(server.output(), /broken/);
+  const { paths } = (await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
+  assert.ok(paths['/video/transcribe']);
+});
+
+Lifecycle('an unknown key of the configuration is refused by name, with exit code 2', async () => {
+  const server = await startServe({ config: { prot: 9000 } });
+  assert.is(await server.ended(), 2);
+  assert.match(server.output(), /prot/);
+});
+
+Lifecycle.run();

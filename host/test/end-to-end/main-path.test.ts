@@ -1,0 +1,173 @@
+// A video in, a transcript and a streamed summary out: real server, real components, real models.
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AsrOutput } from '../../schemas/index.ts';
+import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo, testdata } from '../helpers/media.ts';
+import { descendants, isRunning, parseConcatenated, post, type RunningServer, serve } from '../helpers/server.ts';
+import { wordErrorRate, wordErrors } from '../helpers/word-errors.ts';
+import { skip } from '../skip.ts';
+
+const MainPath = suite('the main path');
+
+let server: RunningServer;
+let folder: string;
+let video: Uint8Array;
+
+MainPath.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-e2e-'));
+  video = await speakingVideo();
+  await writeFile(join(folder, 'speech.mp4'), video);
+  server = await serve({ flags: ['--allow-path', folder, '--allow-private-urls'] });
+});
+
+MainPath.after(async () => {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const transcribe = async (input: unknown, files = {}): Promise<AsrOutput> => {
+  const response = await post(`${server.url}/video/transcribe`, { video: input }, files);
+  const text = await response.text();
+  assert.is(response.status, 200, text);
+  return AsrOutput.parse(JSON.parse(text));
+};
+
+const uploaded = (): Record<string, { data: Uint8Array }> => ({ video: { data: video } });
+
+MainPath('an uploaded video gives its text, with times inside the clip', async () => {
+  const output = await transcribe({ content: 'video' }, uploaded());
+  assert.ok(wordErrors(SAMPLE_TEXT, output.transcription.text) <= 1, output.transcription.text);
+  assert.is(output.transcription_info.language, 'en');
+  assert.ok(output.segments.length > 0);
+  for (const { time_interval: time, confidence } of output.segments) {
+    assert.ok(time.start >= 0 && time.start <= time.end && time.end <= 11.1, JSON.stringify(time));
+    assert.ok(confidence !== null && confidence > 0 && confidence <= 1);
+  }
+});
+
+MainPath('a URL and an allowed path give the same text', async () => {
+  const files = createServer((_, response) => createReadStream(join(folder, 'speech.mp4')).pipe(response)).listen(0, '127.0.0.1');
+  await once(files, 'listening');
+  try {
+    const address = files.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const byUrl = await transcribe({ url: `http://127.0.0.1:${port}/speech.mp4` });
+    const byPath = await transcribe({ path: join(folder, 'speech.mp4') });
+    assert.is(byUrl.transcription.text, byPath.transcription.text);
+    assert.ok(wordErrors(SAMPLE_TEXT, byUrl.transcription.text) <= 1);
+  } finally {
+    files.close();
+  }
+});
+
+MainPath('word times rise and stay inside the clip when they are asked for', async () => {
+  const response = await post(`${server.url}/video/transcribe`, { video: { content: 'video' }, whisper_params: { word_timestamps: true } }, uploaded());
+  const output = AsrOutput.parse(await response.json());
+  const spoken = output.segments.flatMap((segment) => segment.words);
+  assert.ok(spoken.length >= 20, String(spoken.length));
+  let last = 0;
+  for (const { time_interval: time } of spoken) {
+    assert.ok(time.end >= time.start && time.start >= last - 0.5 && time.end <= 11.1, JSON.stringify(time));
+    last = time.start;
+  }
+});
+
+MainPath('a summary is text, and its stream is more than one object, the first of them before the last is made', async () => {
+  const whole = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, uploaded());
+  assert.is(whole.status, 200);
+  const { summary } = (await whole.json()) as { summary: string };
+  assert.ok(summary.trim().length > 10, summary);
+
+  const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
+  assert.is(stream.status, 200);
+  assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
+  assert.ok(stream.body);
+  const reads: string[] = [];
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.body) reads.push(decoder.decode(chunk, { stream: true }));
+  const texts = parseConcatenated(reads.join('')).map((chunk) => (chunk as { text: string }).text);
+  assert.ok(texts.length > 3, `${texts.length} objects`);
+  assert.ok(reads.length > 1, 'everything came in one piece');
+  assert.ok(texts.join('').trim().length > 10);
+});
+
+MainPath('silence and a video without an audio track are language "silence" without segments, and their summary says so', async () => {
+  for (const data of [await silentVideo(), await muteVideo()]) {
+    assert.equal(await transcribe({ content: 'video' }, { video: { data } }), {
+      segments: [],
+      transcription_info: { language: 'silence', language_confidence: 1 },
+      transcription: { text: '' },
+    });
+    const response = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, { video: { data } });
+    const { summary } = (await response.json()) as { summary: string };
+    assert.match(summary, /no speech/i);
+  }
+});
+
+MainPath('four transcriptions and four streamed summaries at once all finish correctly while the server answers', async () => {
+  let slowest = 0;
+  let polling = true;
+  const poll = (async () => {
+    while (polling) {
+      const startedAt = performance.now();
+      assert.is((await fetch(`${server.url}/api/ready`)).status, 200);
+      slowest = Math.max(slowest, performance.now() - startedAt);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  const four = [0, 1, 2, 3];
+  try {
+    await Promise.all([
+      ...four.map(async () => assert.ok(wordErrors(SAMPLE_TEXT, (await transcribe({ content: 'video' }, uploaded())).transcription.text) <= 1)),
+      ...four.map(async () => {
+        const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
+        const chunks = parseConcatenated(await response.text()) as { text?: string; error?: string }[];
+        assert.not.ok(chunks.some((chunk) => chunk.error), JSON.stringify(chunks.at(-1)));
+        assert.ok(chunks.map((chunk) => chunk.text).join('').length > 10);
+      }),
+    ]);
+  } finally {
+    polling = false;
+    await poll;
+  }
+  process.stdout.write(`slowest /api/ready beside eight requests: ${slowest.toFixed(1)} ms\n`);
+});
+
+MainPath('a lecture is transcribed with few word errors and its summary streams', async () => {
+  const lecture = testdata('media/physicsworks_audio.webm');
+  const spoken = testdata('media/physicsworks.medium.txt');
+  if (!lecture || !spoken) return skip('the lecture', 'no test data');
+  const data = await readFile(lecture);
+  const rate = wordErrorRate(await readFile(spoken, 'utf8'), (await transcribe({ content: 'video' }, { video: { data } })).transcription.text);
+  process.stdout.write(`word error rate of the lecture: ${(100 * rate).toFixed(1)} %\n`);
+  assert.ok(rate < 0.08, String(rate));
+  const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, { video: { data } });
+  assert.ok(parseConcatenated(await response.text()).length > 3);
+});
+
+MainPath('the documentation page and the document of the API are served', async () => {
+  assert.is((await fetch(`${server.url}/docs`)).status, 200);
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { openapi: string; paths: Record<string, unknown> };
+  assert.match(document.openapi, /^3\.1/);
+  for (const path of ['/video/transcribe', '/video/summarize', '/video/summarize_stream']) assert.ok(document.paths[path], path);
+});
+
+MainPath('the printed curl line names a file that is there', () => {
+  const line = /curl .*-F \S+=@(\S+)/.exec(server.output());
+  assert.ok(line, server.output());
+});
+
+MainPath('SIGTERM ends the server with 0 and leaves no child', async () => {
+  const children = await descendants(server.process.pid ?? 0);
+  assert.ok(children.length >= 2, JSON.stringify(children));
+  assert.is(await server.stop('SIGTERM'), 0);
+  for (const { pid, command } of children) assert.not.ok(await isRunning(pid), command);
+});
+
+MainPath.run();

@@ -1,0 +1,25 @@
+/** Lower-case words without punctuation. */
+export function words(text: string): string[] {
+  return text.toLowerCase().replace(/[’']/g, '').match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** Insertions, deletions and substitutions that turn `heard` into `spoken`, in words (Levenshtein distance). */
+export function wordErrors(spoken: string, heard: string): number {
+  const from = words(heard);
+  const to = words(spoken);
+  let row = to.map((_, index) => index + 1);
+  row.unshift(0);
+  for (const [index, word] of from.entries()) {
+    const next = [index + 1];
+    for (const [column, target] of to.entries()) {
+      next.push(Math.min((row[column] ?? 0) + (word === target ? 0 : 1), (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/** Word error rate: errors divided by the number of spoken words. */
+export function wordErrorRate(spoken: string, heard: string): number {
+  return wordErrors(spoken, heard) / words(spoken).length;
+}
