@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { concatenatedJson } from '../core/concatenated-json.ts';
 import { AanaError } from '../core/errors.ts';
 import { packageRoot } from '../core/package-root.ts';
 
@@ -92,34 +93,11 @@ async function post(url: string, video: Blob): Promise<Response> {
   return response;
 }
 
-/** The server sends each object of a stream as a chunk of its own, but what lies between may join or split them. */
 async function* streamedTexts(response: Response): AsyncGenerator<string> {
   if (!response.body) return;
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body) {
-    text += decoder.decode(chunk, { stream: true });
-    for (let end = objectEnd(text); end > 0; end = objectEnd(text)) {
-      const object = JSON.parse(text.slice(0, end)) as { text?: string; error?: string; message?: string };
-      if (object.error) throw new AanaError('DemoError', 'internal', `the stream ended with ${object.error}: ${object.message}`);
-      yield object.text ?? '';
-      text = text.slice(end);
-    }
+  for await (const chunk of concatenatedJson(response.body)) {
+    const { text, error, message } = chunk as { text?: string; error?: string; message?: string };
+    if (error) throw new AanaError('DemoError', 'internal', `the stream ended with ${error}: ${message}`);
+    yield text ?? '';
   }
-}
-
-/** Where the first complete JSON object of the text ends; 0 when there is none yet. */
-function objectEnd(text: string): number {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === '\\') at++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '{') depth++;
-    else if (char === '}' && --depth === 0) return at + 1;
-  }
-  return 0;
 }

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { concatenatedJson } from '../../core/concatenated-json.ts';
 import { AsrOutput } from '../../schemas/index.ts';
 import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo, testdata } from '../helpers/media.ts';
-import { descendants, isRunning, parseConcatenated, post, type RunningServer, serve } from '../helpers/server.ts';
+import { descendants, isRunning, post, type RunningServer, serve, streamed } from '../helpers/server.ts';
 import { wordErrorRate, wordErrors } from '../helpers/word-errors.ts';
 import { skip } from '../skip.ts';
 
@@ -88,12 +89,17 @@ MainPath('a summary is text, and its stream is more than one object, the first o
   assert.is(stream.status, 200);
   assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
   assert.ok(stream.body);
-  const reads: string[] = [];
-  const decoder = new TextDecoder();
-  for await (const chunk of stream.body) reads.push(decoder.decode(chunk, { stream: true }));
-  const texts = parseConcatenated(reads.join('')).map((chunk) => (chunk as { text: string }).text);
+  let reads = 0;
+  const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      reads++;
+      yield chunk;
+    }
+  };
+  const texts: string[] = [];
+  for await (const chunk of concatenatedJson(counted(stream.body))) texts.push((chunk as { text: string }).text);
   assert.ok(texts.length > 3, `${texts.length} objects`);
-  assert.ok(reads.length > 1, 'everything came in one piece');
+  assert.ok(reads > 1, 'everything came in one piece');
   assert.ok(texts.join('').trim().length > 10);
 });
 
@@ -127,7 +133,7 @@ MainPath('four transcriptions and four streamed summaries at once all finish cor
       ...four.map(async () => assert.ok(wordErrors(SAMPLE_TEXT, (await transcribe({ content: 'video' }, uploaded())).transcription.text) <= 1)),
       ...four.map(async () => {
         const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
-        const chunks = parseConcatenated(await response.text()) as { text?: string; error?: string }[];
+        const chunks = await streamed(response);
         assert.not.ok(chunks.some((chunk) => chunk.error), JSON.stringify(chunks.at(-1)));
         assert.ok(chunks.map((chunk) => chunk.text).join('').length > 10);
       }),
@@ -148,7 +154,7 @@ MainPath('a lecture is transcribed with few word errors and its summary streams'
   process.stdout.write(`word error rate of the lecture: ${(100 * rate).toFixed(1)} %\n`);
   assert.ok(rate < 0.08, String(rate));
   const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, { video: { data } });
-  assert.ok(parseConcatenated(await response.text()).length > 3);
+  assert.ok((await streamed(response)).length > 3);
 });
 
 MainPath('the documentation page and the document of the API are served', async () => {

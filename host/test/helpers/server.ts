@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { concatenatedJson } from '../../core/concatenated-json.ts';
 import { packageRoot } from '../../core/package-root.ts';
 
 /** Small real models, one thread each. */
@@ -97,21 +98,10 @@ export function post(url: string, body: unknown, files: Readonly<Record<string, 
   return fetch(url, { method: 'POST', body: form, ...(signal && { signal }) });
 }
 
-/** The concatenated JSON objects of a stream. */
-export function parseConcatenated(text: string): unknown[] {
-  const objects: unknown[] = [];
-  let depth = 0;
-  let start = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === '\\') at++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '{' && depth++ === 0) start = at;
-    else if (char === '}' && --depth === 0) objects.push(JSON.parse(text.slice(start, at + 1)));
-  }
+/** All objects of a streamed answer. */
+export async function streamed<T = { text?: string; error?: string }>(response: Response): Promise<T[]> {
+  const objects: T[] = [];
+  for await (const object of concatenatedJson(response.body ?? new Blob([]).stream())) objects.push(object as T);
   return objects;
 }
 

@@ -1,0 +1,32 @@
+/** Where the first complete JSON object of `text` ends; 0 when there is none yet. */
+function objectEnd(text: string): number {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (inString) {
+      if (char === '\\') at++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '{') depth++;
+    else if (char === '}' && --depth === 0) return at + 1;
+  }
+  return 0;
+}
+
+/**
+ * The objects of a streamed answer: JSON objects one after the other without separators. The server sends each as a chunk of
+ * its own, but what lies between may join or split them. Throws a `SyntaxError` when what arrives is no JSON.
+ */
+export async function* concatenatedJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    for (let end = objectEnd(text); end > 0; end = objectEnd(text)) {
+      yield JSON.parse(text.slice(0, end));
+      text = text.slice(end);
+    }
+  }
+  if (text.trim() !== '') throw new SyntaxError(`the stream ended inside an object: ${text.slice(0, 80)}`);
+}
