@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DEFAULT_DEPLOYMENTS, type LoadOptions, loadConfig } from './index.ts';
+
+const Load = suite('loadConfig');
+let cwd = '';
+
+Load.before.each(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'aana-config-'));
+});
+Load.after.each(() => rmSync(cwd, { recursive: true, force: true }));
+
+function load(options: LoadOptions = {}) {
+  return loadConfig({ cwd, env: { HOME: cwd }, ...options });
+}
+
+function writeConfig(value: unknown, name = 'aana.config.json'): string {
+  const path = join(cwd, name);
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+  return path;
+}
+
+function messageOf(fn: () => unknown): string {
+  try {
+    fn();
+  } catch (error) {
+    assert.is((error as Error).name, 'ConfigError');
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
+}
+
+Load('fills every key without a file, and names the two default deployments', () => {
+  const config = load();
+  assert.is(config.port, 8000);
+  assert.is(config.host, '127.0.0.1');
+  assert.equal(config.deployments, DEFAULT_DEPLOYMENTS);
+  assert.is(config.media.allow_private_urls, false);
+});
+
+Load('prefers flags to the environment, that to the file, that to the defaults', () => {
+  writeConfig({ port: 1, host: 'file', log: { level: 'warn', format: 'json' }, name: 'file' });
+  const config = load({ env: { AANA_PORT: '2', AANA_LOG_LEVEL: 'error', AANA_HOST: 'environment' }, flags: { port: '3', host: undefined } });
+  assert.is(config.port, 3);
+  assert.is(config.host, 'environment');
+  assert.is(config.log.level, 'error');
+  assert.is(config.log.format, 'json', 'a group is merged key by key');
+  assert.is(config.name, 'file');
+  assert.is(config.shutdown_grace_s, 30);
+});
+
+Load('lets a file replace the default deployments as a whole', () => {
+  writeConfig({ deployments: { only: { type: 'WhisperDeployment', num_replicas: 2 } } });
+  assert.equal(load().deployments, { only: { type: 'WhisperDeployment', num_replicas: 2 } });
+});
+
+Load('is frozen to the bottom', () => {
+  const config = load();
+  assert.throws(() => {
+    (config.media as { max_redirects: number }).max_redirects = 9;
+  });
+});
+
+Load('finds the cache in AANA_CACHE_DIR, else XDG_CACHE_HOME, else the home directory', () => {
+  assert.is(load().cache_dir, join(cwd, '.cache/aana-host'));
+  assert.is(load({ env: { XDG_CACHE_HOME: '/x' } }).cache_dir, '/x/aana-host');
+  assert.is(load({ env: { XDG_CACHE_HOME: '/x', AANA_CACHE_DIR: '/y' } }).cache_dir, '/y');
+  assert.is(load({ env: { AANA_CACHE_DIR: '/y' }, flags: { cache_dir: 'z' } }).cache_dir, join(cwd, 'z'));
+});
+
+Load('starts relative paths of a file from its folder, those of flags and variables from the working directory', () => {
+  mkdirSync(join(cwd, 'etc'));
+  writeConfig({ media: { allow_paths: ['videos', '/abs'] }, cache_dir: 'cache' }, 'etc/own.json');
+  const config = load({ file: 'etc/own.json' });
+  assert.equal(config.media.allow_paths, [join(cwd, 'etc/videos'), '/abs']);
+  assert.is(config.cache_dir, join(cwd, 'etc/cache'));
+  assert.equal(load({ flags: { 'media.allow_paths': ['a', '/b'] } }).media.allow_paths, [join(cwd, 'a'), '/b']);
+  assert.equal(load({ env: { AANA_ALLOW_PATHS: `a${delimiter}/b` } }).media.allow_paths, [join(cwd, 'a'), '/b']);
+});
+
+Load('takes an empty variable as unset, except that an empty CUDA_VISIBLE_DEVICES means no GPU', () => {
+  const config = load({ env: { AANA_PORT: '', CUDA_VISIBLE_DEVICES: '', HF_TOKEN: '' } });
+  assert.is(config.port, 8000);
+  assert.is(config.models.hf_token, null);
+  assert.is(config.cuda_visible_devices, '');
+});
+
+Load('refuses an unknown key with the file and the whole key', () => {
+  const path = writeConfig({ media: { alow_paths: [] } });
+  assert.is(messageOf(load), `${path}: unknown key "media.alow_paths"; the known keys are in docs/configuration.md`);
+  writeConfig({ deploymnets: {} });
+  assert.match(messageOf(load), 'unknown key "deploymnets"');
+});
+
+Load('names the source of a bad value: file, variable or flag', () => {
+  const path = writeConfig({ port: 'x' });
+  assert.match(messageOf(load), `${path}: "port": `);
+  assert.match(messageOf(() => load({ env: { AANA_PORT: '70000' } })), /^environment variable AANA_PORT: "port": .*70000/);
+  assert.is(messageOf(() => load({ env: { AANA_PORT: 'eight' } })), 'environment variable AANA_PORT: "eight" is not a number');
+  assert.match(messageOf(() => load({ flags: { port: '1.5' } })), /^--port: /);
+  assert.match(messageOf(() => load({ flags: { port: '1', 'log.level': 'loud' } })), /^--log-level: "log.level": /);
+  assert.match(messageOf(() => load({ env: { AANA_STRICT: 'perhaps' } })), /AANA_STRICT: "perhaps" is neither true nor false/);
+});
+
+Load('says in one sentence that a file is missing, not JSON, or not an object', () => {
+  assert.match(messageOf(() => load({ file: 'none.json' })), /none\.json: cannot be read: ENOENT$/);
+  const path = writeConfig('{"port": 1,}');
+  assert.match(messageOf(load), `${path}: not JSON: `);
+  writeConfig('[]');
+  assert.is(messageOf(load), `${path}: a JSON object is expected`);
+});
+
+Load('does not read the environment of the process when one is given', () => {
+  process.env['AANA_PORT'] = '9';
+  try {
+    assert.is(load({ env: {} }).port, 8000);
+    assert.is(loadConfig({ cwd }).port, 9);
+  } finally {
+    delete process.env['AANA_PORT'];
+  }
+});
+
+Load('puts what an embedding program gives between the defaults and the file', () => {
+  writeConfig({ port: 2 });
+  const config = load({ base: { port: 1, host: 'base' } });
+  assert.is(config.port, 2);
+  assert.is(config.host, 'base');
+});
+
+Load.run();

@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
+import { flagName, SETTINGS } from './settings.ts';
+import { configError, deepFreeze, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
+
+/** The file that is read when none is named. */
+export const CONFIG_FILE = 'aana.config.json';
+
+export interface LoadOptions {
+  /** Where `aana.config.json` is looked for, and what relative paths of flags and variables start from. Default: the working directory. */
+  readonly cwd?: string;
+  /** Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** `--config`: a file that must exist. */
+  readonly file?: string | undefined;
+  /** Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`: texts, lists of texts, or booleans. */
+  readonly flags?: Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
+  /** Given by an embedding program: between the defaults and the file. */
+  readonly base?: ConfigInput;
+}
+
+/**
+ * Defaults, then the file, then the environment, then the flags; each beats the one before, key by key. Relative paths in the
+ * file start from its folder. Throws `ConfigError` with one sentence that names the source and the key.
+ */
+export function loadConfig(options: LoadOptions = {}): Config {
+  const cwd = options.cwd ?? process.cwd();
+  const env = options.env ?? process.env;
+  const sources = new Map<string, string>();
+  const tree: Tree = structuredClone(options.base ?? {}) as Tree;
+
+  const file = options.file === undefined ? join(cwd, CONFIG_FILE) : resolve(cwd, options.file);
+  if (options.file !== undefined || existsSync(file)) mergeFile(tree, readConfigFile(file), file, sources);
+  mergeEnvironment(tree, env, cwd, sources);
+  mergeFlags(tree, options.flags ?? {}, cwd, sources);
+
+  if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
+  const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
+  if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
+  return deepFreeze(parsed.data);
+}
+
+/** `$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`. */
+function defaultCacheDir(env: Readonly<Record<string, string | undefined>>): string {
+  const base = env['XDG_CACHE_HOME'];
+  return join(base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.cache'), 'aana-host');
+}
+
+function readConfigFile(path: string): Tree {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw configError(`${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`, error);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw configError(`${path}: not JSON: ${(error as Error).message}`, error);
+  }
+  if (!isTree(value)) throw configError(`${path}: a JSON object is expected`);
+  return value;
+}
+
+function mergeFile(tree: Tree, file: Tree, path: string, sources: Map<string, string>): void {
+  for (const { key, kind } of SETTINGS) {
+    const value = getAt(file, key);
+    if (value === undefined) continue;
+    sources.set(key, path);
+    if (kind === 'path' || kind === 'paths') setAt(file, key, fromFolder(value, dirname(path)));
+  }
+  // All of the file goes in, so that the schema refuses by name what no setting knows.
+  for (const [key, value] of Object.entries(file)) {
+    const group = tree[key];
+    if (key === '$schema') continue;
+    if (key !== 'deployments' && isTree(value) && isTree(group)) Object.assign(group, value);
+    else tree[key] = value;
+  }
+}
+
+function fromFolder(value: unknown, folder: string): unknown {
+  if (typeof value === 'string' && value !== '') return resolve(folder, value);
+  return Array.isArray(value) ? value.map((item) => fromFolder(item, folder)) : value;
+}
+
+function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | undefined>>, cwd: string, sources: Map<string, string>): void {
+  for (const { key, kind, env: name } of SETTINGS) {
+    const text = env[name];
+    // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable is as unset.
+    if (text === undefined || (text === '' && key !== 'cuda_visible_devices')) continue;
+    const source = `environment variable ${name}`;
+    sources.set(key, source);
+    setAt(tree, key, parseSetting(text, kind, source, cwd));
+  }
+}
+
+function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: string, sources: Map<string, string>): void {
+  for (const setting of SETTINGS) {
+    const value = flags[setting.key];
+    if (value === undefined) continue;
+    const source = flagName(setting) ?? setting.key;
+    sources.set(setting.key, source);
+    if (typeof value === 'boolean') setAt(tree, setting.key, value);
+    else if (typeof value === 'string') setAt(tree, setting.key, parseSetting(value, setting.kind, source, cwd));
+    else setAt(tree, setting.key, value.map((text) => (setting.kind === 'paths' ? resolve(cwd, text) : text)));
+  }
+}
+
+interface Issue {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly input?: unknown;
+}
+
+function describeIssue(issue: Issue | undefined, sources: Map<string, string>, file: string): string {
+  if (!issue) return 'the configuration is not valid';
+  const path = issue.path.map(String);
+  const key = path.join('.');
+  if (issue.code === 'unrecognized_keys' && 'keys' in issue) {
+    const unknown = (issue.keys as string[]).map((name) => `"${[...path, name].join('.')}"`);
+    return `${file}: unknown key ${unknown.join(', ')}; the known keys are in docs/configuration.md`;
+  }
+  const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? file;
+  const given = issue.input === undefined || typeof issue.input === 'object' ? '' : ` (it is ${JSON.stringify(issue.input)})`;
+  return `${source}: ${key === '' ? '' : `"${key}": `}${issue.message}${given}`;
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { packageRoot } from '../core/package-root.ts';
+import { DeploymentOptions } from '../deployments/deployment-options.ts';
+import { SETTINGS, renderConfigurationDocs } from './index.ts';
+import { configKeys } from './render-docs.ts';
+
+const Docs = suite('the configuration page');
+
+Docs('is as the schema says; `aana-host docs config` writes it anew', () => {
+  assert.is(readFileSync(join(packageRoot, 'docs/configuration.md'), 'utf8'), renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
+});
+
+Docs('has every key of the schema in the table of settings, and no other', () => {
+  assert.equal(SETTINGS.map(({ key }) => key).sort(), configKeys().map(([key]) => key).sort());
+});
+
+Docs('describes every key', () => {
+  assert.equal(configKeys().filter(([, schema]) => !schema.description).map(([key]) => key), []);
+});
+
+Docs('has no variable and no flag twice', () => {
+  const names = SETTINGS.flatMap(({ env, flag }) => [env, ...(flag ? [flag.split(' ')[0]] : [])]);
+  assert.is(new Set(names).size, names.length);
+});
+
+Docs.run();

@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import { ConfigSchema } from './schema.ts';
+import { flagName, SETTINGS } from './settings.ts';
+
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** Every key of the schema that is a value of its own, with its path. */
+export function configKeys(schema: JsonSchema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema, path = ''): [key: string, schema: JsonSchema][] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    const key = path === '' ? name : `${path}.${name}`;
+    return inner.properties ? configKeys(inner, key) : [[key, inner] satisfies [string, JsonSchema]];
+  });
+}
+
+function typeOf(schema: JsonSchema): string {
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
+  if (schema.enum) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
+  if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {})}s`;
+  return [schema.type ?? 'any'].flat().join(' or ');
+}
+
+function defaultOf(key: string, schema: JsonSchema): string {
+  if (key === 'cache_dir') return '`$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`';
+  if (key === 'deployments') return 'see below';
+  return `\`${JSON.stringify(schema.default)}\``;
+}
+
+/** `docs/configuration.md`, made from the schema and the table of settings; `deployment` is the JSON schema of one deployment's options. */
+export function renderConfigurationDocs(deployment: unknown): string {
+  const schema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema;
+  const rows = configKeys(schema).map(([key, value]) => {
+    const setting = SETTINGS.find((candidate) => candidate.key === key);
+    const flag = setting && flagName(setting);
+    const cells = [`\`${key}\``, typeOf(value), defaultOf(key, value), setting ? `\`${setting.env}\`` : '', flag ? `\`${flag}\`` : '', value.description ?? ''];
+    return `| ${cells.join(' | ')} |`;
+  });
+  const options = configKeys(deployment as JsonSchema).map(([key, value]) => {
+    const fallback = value.default === undefined ? '' : `\`${JSON.stringify(value.default)}\``;
+    return `| ${[`\`${key}\``, typeOf(value), fallback, value.description ?? ''].join(' | ')} |`;
+  });
+  return `# Configuration
+
+<!-- Made by \`aana-host docs config\` from host/config/schema.ts; do not edit. -->
+
+A configuration is put together from four sources; each beats the one before, key by key:
+
+1. the defaults below;
+2. \`aana.config.json\` in the working directory, or the file given with \`--config\`;
+3. environment variables (an empty one is as unset; lists are separated as in \`PATH\`; booleans are \`true\` or \`false\`);
+4. flags of \`aana-host serve\` (a flag for a list may be repeated).
+
+A key that is not in this table is refused. Relative paths in the file start from the folder of the file, those of variables and
+flags from the working directory.
+
+| key | type | default | variable | flag | meaning |
+| --- | --- | --- | --- | --- | --- |
+${rows.join('\n')}
+
+Groups are objects in the file: \`media.allow_paths\` is
+
+\`\`\`json
+{ "media": { "allow_paths": ["/srv/videos"] } }
+\`\`\`
+
+## Deployments
+
+\`deployments\` names the models that endpoints can use. A file that has the key replaces the default, which is:
+
+\`\`\`json
+${JSON.stringify({ deployments: (schema.properties?.['deployments'] as JsonSchema).default }, null, 2)}
+\`\`\`
+
+Each entry has these keys:
+
+| key | type | default | meaning |
+| --- | --- | --- | --- |
+${options.join('\n')}
+`;
+}

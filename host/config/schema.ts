@@ -1,0 +1,91 @@
+import * as z from 'zod';
+
+const GIB = 1024 ** 3;
+const MIB = 1024 ** 2;
+
+const positiveBytes = (bytes: number, description: string) => z.int().min(1).default(bytes).describe(description);
+const seconds = (value: number, description: string) => z.number().positive().max(604_800).default(value).describe(description);
+
+/** What runs when the configuration names no deployments: speech recognition and text generation. */
+export const DEFAULT_DEPLOYMENTS = {
+  asr_deployment: { type: 'WhisperDeployment', user_config: { model_size: 'base', compute_type: 'int8' } },
+  llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'qwen2.5-coder-0.5b-instruct' } },
+};
+
+const MediaConfig = z.strictObject({
+  allow_paths: z.array(z.string().min(1)).default([]).describe('Directories whose files a request may name by path. None: no path is allowed.'),
+  allow_private_urls: z.boolean().default(false).describe('Whether a URL may lead to a private or local address.'),
+  ffmpeg_path: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('The ffmpeg to use. Without it: the one of ffmpeg-static, then the one on the PATH, then a downloaded one.'),
+  max_bytes: positiveBytes(2 * GIB, 'Largest media file that is fetched from a URL, in bytes.'),
+  max_duration_s: seconds(4 * 3600, 'Longest media that is decoded, in seconds.'),
+  fetch_timeout_s: seconds(300, 'Time for fetching one URL, in seconds.'),
+  max_redirects: z.int().min(0).max(20).default(5).describe('Redirects followed while fetching a URL.'),
+  temp_dir: z.string().min(1).nullable().default(null).describe('Where uploads and decoded audio lie while a request runs. Without it: the temporary directory of the system.'),
+});
+
+const LimitsConfig = z.strictObject({
+  max_body_bytes: positiveBytes(2 * GIB, 'Largest request: all uploaded files together, in bytes.'),
+  max_file_bytes: positiveBytes(2 * GIB, 'Largest uploaded file, in bytes.'),
+  max_files: z.int().min(0).max(1000).default(16).describe('Uploaded files in one request.'),
+  max_json_bytes: positiveBytes(4 * MIB, 'Largest JSON input of an endpoint, in bytes.'),
+  max_json_depth: z.int().min(1).max(1000).default(64).describe('Deepest nesting of the JSON input.'),
+  invocation_timeout_s: seconds(3600, 'Time for one run of an endpoint, in seconds.'),
+  header_timeout_s: seconds(30, 'Time for a client to send the head of a request, in seconds.'),
+  request_timeout_s: seconds(900, 'Time for a client to send a whole request, in seconds.'),
+  keep_alive_timeout_s: seconds(10, 'Time an idle connection stays open, in seconds.'),
+});
+
+const PluginConfig = z.strictObject({
+  memory_bytes: positiveBytes(256 * MIB, 'Memory of one component instance, in bytes.'),
+  max_output_bytes: positiveBytes(64 * MIB, 'Most that one invocation may answer, in bytes.'),
+  max_workers: z.int().min(1).max(64).default(4).describe('Worker threads of one plugin on a Node without JavaScript Promise Integration: invocations that run at the same time.'),
+  strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
+});
+
+const ModelsConfig = z.strictObject({
+  hf_token: z.string().min(1).nullable().default(null).describe('Token for the model hub.'),
+  hf_endpoint: z.url({ protocol: /^https?$/ }).nullable().default(null).describe('Address of the model hub, when it is not the public one.'),
+  offline: z.boolean().default(false).describe('Whether nothing is downloaded: what is not in the cache is missing.'),
+});
+
+const LogConfig = z.strictObject({
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
+  format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
+});
+
+/** The whole configuration. Keys are those of the file; every key has a default. */
+export const ConfigSchema = z.strictObject({
+  name: z.string().min(1).default('app').describe('Name of the application: the title of its API documentation.'),
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on. 0.0.0.0 is every address of the machine.'),
+  port: z.int().min(0).max(65_535).default(8000).describe('Port to listen on; 0 takes a free one.'),
+  plugins: z.array(z.string().min(1)).default([]).describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),
+  deployments: z
+    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'), z.looseObject({ type: z.string().min(1) }))
+    .default(DEFAULT_DEPLOYMENTS)
+    .describe('Deployments by name: the type of each and its options.'),
+  cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
+  include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
+  cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use, as CUDA counts them; an empty string is none.'),
+  native_build: z
+    .enum(['auto', 'prebuilt', 'source'])
+    .default('auto')
+    .describe('How the native addon is built: over published libraries, from source, or whichever fits the platform.'),
+  shutdown_grace_s: z.number().min(0).max(86_400).default(30).describe('Time that running requests have to finish when the server stops, in seconds.'),
+  media: MediaConfig.prefault({}).describe('Videos and audio.'),
+  limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
+  plugin_limits: PluginConfig.prefault({}).describe('Plugins.'),
+  models: ModelsConfig.prefault({}).describe('Where models come from.'),
+  log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
+});
+
+type DeepReadonly<T> = T extends (infer U)[] ? readonly DeepReadonly<U>[] : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** The configuration of a host: complete, checked and frozen. */
+export type Config = DeepReadonly<z.infer<typeof ConfigSchema>>;
+/** What a file or an embedding program may give: any part of it. */
+export type ConfigInput = z.input<typeof ConfigSchema>;

@@ -1,0 +1,58 @@
+/** How a text from the environment or the command line becomes a value of its key. */
+export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'json';
+
+/** One key of the configuration, and where else than in the file it can be set. */
+export interface Setting {
+  /** Path in the file, with dots. */
+  readonly key: string;
+  readonly kind: SettingKind;
+  /** Environment variable. `paths` are separated as in PATH, `json` is a JSON value. Empty is as unset. */
+  readonly env: string;
+  /** Flag of `serve`, as the command line library takes it. `paths` may be repeated. */
+  readonly flag?: string;
+}
+
+/** Every key once. A test compares this table with the schema. */
+export const SETTINGS: readonly Setting[] = [
+  { key: 'name', kind: 'text', env: 'AANA_NAME', flag: '--name <name>' },
+  { key: 'host', kind: 'text', env: 'AANA_HOST', flag: '--host <address>' },
+  { key: 'port', kind: 'number', env: 'AANA_PORT', flag: '--port <number>' },
+  { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },
+  { key: 'deployments', kind: 'json', env: 'AANA_DEPLOYMENTS' },
+  { key: 'cache_dir', kind: 'path', env: 'AANA_CACHE_DIR', flag: '--cache-dir <dir>' },
+  { key: 'include_stacktrace', kind: 'boolean', env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' },
+  { key: 'cuda_visible_devices', kind: 'text', env: 'CUDA_VISIBLE_DEVICES' },
+  { key: 'native_build', kind: 'text', env: 'AANA_BUILD', flag: '--native-build <mode>' },
+  { key: 'shutdown_grace_s', kind: 'number', env: 'AANA_SHUTDOWN_GRACE_S', flag: '--shutdown-grace <seconds>' },
+  { key: 'media.allow_paths', kind: 'paths', env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>' },
+  { key: 'media.allow_private_urls', kind: 'boolean', env: 'AANA_ALLOW_PRIVATE_URLS', flag: '--allow-private-urls' },
+  { key: 'media.ffmpeg_path', kind: 'path', env: 'AANA_FFMPEG_PATH', flag: '--ffmpeg <file>' },
+  { key: 'media.max_bytes', kind: 'number', env: 'AANA_MEDIA_MAX_BYTES' },
+  { key: 'media.max_duration_s', kind: 'number', env: 'AANA_MEDIA_MAX_DURATION_S' },
+  { key: 'media.fetch_timeout_s', kind: 'number', env: 'AANA_FETCH_TIMEOUT_S' },
+  { key: 'media.max_redirects', kind: 'number', env: 'AANA_MAX_REDIRECTS' },
+  { key: 'media.temp_dir', kind: 'path', env: 'AANA_TEMP_DIR', flag: '--temp-dir <dir>' },
+  { key: 'limits.max_body_bytes', kind: 'number', env: 'AANA_MAX_BODY_BYTES' },
+  { key: 'limits.max_file_bytes', kind: 'number', env: 'AANA_MAX_FILE_BYTES' },
+  { key: 'limits.max_files', kind: 'number', env: 'AANA_MAX_FILES' },
+  { key: 'limits.max_json_bytes', kind: 'number', env: 'AANA_MAX_JSON_BYTES' },
+  { key: 'limits.max_json_depth', kind: 'number', env: 'AANA_MAX_JSON_DEPTH' },
+  { key: 'limits.invocation_timeout_s', kind: 'number', env: 'AANA_INVOCATION_TIMEOUT_S' },
+  { key: 'limits.header_timeout_s', kind: 'number', env: 'AANA_HEADER_TIMEOUT_S' },
+  { key: 'limits.request_timeout_s', kind: 'number', env: 'AANA_REQUEST_TIMEOUT_S' },
+  { key: 'limits.keep_alive_timeout_s', kind: 'number', env: 'AANA_KEEP_ALIVE_TIMEOUT_S' },
+  { key: 'plugin_limits.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_MEMORY_BYTES' },
+  { key: 'plugin_limits.max_output_bytes', kind: 'number', env: 'AANA_PLUGIN_MAX_OUTPUT_BYTES' },
+  { key: 'plugin_limits.max_workers', kind: 'number', env: 'AANA_PLUGIN_MAX_WORKERS' },
+  { key: 'plugin_limits.strict', kind: 'boolean', env: 'AANA_STRICT', flag: '--strict' },
+  { key: 'models.hf_token', kind: 'text', env: 'HF_TOKEN' },
+  { key: 'models.hf_endpoint', kind: 'text', env: 'HF_ENDPOINT' },
+  { key: 'models.offline', kind: 'boolean', env: 'AANA_OFFLINE', flag: '--offline' },
+  { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
+  { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
+];
+
+/** The long name of a flag, such as `--port`. */
+export function flagName(setting: Setting): string | undefined {
+  return setting.flag?.split(' ')[0];
+}

@@ -1,0 +1,76 @@
+import { delimiter, resolve } from 'node:path';
+import { AanaError } from '../core/errors.ts';
+import type { SettingKind } from './settings.ts';
+
+export function configError(message: string, cause?: unknown): AanaError {
+  return new AanaError('ConfigError', 'invalid-input', message, { cause });
+}
+
+const TRUE = new Set(['true', '1', 'yes', 'on']);
+const FALSE = new Set(['false', '0', 'no', 'off']);
+
+/** A value from a text; `source` names where it stood, `base` is what relative paths start from. */
+export function parseSetting(text: string, kind: SettingKind, source: string, base: string): unknown {
+  switch (kind) {
+    case 'text':
+      return text;
+    case 'path':
+      return resolve(base, text);
+    case 'number': {
+      const value = Number(text);
+      if (text.trim() === '' || !Number.isFinite(value)) throw configError(`${source}: "${text}" is not a number`);
+      return value;
+    }
+    case 'boolean': {
+      const word = text.toLowerCase();
+      if (!TRUE.has(word) && !FALSE.has(word)) throw configError(`${source}: "${text}" is neither true nor false`);
+      return TRUE.has(word);
+    }
+    case 'paths':
+      return text
+        .split(delimiter)
+        .filter((part) => part !== '')
+        .map((part) => resolve(base, part));
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch (error) {
+        throw configError(`${source}: not JSON: ${(error as Error).message}`, error);
+      }
+    default:
+      return kind satisfies never;
+  }
+}
+
+export type Tree = Record<string, unknown>;
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path with dots, or undefined. */
+export function getAt(tree: Tree, key: string): unknown {
+  return key.split('.').reduce<unknown>((at, part) => (isTree(at) && Object.hasOwn(at, part) ? at[part] : undefined), tree);
+}
+
+/** Sets the value at a path with dots; a value in the way that is no object is left for the schema to refuse. */
+export function setAt(tree: Tree, key: string, value: unknown): void {
+  const parts = key.split('.');
+  const last = parts.pop() ?? '';
+  let at = tree;
+  for (const part of parts) {
+    if (!Object.hasOwn(at, part)) at[part] = {};
+    const next = at[part];
+    if (!isTree(next)) return;
+    at = next;
+  }
+  at[last] = value;
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
