@@ -1,0 +1,93 @@
+import { AanaError } from '../core/errors.ts';
+import { type SpawnContainedOptions, commandNotFound, endChild, spawnContained } from './spawn-contained.ts';
+
+export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'> {
+  /** Over this many milliseconds the child is ended and `ProcessTimeout` thrown. */
+  readonly timeoutMs?: number | undefined;
+  /** More output than this ends the child and throws `ProcessOutputTooLarge`. Default 1 MiB. */
+  readonly maxStdoutBytes?: number | undefined;
+  /** How much of the end of stderr is kept. Default 64 KiB. */
+  readonly stderrTailBytes?: number | undefined;
+}
+
+export interface RunContainedResult {
+  /** `null` when a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: Buffer;
+  /** The end of it. */
+  readonly stderr: string;
+}
+
+const LAUNCHER_CANNOT_RUN = /^aana-launcher: cannot run .*?: (.*)$/m;
+const EXIT_NO_COMMAND = 127;
+
+/**
+ * Runs a contained child with no stdin to its end and collects its output. An exit code or a signal is a result, not an error.
+ * Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessOutputTooLarge` or `CommandNotFound`; in every case the
+ * child has ended before the promise settles, so what it wrote can be removed.
+ */
+export async function runContained(command: string, args: readonly string[], options: RunContainedOptions = {}): Promise<RunContainedResult> {
+  const child = spawnContained(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const maxStdoutBytes = options.maxStdoutBytes ?? 2 ** 20;
+  const stderr = new Tail(options.stderrTailBytes ?? 2 ** 16);
+  const stdout: Buffer[] = [];
+  let stdoutBytes = 0;
+  let failure: Error | undefined;
+  const failWith = (error: Error): void => {
+    failure ??= error;
+    endChild(child, options.graceMs);
+  };
+
+  child.stdout?.on('data', (data: Buffer) => {
+    if (failure) return;
+    stdoutBytes += data.length;
+    if (stdoutBytes > maxStdoutBytes) {
+      failWith(new AanaError('ProcessOutputTooLarge', 'internal', `${command} wrote more than ${maxStdoutBytes} bytes of output`));
+    } else {
+      stdout.push(data);
+    }
+  });
+  child.stderr?.on('data', (data: Buffer) => stderr.push(data));
+
+  const { timeoutMs } = options;
+  const onTimeout = (): void => failWith(new AanaError('ProcessTimeout', 'deadline-exceeded', `${command} ran longer than ${timeoutMs} ms`));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
+  try {
+    const { code, signal } = await new Promise<Pick<RunContainedResult, 'code' | 'signal'>>((resolve, reject) => {
+      child.once('error', (error) => reject(commandNotFound(command, error, error.message)));
+      child.once('close', (code, signal) => resolve({ code, signal }));
+      child.once('exit', () => {
+        if (!failure && !options.signal?.aborted) return;
+        child.stdout?.destroy(); // a grandchild may hold them open
+        child.stderr?.destroy();
+      });
+    });
+    options.signal?.throwIfAborted();
+    if (failure) throw failure;
+    const cannotRun = code === EXIT_NO_COMMAND ? LAUNCHER_CANNOT_RUN.exec(stderr.text()) : null;
+    if (cannotRun) throw commandNotFound(command, undefined, cannotRun[1] ?? '');
+    return { code, signal, stdout: Buffer.concat(stdout), stderr: stderr.text() };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The last `maxBytes` of what was pushed. */
+class Tail {
+  readonly #maxBytes: number;
+  #held = Buffer.alloc(0);
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  push(data: Buffer): void {
+    const all = Buffer.concat([this.#held, data]);
+    this.#held = all.subarray(Math.max(0, all.length - this.#maxBytes));
+  }
+
+  text(): string {
+    return this.#held.toString('utf8');
+  }
+}

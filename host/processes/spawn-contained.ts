@@ -1,0 +1,100 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { setPriority } from 'node:os';
+import { isAbsolute } from 'node:path';
+import { AanaError } from '../core/errors.ts';
+import { type ProcessLimits, launcherArguments, launcherPath } from './launcher.ts';
+
+export interface SpawnContainedOptions extends ProcessLimits {
+  /** As in `child_process.spawn`; an `'ipc'` entry works. */
+  readonly stdio?: StdioOptions | undefined;
+  /** Absent: this process's environment. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly cwd?: string | undefined;
+  /** Its abort ends the child: SIGTERM, and SIGKILL after `graceMs`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds between SIGTERM and SIGKILL. Default 2000; 0 kills at once. */
+  readonly graceMs?: number | undefined;
+  /** The launcher to use instead of the built one; `false` for none. */
+  readonly launcher?: string | false | undefined;
+}
+
+const DEFAULT_GRACE_MS = 2000;
+
+/**
+ * Starts `command` so that it dies with this process however that ends (Linux: the kernel's parent-death signal, which reaches a
+ * stopped child too), at a lower priority and inside limits. The child belongs to the calling *thread*: it is killed when that ends.
+ *
+ * Where the launcher is absent it is an ordinary child with a lower priority and no limits, and the end of its stdin or IPC channel is
+ * all that tells it of this process's death.
+ *
+ * Throws `CommandNotFound` for an absolute path that cannot be run. A name that PATH does not have: with the launcher the child exits
+ * with 127 and a sentence on stderr, without it `'error'` is emitted.
+ */
+export function spawnContained(command: string, args: readonly string[], options: SpawnContainedOptions = {}): ChildProcess {
+  options.signal?.throwIfAborted();
+  requireExecutable(command);
+  const launcher = options.launcher === undefined ? launcherPath() : options.launcher || undefined;
+  const child = launcher
+    ? spawn(launcher, [...launcherArguments(options, process.pid), command, ...args], spawnOptions(options))
+    : spawn(command, args, spawnOptions(options));
+  if (!launcher) lowerPriority(child, options.nice);
+  if (options.signal) endOnAbort(child, options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
+  return child;
+}
+
+/** SIGTERM, then SIGKILL to a child that has not ended after `graceMs`; does nothing to one that has. */
+export function endChild(child: ChildProcess, graceMs: number = DEFAULT_GRACE_MS): void {
+  if (hasEnded(child)) return;
+  if (graceMs <= 0) {
+    child.kill('SIGKILL');
+    return;
+  }
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  child.once('exit', () => clearTimeout(timer));
+}
+
+export function commandNotFound(command: string, cause: unknown, detail: string): AanaError {
+  return new AanaError('CommandNotFound', 'internal', `cannot run ${command}: ${detail}`, { data: { command }, cause });
+}
+
+function spawnOptions(options: SpawnContainedOptions): { stdio: StdioOptions; env?: NodeJS.ProcessEnv; cwd?: string; windowsHide: true } {
+  return {
+    stdio: options.stdio ?? 'pipe',
+    windowsHide: true,
+    ...(options.env && { env: options.env }),
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+  };
+}
+
+function requireExecutable(command: string): void {
+  if (!isAbsolute(command)) return;
+  try {
+    accessSync(command, constants.X_OK);
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    throw commandNotFound(command, error, missing ? 'there is no such file' : 'it is not executable');
+  }
+}
+
+function lowerPriority(child: ChildProcess, niceness: number | undefined): void {
+  if (niceness === undefined || child.pid === undefined) return;
+  try {
+    setPriority(child.pid, Math.min(19, niceness));
+  } catch {
+    // it has ended already, or this system does not let us
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+function endOnAbort(child: ChildProcess, signal: AbortSignal, graceMs: number): void {
+  const onAbort = (): void => endChild(child, graceMs);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const release = (): void => signal.removeEventListener('abort', onAbort);
+  child.once('exit', release);
+  child.once('error', release);
+}
