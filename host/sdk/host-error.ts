@@ -1,0 +1,87 @@
+/** Which class of error it is; each has one HTTP status (docs/plugins.md lists them). */
+export type ErrorKind =
+  | 'invalid-input'
+  | 'bad-request'
+  | 'denied'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'unavailable'
+  | 'deadline-exceeded'
+  | 'cancelled'
+  | 'internal';
+
+/** An error as it crosses the border of the sandbox; `data` is JSON. */
+export interface ErrorRecord {
+  kind: ErrorKind;
+  name: string;
+  message: string;
+  data: string;
+}
+
+/**
+ * An error of the host, such as a video that could not be fetched; uncaught, it is the answer of the request. Throw one of your
+ * own to answer with a status other than 500.
+ */
+export class HostError extends Error {
+  /** The class name that clients see as `error`; match on it, not on the message. */
+  override readonly name: string;
+  readonly kind: ErrorKind;
+  /** Facts for programs. */
+  readonly data: unknown;
+
+  constructor(name: string, kind: ErrorKind, message: string, options: { readonly data?: unknown } = {}) {
+    super(message);
+    this.name = name;
+    this.kind = kind;
+    this.data = options.data ?? {};
+  }
+}
+
+/** Runs a host call; what the host throws becomes a {@link HostError}. */
+export function hostCall<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (thrown) {
+    throw fromHost(thrown);
+  }
+}
+
+/** Any thrown value as the record that `run` gives back. */
+export function toErrorRecord(thrown: unknown): ErrorRecord {
+  if (thrown instanceof HostError) {
+    return { kind: thrown.kind, name: thrown.name, message: thrown.message, data: JSON.stringify(thrown.data ?? {}) ?? '{}' };
+  }
+  const record = errorRecordIn(thrown);
+  if (record) return { kind: record.kind, name: record.name, message: record.message, data: record.data };
+  if (thrown instanceof Error) return { kind: 'internal', name: thrown.name, message: thrown.message, data: '{}' };
+  return { kind: 'internal', name: 'Error', message: String(thrown), data: '{}' };
+}
+
+function fromHost(thrown: unknown): unknown {
+  const record = errorRecordIn(thrown);
+  return record ? new HostError(record.name, record.kind, record.message, { data: parseData(record.data) }) : thrown;
+}
+
+/** Bindings throw the record itself, or an error that holds it as `payload`. */
+function errorRecordIn(thrown: unknown): ErrorRecord | undefined {
+  if (isErrorRecord(thrown)) return thrown;
+  if (typeof thrown === 'object' && thrown !== null && 'payload' in thrown && isErrorRecord(thrown.payload)) return thrown.payload;
+  return undefined;
+}
+
+function isErrorRecord(value: unknown): value is ErrorRecord {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['kind', 'name', 'message', 'data'].every((key) => key in value && typeof (value as Record<string, unknown>)[key] === 'string')
+  );
+}
+
+function parseData(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
+}
