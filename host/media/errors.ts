@@ -1,0 +1,82 @@
+import { AanaError } from '../core/errors.ts';
+import type { MediaSource } from './types.ts';
+
+/** The URL as it may stand in messages: without user name and password. */
+export function withoutCredentials(url: URL | string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return String(url).replace(/\/\/[^/@]*@/, '//');
+  }
+  parsed.username = '';
+  parsed.password = '';
+  return parsed.href;
+}
+
+export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {
+  const shown = withoutCredentials(url);
+  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, { data: { url: shown }, cause });
+}
+
+export function privateAddressError(url: URL, address: string): AanaError {
+  const message = `the address ${address} of host ${url.hostname} is private; start the server with --allow-private-urls to allow it`;
+  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) } });
+}
+
+export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
+  const shown = withoutCredentials(url);
+  return new AanaError('MediaTooLargeException', 'too-large', `${shown} has more than ${maxBytes} bytes, the most that is fetched`, {
+    data: { url: shown, max_bytes: maxBytes },
+  });
+}
+
+export function mediaTooLongError(source: MediaSource, maxDurationS: number, durationS?: number): AanaError {
+  const length = durationS === undefined ? `longer than ${maxDurationS} s` : `${Math.round(durationS)} s long`;
+  return new AanaError('MediaTooLongException', 'too-large', `the media is ${length}; at most ${maxDurationS} s are decoded`, {
+    data: { video: shownSource(source), max_duration: maxDurationS },
+  });
+}
+
+export function pathDeniedError(path: string): AanaError {
+  const message = `the path ${path} is not in a directory that this server may read; start it with --allow-path DIR to allow one`;
+  return new AanaError('PathNotAllowedException', 'denied', message, { data: { path } });
+}
+
+export function pathUnusableError(path: string, why: string): AanaError {
+  return new AanaError('FileNotFoundError', 'bad-request', `the path ${path} ${why}`, { data: { path } });
+}
+
+export function uploadMissingError(name: string): AanaError {
+  const message = `no uploaded file part is named ${JSON.stringify(name)}; send the file as a part of that name`;
+  return new AanaError('UploadedFileNotFound', 'invalid-input', message, { data: { content: name } });
+}
+
+export function videoReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
+  return new AanaError('VideoReadingException', 'bad-request', message, { data: { video: shownSource(source), message }, cause });
+}
+
+export function audioReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
+  return new AanaError('AudioReadingException', 'bad-request', message, { data: { audio: shownSource(source), message }, cause });
+}
+
+export function diskFullError(directory: string, cause?: unknown): AanaError {
+  const message = `there is no space left in the temporary directory ${directory}; free some, or set media.temp_dir to another directory`;
+  return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });
+}
+
+const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && NO_SPACE.has(error.code);
+}
+
+/** As the client gave it, in the four fields of a video input, without credentials. */
+function shownSource(source: MediaSource): Record<string, string | null> {
+  return {
+    path: source.path ?? null,
+    url: source.url == null ? null : withoutCredentials(source.url),
+    content: source.content ?? null,
+    media_id: source.media_id ?? null,
+  };
+}

@@ -1,0 +1,3 @@
+export { type FfmpegLocation, type FindFfmpegOptions, findFfmpeg } from './ffmpeg.ts';
+export { MediaScope, MediaService, type OpenOptions } from './service.ts';
+export type { AudioChannels, AudioMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';

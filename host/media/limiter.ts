@@ -1,0 +1,51 @@
+import { type Deferred, deferred } from '../core/deferred.ts';
+
+/** Lets at most `size` pieces of work run at the same time; the rest wait in the order in which they came. */
+export class Limiter {
+  readonly #waiting = new Set<Deferred>();
+  #free: number;
+
+  constructor(size: number) {
+    this.#free = Math.max(1, size);
+  }
+
+  /** Rejects with the signal's reason when it aborts before the turn comes; `work` looks at the signal by itself. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.#enter(signal);
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    const turn = deferred();
+    this.#waiting.add(turn);
+    const onAbort = (): void => {
+      if (this.#waiting.delete(turn)) turn.reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await turn.promise;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** The place passes to the next one directly, so that a newcomer cannot take it. */
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (!next) {
+      this.#free += 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    next.resolve();
+  }
+}

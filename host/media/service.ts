@@ -1,0 +1,210 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { cancelledError } from '../core/errors.ts';
+import { newId, randomSuffix } from '../core/ids.ts';
+import { decodeAudio } from './decode.ts';
+import { diskFullError, isDiskFull, uploadMissingError, videoReadingError } from './errors.ts';
+import { fetchToFile } from './fetch.ts';
+import { Limiter } from './limiter.ts';
+import { allowedFile } from './local-paths.ts';
+import { type Probe, probeFile } from './probe.ts';
+import { makeProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import type { AudioChannels, AudioMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
+
+const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
+
+export interface OpenOptions {
+  /** The file parts of the request by field name. */
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
+export class MediaService {
+  readonly #options: MediaOptions;
+  readonly #limiter: Limiter;
+  #folder: Promise<string> | undefined;
+  #closed = false;
+
+  /** Begins to remove what dead processes left in `tempDir`. */
+  constructor(options: MediaOptions) {
+    this.#options = options;
+    this.#limiter = new Limiter(options.maxProcesses ?? availableParallelism());
+    void removeStaleFolders(options.tempDir, options.log); // reports its own failures
+  }
+
+  /** The caller disposes it. */
+  openScope(): MediaScope {
+    return new MediaScope(this.#options, this.#limiter, () => this.#makeFolder());
+  }
+
+  /** Removes the folder with everything in it; scopes should be disposed before. May be called twice. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const folder = await this.#folder?.catch(() => undefined);
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #makeFolder(): Promise<string> {
+    if (this.#closed) throw cancelledError('the media service is closed');
+    const { tempDir } = this.#options;
+    try {
+      this.#folder ??= makeProcessFolder(tempDir);
+      const folder = join(await this.#folder, randomSuffix());
+      await mkdir(folder, { mode: 0o700 });
+      return folder;
+    } catch (error) {
+      this.#folder = undefined;
+      throw isDiskFull(error) ? diskFullError(tempDir, error) : error;
+    }
+  }
+}
+
+/** The media of one invocation, and their files. */
+export class MediaScope {
+  readonly #options: MediaOptions;
+  readonly #limiter: Limiter;
+  readonly #makeFolder: () => Promise<string>;
+  readonly #disposal = new AbortController();
+  readonly #work = new Set<Promise<unknown>>();
+  /** Opened files by what the client called them. */
+  readonly #opened = new Map<string, Promise<OpenedFile>>();
+  #folder: Promise<string> | undefined;
+
+  /** @internal use {@link MediaService.openScope} */
+  constructor(options: MediaOptions, limiter: Limiter, makeFolder: () => Promise<string>) {
+    this.#options = options;
+    this.#limiter = limiter;
+    this.#makeFolder = makeFolder;
+  }
+
+  /**
+   * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching. Throws what
+   * {@link fetchToFile} and {@link allowedFile} throw, `UploadedFileNotFound`, or `VideoReadingException` for what is not media.
+   */
+  async open(source: MediaSource, { files, signal }: OpenOptions): Promise<VideoMedia> {
+    const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
+    const file = await this.#track(signal, async (combined) => {
+      let opened = this.#opened.get(key);
+      if (!opened) {
+        opened = this.#open(source, files, combined);
+        this.#opened.set(key, opened);
+        opened.catch(() => this.#opened.delete(key)); // another try may work
+      }
+      return opened;
+    });
+    return new OpenedVideo(source.media_id ?? newId(), file, (channels, callSignal) => this.#extract(source, file, channels, callSignal));
+  }
+
+  /** Ends what is running and removes the files; uploaded files are their owner's. May be called twice. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(cancelledError('the media scope was disposed'));
+    await Promise.allSettled([...this.#work]);
+    const folder = await this.#folder?.catch(() => undefined);
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+
+  async #open(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal): Promise<OpenedFile> {
+    const path = await this.#locate(source, files, signal);
+    const probe = await this.#limiter.run(() => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }), signal);
+    return { path, probe, audio: new Map() };
+  }
+
+  async #locate(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal): Promise<string> {
+    if (source.content != null) {
+      const file = files.get(source.content);
+      if (!file) throw uploadMissingError(source.content);
+      return file.path;
+    }
+    if (source.path != null) return allowedFile(source.path, this.#options.allowPaths);
+    if (source.url != null) return this.#fetch(source.url, signal);
+    throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
+  }
+
+  async #fetch(url: string, signal: AbortSignal): Promise<string> {
+    const { maxBytes, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, lookup, isPublic, log } = this.#options;
+    const path = await this.#newPath();
+    const bytes = await fetchToFile(url, path, {
+      maxBytes,
+      timeoutMs: fetchTimeoutMs,
+      idleTimeoutMs: Math.min(fetchIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, fetchTimeoutMs),
+      maxRedirects,
+      allowPrivate: allowPrivateUrls,
+      lookup,
+      isPublic,
+      signal,
+    });
+    log.debug('media fetched', { bytes });
+    return path;
+  }
+
+  async #extract(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal | undefined): Promise<AudioMedia> {
+    return this.#track(signal, async (combined) => {
+      let audio = file.audio.get(channels);
+      if (!audio) {
+        audio = this.#decode(source, file, channels, combined);
+        file.audio.set(channels, audio);
+        audio.catch(() => file.audio.delete(channels));
+      }
+      return audio;
+    });
+  }
+
+  async #decode(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal): Promise<AudioMedia> {
+    const { ffmpegPath, maxDurationS } = this.#options;
+    const folder = await this.#ownFolder();
+    return this.#limiter.run(
+      () => decodeAudio(file.path, file.probe, { ffmpegPath, source, channels, maxDurationS, folder, name: randomSuffix(), signal }),
+      signal,
+    );
+  }
+
+  async #newPath(): Promise<string> {
+    return join(await this.#ownFolder(), randomSuffix());
+  }
+
+  #ownFolder(): Promise<string> {
+    this.#folder ??= this.#makeFolder();
+    return this.#folder;
+  }
+
+  /** Runs `work` under the caller's signal and the scope's own; disposal waits for it. */
+  async #track<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const combined = signal ? AbortSignal.any([signal, this.#disposal.signal]) : this.#disposal.signal;
+    combined.throwIfAborted();
+    const running = work(combined);
+    this.#work.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#work.delete(running);
+    }
+  }
+}
+
+interface OpenedFile {
+  readonly path: string;
+  readonly probe: Probe;
+  readonly audio: Map<AudioChannels, Promise<AudioMedia>>;
+}
+
+class OpenedVideo implements VideoMedia {
+  readonly mediaId: string;
+  readonly info: VideoInfo;
+  readonly #extract: (channels: AudioChannels, signal: AbortSignal | undefined) => Promise<AudioMedia>;
+
+  constructor(mediaId: string, file: OpenedFile, extract: (channels: AudioChannels, signal: AbortSignal | undefined) => Promise<AudioMedia>) {
+    this.mediaId = mediaId;
+    this.info = file.probe.info;
+    this.#extract = extract;
+  }
+
+  extractAudio(channels: AudioChannels, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<AudioMedia> {
+    return this.#extract(channels, options.signal);
+  }
+}

@@ -1,0 +1,43 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomSuffix } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+
+const NAME = /^aana-host-(\d+)-[0-9a-f]{12}$/;
+/** Folders of this process, so that one of an earlier process with the same pid (as in a container) is known as stale. */
+const own = new Set<string>();
+
+/** Makes a folder for this process in `tempDir`, readable by its user alone, and names it. */
+export async function makeProcessFolder(tempDir: string): Promise<string> {
+  await mkdir(tempDir, { recursive: true });
+  const name = `aana-host-${process.pid}-${randomSuffix()}`;
+  own.add(name);
+  const folder = join(tempDir, name);
+  await mkdir(folder, { mode: 0o700 });
+  return folder;
+}
+
+/** Removes what processes that are no more left in `tempDir`. What cannot be removed stays, and is told. */
+export async function removeStaleFolders(tempDir: string, log: Logger): Promise<void> {
+  const names = await readdir(tempDir).catch(() => []);
+  for (const name of names) {
+    const pid = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(pid) || own.has(name) || (pid !== process.pid && isRunning(pid))) continue;
+    const folder = join(tempDir, name);
+    try {
+      await rm(folder, { recursive: true, force: true });
+      log.info('stale temporary folder removed', { folder });
+    } catch (error) {
+      log.warn('stale temporary folder not removed', { folder, error });
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // somebody else's
+  }
+}
