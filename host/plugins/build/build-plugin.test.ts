@@ -1,0 +1,71 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger as log } from '../../core/logger.ts';
+import { buildPlugin } from './build-plugin.ts';
+
+const source = `
+import * as z from 'zod/mini';
+const schema = JSON.stringify(z.toJSONSchema(z.object({ text: z.string() })));
+export const endpoint = {
+  describe: () => [{ name: 'a', path: '/a', summary: '', description: '', inputSchema: schema, outputSchema: '{}', streaming: false }],
+  run: (_name: string, input: string): string => input,
+};`;
+
+const BuildPlugin = suite<{ dir: string }>('buildPlugin');
+
+BuildPlugin.before.each(async (context) => {
+  context.dir = await mkdtemp(join(tmpdir(), 'aana-build-'));
+  await mkdir(join(context.dir, 'src'));
+  await writeFile(join(context.dir, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
+  await writeFile(join(context.dir, 'src', 'index.ts'), source);
+});
+
+BuildPlugin.after.each(async ({ dir }) => rm(dir, { recursive: true }));
+
+BuildPlugin('makes a component, and makes it again only when a source has changed', async ({ dir }) => {
+  const first = await buildPlugin(dir, { log });
+  assert.equal(first, { component: join(dir, 'dist', 'sample.wasm'), rebuilt: true });
+  assert.equal([...(await readFile(first.component)).subarray(0, 8)], [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0]);
+  assert.is((await buildPlugin(dir, { log })).rebuilt, false);
+  await writeFile(join(dir, 'src', 'index.ts'), source.replace('/a', '/b'));
+  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+});
+
+BuildPlugin('makes a damaged component again', async ({ dir }) => {
+  const { component } = await buildPlugin(dir, { log });
+  await writeFile(component, 'damaged');
+  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+});
+
+BuildPlugin('builds once when asked twice at the same time', async ({ dir }) => {
+  const results = await Promise.all([buildPlugin(dir, { log }), buildPlugin(dir, { log })]);
+  assert.equal(results.map((result) => result.rebuilt).sort(), [false, true]);
+});
+
+BuildPlugin('takes a component that is there when the plugin has no TypeScript source', async ({ dir }) => {
+  const { component } = await buildPlugin(dir, { log });
+  await rm(join(dir, 'src'), { recursive: true });
+  assert.equal(await buildPlugin(dir, { log }), { component, rebuilt: false });
+});
+
+const failures: readonly { what: string; file: string; text: string; message: RegExp }[] = [
+  { what: 'a source that does not parse', file: 'src/index.ts', text: 'export const = ;', message: /^plugin sample cannot be bundled: / },
+  { what: 'an import of a Node module', file: 'src/index.ts', text: 'import fs from "node:fs"; export const endpoint = fs;', message: /^plugin sample cannot be bundled: .*node:fs/s },
+  { what: 'a source without the export', file: 'src/index.ts', text: 'export const other = 1;', message: /^plugin sample cannot be bundled: it does not export 'endpoint'/ },
+  { what: 'a manifest with an unknown key', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","main":"x"}', message: /has an invalid plugin\.json \(.*main/ },
+  { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
+];
+for (const { what, file, text, message } of failures) {
+  BuildPlugin(`refuses ${what} with the reason`, async ({ dir }) => {
+    await writeFile(join(dir, file), text);
+    const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
+    assert.ok(error instanceof Error);
+    assert.is(error.name, 'PluginLoadError');
+    assert.match(error.message, message);
+  });
+}
+
+BuildPlugin.run();

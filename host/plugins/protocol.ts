@@ -1,0 +1,99 @@
+import type { ErrorKind } from '../core/errors.ts';
+import type { LogLevel } from '../core/logger.ts';
+import type { VideoInfo } from './ports.ts';
+
+/** How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one). */
+export type RuntimeMode = 'suspending' | 'blocking';
+
+/** The record `error` of the world. */
+export interface WitError {
+  readonly kind: Exclude<ErrorKind, 'plugin-failed'>;
+  readonly name: string;
+  readonly message: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+/** The record `source` of the world. */
+export interface WitSource {
+  readonly path?: string | undefined;
+  readonly url?: string | undefined;
+  readonly content?: string | undefined;
+  readonly mediaId?: string | undefined;
+}
+
+/** The record `info` of the world. */
+export interface WitEndpoint {
+  readonly name: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly inputSchema: string;
+  readonly outputSchema: string;
+  readonly streaming: boolean;
+}
+
+/** What a guest asks of the host, as it crosses between the threads. Handles are numbers of one invocation. */
+export interface HostCalls {
+  'media.open': { args: readonly [source: WitSource]; value: { readonly video: number; readonly info: VideoInfo } };
+  'media.extract-audio': { args: readonly [video: number, channels: 'mix' | 'separate']; value: { readonly audio: number; readonly duration: number } };
+  'deployments.call': { args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; value: string };
+  'deployments.open': { args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; value: number };
+  'deployments.next': { args: readonly [stream: number]; value: readonly string[] };
+  'output.write': { args: readonly [chunk: string]; value: undefined };
+  'output.forward': { args: readonly [stream: number]; value: undefined };
+}
+export type HostOperation = keyof HostCalls;
+export type HostCall = { readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] } }[HostOperation];
+export type HostReply = { readonly value: unknown } | { readonly error: WitError };
+
+export type Outcome =
+  | { readonly state: 'returned'; readonly json: string }
+  | { readonly state: 'failed'; readonly error: WitError }
+  | { readonly state: 'trapped'; readonly reason: string };
+
+export interface RunMessage {
+  readonly type: 'run';
+  readonly id: number;
+  /** Index of the invocation's cells in {@link WorkerInit.control}. */
+  readonly slot: number;
+  readonly endpoint: string;
+  readonly input: string;
+  readonly requestId: string;
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number;
+}
+
+export type ToWorker =
+  | RunMessage
+  | { readonly type: 'reply'; readonly id: number; readonly call: number; readonly reply: HostReply }
+  /** Forget the invocation and its instance; it waits for the host and gets no answer any more. */
+  | { readonly type: 'abandon'; readonly id: number };
+
+export type FromWorker =
+  | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
+  | { readonly type: 'broken'; readonly reason: string }
+  | { readonly type: 'call'; readonly id: number; readonly call: number; readonly request: HostCall }
+  | { readonly type: 'drop'; readonly id: number; readonly handle: number }
+  | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
+  | { readonly type: 'done'; readonly id: number; readonly outcome: Outcome }
+  | { readonly type: 'abandoned'; readonly id: number };
+
+export interface WorkerInit {
+  readonly mode: RuntimeMode;
+  /** URL of the generated glue module. */
+  readonly glue: string;
+  readonly modules: Readonly<Record<string, WebAssembly.Module>>;
+  readonly control: Int32Array;
+}
+
+/**
+ * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot (plus 1) whose
+ * guest code is on the thread now, 0 when none is. `entries`: counts each time guest code is entered. From `slots` on, one cell a
+ * slot: 1 when its client has gone.
+ */
+export const cell = { wake: 0, running: 1, entries: 2, slots: 3 } as const;
+
+export function newControl(slotCount: number): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(4 * (cell.slots + slotCount)));
+}

@@ -1,0 +1,131 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker } from '../protocol.ts';
+
+/** A value now (blocking) or later (suspending). */
+export type Awaitable<T> = T | Promise<T>;
+
+/** An invocation as its worker sees it. */
+export interface Invocation extends RunMessage {
+  /** Host resources that the guest holds. */
+  readonly held: Set<object>;
+  /** Lines logged so far. */
+  lines: number;
+}
+
+/** Carries a guest's calls to the host, and keeps the shared record of whose code is on the thread. */
+export abstract class Bridge {
+  protected readonly port: MessagePort;
+  protected readonly control: Int32Array;
+  #lastCall = 0;
+
+  constructor(port: MessagePort, control: Int32Array) {
+    this.port = port;
+    this.control = control;
+  }
+
+  post(message: FromWorker): void {
+    this.port.postMessage(message);
+  }
+
+  /** Marks the guest as running, until {@link leave}. */
+  enter(invocation: Invocation): void {
+    Atomics.store(this.control, cell.running, invocation.slot + 1);
+    Atomics.add(this.control, cell.entries, 1);
+  }
+
+  leave(): void {
+    Atomics.store(this.control, cell.running, 0);
+  }
+
+  isCancelled(invocation: Invocation): boolean {
+    return Atomics.load(this.control, cell.slots + invocation.slot) === 1;
+  }
+
+  /** The host's answer, or throws what the glue takes for a WIT error. */
+  abstract call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Awaitable<HostCalls[O]['value']>;
+
+  /** Answers go to whom they are for; only a suspending bridge gets them so. */
+  abstract onReply(message: ToWorker & { type: 'reply' }): void;
+
+  abstract forget(id: number): void;
+
+  protected send(invocation: Invocation, operation: HostOperation, args: readonly unknown[]): number {
+    const call = ++this.#lastCall;
+    this.leave();
+    this.post({ type: 'call', id: invocation.id, call, request: { operation, args } as HostCall });
+    return call;
+  }
+}
+
+/** Sleeps until the answer is there. */
+export class BlockingBridge extends Bridge {
+  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): HostCalls[O]['value'] {
+    Atomics.store(this.control, cell.wake, 0);
+    const call = this.send(invocation, operation, args);
+    for (;;) {
+      Atomics.wait(this.control, cell.wake, 0);
+      Atomics.store(this.control, cell.wake, 0);
+      for (let got = receiveMessageOnPort(this.port); got; got = receiveMessageOnPort(this.port)) {
+        const message = got.message as ToWorker;
+        if (message.type !== 'reply' || message.call !== call) continue;
+        this.enter(invocation);
+        return valueOf(message.reply) as HostCalls[O]['value'];
+      }
+    }
+  }
+
+  override onReply(): void {}
+  override forget(): void {}
+}
+
+interface Waiting {
+  readonly invocation: Invocation;
+  settle(reply: HostReply): void;
+}
+
+/** Gives a promise, for which the glue suspends the guest. */
+export class SuspendingBridge extends Bridge {
+  readonly #waiting = new Map<number, Map<number, Waiting>>();
+
+  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Promise<HostCalls[O]['value']> {
+    const call = this.send(invocation, operation, args);
+    return new Promise((resolve, reject) => {
+      const calls = this.#waiting.get(invocation.id) ?? new Map<number, Waiting>();
+      this.#waiting.set(invocation.id, calls);
+      calls.set(call, {
+        invocation,
+        settle: (reply) => {
+          try {
+            resolve(valueOf(reply) as HostCalls[O]['value']);
+          } catch (error) {
+            reject(error);
+          }
+        },
+      });
+    });
+  }
+
+  override onReply({ id, call, reply }: ToWorker & { type: 'reply' }): void {
+    const calls = this.#waiting.get(id);
+    const waiting = calls?.get(call);
+    if (!calls || !waiting) return; // abandoned meanwhile
+    calls.delete(call);
+    if (calls.size === 0) this.#waiting.delete(id);
+    this.enter(waiting.invocation); // the guest goes on in the microtasks after this message
+    waiting.settle(reply);
+  }
+
+  override forget(id: number): void {
+    this.#waiting.delete(id);
+  }
+}
+
+function valueOf(reply: HostReply): unknown {
+  if ('error' in reply) throw Object.assign(new Error(reply.error.message), { payload: reply.error });
+  return reply.value;
+}
+
+/** Applies `fn` to a value that is there or will be. */
+export function map<T, R>(value: Awaitable<T>, fn: (value: T) => R): Awaitable<R> {
+  return value instanceof Promise ? value.then(fn) : fn(value);
+}

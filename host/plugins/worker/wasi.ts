@@ -1,0 +1,53 @@
+/**
+ * The `wasi:*` interfaces that language runtimes import whether a guest uses them or not. Clocks tell the time; standard output and error go
+ * to `onOutput`; the environment, arguments and file system are empty; everything else traps.
+ */
+export function denyAllWasi(onOutput: (text: string) => void): (name: string) => Record<string, unknown> {
+  class OutputStream {
+    readonly #decoder = new TextDecoder();
+    checkWrite(): bigint {
+      return 65_536n;
+    }
+    write(bytes: Uint8Array): void {
+      onOutput(this.#decoder.decode(bytes, { stream: true }));
+    }
+    blockingWriteAndFlush(bytes: Uint8Array): void {
+      this.write(bytes);
+    }
+    flush(): void {}
+    blockingFlush(): void {}
+  }
+  const given: Readonly<Record<string, Record<string, unknown>>> = {
+    'wasi:cli/environment': { getEnvironment: () => [], getArguments: () => [], initialCwd: () => undefined },
+    'wasi:cli/stdout': { getStdout: () => new OutputStream() },
+    'wasi:cli/stderr': { getStderr: () => new OutputStream() },
+    'wasi:cli/terminal-stdin': { getTerminalStdin: () => undefined },
+    'wasi:cli/terminal-stdout': { getTerminalStdout: () => undefined },
+    'wasi:cli/terminal-stderr': { getTerminalStderr: () => undefined },
+    'wasi:clocks/monotonic-clock': { now: () => process.hrtime.bigint(), resolution: () => 1n },
+    'wasi:clocks/wall-clock': { now: wallClock, resolution: () => ({ seconds: 0n, nanoseconds: 1_000_000 }) },
+    'wasi:filesystem/preopens': { getDirectories: () => [] },
+    'wasi:io/streams': { OutputStream },
+    // A fixed seed: the state of an instance is its snapshot's. Random bytes come from `aana:host/random`.
+    'wasi:random/insecure-seed': { insecureSeed: () => [0n, 0n] },
+  };
+  return (name) => denyingTheRest(name, given[name] ?? {});
+}
+
+function denyingTheRest(interfaceName: string, given: Record<string, unknown>): Record<string, unknown> {
+  return new Proxy(given, {
+    get: (known, key) => {
+      const name = String(key);
+      if (Object.hasOwn(known, name)) return known[name];
+      if (/^[A-Z]/.test(name)) return class {}; // a resource nobody can get
+      return () => {
+        throw new Error(`denied: ${interfaceName} ${name}`);
+      };
+    },
+  });
+}
+
+function wallClock(): { seconds: bigint; nanoseconds: number } {
+  const ms = Date.now();
+  return { seconds: BigInt(Math.floor(ms / 1000)), nanoseconds: (ms % 1000) * 1_000_000 };
+}
