@@ -1,0 +1,61 @@
+import type * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
+
+/** A file part of a request, on disk until the request ends. */
+export interface UploadedFile {
+  readonly path: string;
+  readonly filename?: string;
+  readonly mimeType?: string;
+  readonly bytes: number;
+}
+
+/** What an endpoint is, for clients. */
+export interface EndpointDescription {
+  /** Unique, such as `transcribe_video`. */
+  readonly name: string;
+  /** URL path, such as `/video/transcribe`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the input object. */
+  readonly inputSchema: object;
+  /** JSON Schema of the output, or of one streamed value. */
+  readonly outputSchema: object;
+  readonly streaming: boolean;
+}
+
+/** One run of an endpoint, as its implementation sees it. */
+export interface EndpointRun {
+  readonly input: unknown;
+  readonly requestId: string;
+  /** Milliseconds that the run may take; the signal aborts then. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Sends one JSON text to the client; resolves when the client has room for more. Streaming endpoints only. */
+  readonly write: (chunk: string) => Promise<void>;
+}
+
+/** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
+export interface Endpoint extends EndpointDescription {
+  /** Name of the plugin it comes from. */
+  readonly plugin?: string;
+  /** Gives the input as the run shall see it, or throws a `ValidationError`. */
+  validate(input: unknown): unknown;
+  /** Gives the output as JSON; a streaming endpoint writes instead, and what it gives is dropped. */
+  run(invocation: EndpointRun): Promise<string>;
+}
+
+/** The input does not match: one entry for each thing that is wrong. */
+export function validationError(entries: readonly ValidationEntry[]): AanaError {
+  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data: entries });
+}
+
+/** Parses an input, or throws the `ValidationError` that says what is wrong with it. */
+export function parseInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  const issues = result.error.issues.map((issue) => ({ ...issue }));
+  throw validationError(validationEntries(issues, input));
+}

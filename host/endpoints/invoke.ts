@@ -1,0 +1,62 @@
+import { AanaError } from '../core/errors.ts';
+import type { ValidationEntry } from '../schemas/index.ts';
+import { type Endpoint, type UploadedFile, validationError } from './endpoint.ts';
+import { findFileReferences } from './file-references.ts';
+
+export interface InvokeOptions {
+  readonly requestId: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly files?: ReadonlyMap<string, UploadedFile>;
+  /** Takes each streamed JSON text; needed for streaming endpoints. */
+  readonly write?: (chunk: string) => Promise<void>;
+}
+
+const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
+
+/**
+ * Runs an endpoint: checks the input, then the file parts it names, then runs. Gives the output as JSON; a streaming endpoint
+ * has written all of it when this resolves. Rejects with `ValidationError` or `UploadedFileNotFound` before anything ran, with
+ * `TimeoutError` when the time is up.
+ */
+export async function invoke(endpoint: Endpoint, input: unknown, options: InvokeOptions): Promise<string> {
+  const files = options.files ?? NO_FILES;
+  const accepted = endpoint.validate(input);
+  checkFiles(endpoint, input, files);
+  const { write } = options;
+  if (endpoint.streaming && !write) throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
+  options.signal.throwIfAborted();
+
+  const overdue = new AbortController();
+  const timer = setTimeout(() => {
+    overdue.abort(new AanaError('TimeoutError', 'deadline-exceeded', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
+  }, options.timeoutMs);
+  try {
+    return await endpoint.run({
+      input: accepted,
+      requestId: options.requestId,
+      timeoutMs: options.timeoutMs,
+      signal: AbortSignal.any([options.signal, overdue.signal]),
+      files,
+      write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Every file that the input names was uploaded, and every uploaded file is named. */
+function checkFiles(endpoint: Endpoint, input: unknown, files: ReadonlyMap<string, UploadedFile>): void {
+  const references = findFileReferences(endpoint.inputSchema, input);
+  const absent = references.filter(({ name }) => !files.has(name));
+  if (absent.length > 0) {
+    const names = [...new Set(absent.map(({ name }) => JSON.stringify(name)))].join(', ');
+    const there = files.size === 0 ? 'no file was uploaded' : `the uploaded file parts are ${[...files.keys()].map((name) => JSON.stringify(name)).join(', ')}`;
+    throw new AanaError('UploadedFileNotFound', 'invalid-input', `the input names the file part ${names}, but ${there}`, {
+      data: absent.map(({ name, loc }): ValidationEntry => ({ type: 'file_not_found', loc, msg: 'No uploaded file part has this name', input: name })),
+    });
+  }
+  const named = new Set(references.map(({ name }) => name));
+  const unused = [...files.keys()].filter((name) => !named.has(name));
+  if (unused.length > 0) throw validationError(unused.map((name) => ({ type: 'extra_file', loc: [name], msg: 'No input names this file part', input: name })));
+}

@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { type Endpoint, type EndpointDescription, parseInput, type UploadedFile } from './endpoint.ts';
+
+/** What is used of a loaded plugin. */
+export interface EndpointSource {
+  readonly name: string;
+  readonly endpoints: readonly EndpointDescription[];
+  run(invocation: {
+    readonly endpoint: string;
+    readonly input: string;
+    readonly requestId: string;
+    readonly deadlineMs: number;
+    readonly signal: AbortSignal;
+    readonly files: ReadonlyMap<string, UploadedFile>;
+    readonly write?: (chunk: string) => Promise<void>;
+  }): Promise<string>;
+}
+
+/** The endpoints of a loaded plugin; their input is checked here, before an instance of the component is taken. */
+export function pluginEndpoints(plugin: EndpointSource): Endpoint[] {
+  return plugin.endpoints.map((info) => ({
+    name: info.name,
+    path: info.path,
+    summary: info.summary,
+    description: info.description,
+    inputSchema: info.inputSchema,
+    outputSchema: info.outputSchema,
+    streaming: info.streaming,
+    plugin: plugin.name,
+    validate: jsonSchemaValidator(info.name, info.inputSchema),
+    run: ({ input, requestId, timeoutMs, signal, files, write }) =>
+      plugin.run({ endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files, ...(info.streaming ? { write } : {}) }),
+  }));
+}
+
+/** Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot be used. */
+function jsonSchemaValidator(endpoint: string, schema: object): (input: unknown) => unknown {
+  let compiled: z.ZodType;
+  try {
+    compiled = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (cause) {
+    throw new AanaError('EndpointError', 'internal', `endpoint ${endpoint}: its input schema cannot be used: ${(cause as Error).message}`, { cause });
+  }
+  return (input) => {
+    parseInput(compiled, input);
+    return input;
+  };
+}
