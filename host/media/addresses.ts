@@ -18,7 +18,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
  * An IPv6 address that stands for an IPv4 one (mapped, or NAT64 under its well-known prefix) is judged as that.
  */
 export const isPublicAddress: AddressPolicy = (address) => {
-  if (!ipaddr.isValid(address)) return false; // with a zone id, too: it is link-local
+  if (!ipaddr.isValid(address) || address.includes('%')) return false; // with a zone it is no public one
   const parsed = ipaddr.parse(address);
   if (parsed instanceof ipaddr.IPv4) return isPublicIpv4(parsed);
   const v6 = parsed as ipaddr.IPv6;

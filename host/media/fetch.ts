@@ -169,12 +169,17 @@ function open(url: URL, addresses: readonly string[], credentials: Credentials |
     },
     agent: false, // a connection of its own: none that somebody else opened
     lookup: pinnedLookup(addresses),
+    timeout: options.idleTimeoutMs, // of the socket: while connecting, too
     signal,
   };
   return new Promise((resolveOpen, reject) => {
     const outgoing = (url.protocol === 'https:' ? httpsRequest : httpRequest)(request);
-    outgoing.setTimeout(options.idleTimeoutMs, () => outgoing.destroy(new Error(`the server sent nothing for ${options.idleTimeoutMs / 1000} s`)));
-    outgoing.on('response', resolveOpen);
+    let response: IncomingMessage | undefined;
+    outgoing.on('timeout', () => (response ?? outgoing).destroy(new Error(`the server sent nothing for ${options.idleTimeoutMs / 1000} s`)));
+    outgoing.on('response', (message) => {
+      response = message;
+      resolveOpen(message);
+    });
     outgoing.on('error', reject);
     outgoing.end();
   });

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 
 /** Lets at most `size` pieces of work run at the same time; the rest wait in the order in which they came. */
 export class Limiter {
-  readonly #waiting = new Set<Deferred>();
+  readonly #waiting = new Set<Deferred<void>>();
   #free: number;
 
   constructor(size: number) {
@@ -25,7 +25,7 @@ export class Limiter {
       this.#free -= 1;
       return;
     }
-    const turn = deferred();
+    const turn = deferred<void>();
     this.#waiting.add(turn);
     const onAbort = (): void => {
       if (this.#waiting.delete(turn)) turn.reject(signal?.reason);

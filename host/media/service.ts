@@ -54,12 +54,14 @@ export class MediaService {
     if (this.#closed) throw cancelledError('the media service is closed');
     const { tempDir } = this.#options;
     try {
-      this.#folder ??= makeProcessFolder(tempDir);
+      this.#folder ??= makeProcessFolder(tempDir).catch((error: unknown) => {
+        this.#folder = undefined; // another try may work
+        throw error;
+      });
       const folder = join(await this.#folder, randomSuffix());
       await mkdir(folder, { mode: 0o700 });
       return folder;
     } catch (error) {
-      this.#folder = undefined;
       throw isDiskFull(error) ? diskFullError(tempDir, error) : error;
     }
   }

@@ -1,0 +1,269 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
+import { AanaError } from '../core/errors.ts';
+import { launcherPath, runContained } from '../processes/index.ts';
+import { skip } from '../test/skip.ts';
+import { type FetchOptions, fetchToFile } from './fetch.ts';
+
+const Fetch = suite('fetchToFile');
+const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
+const file = join(folder, 'fetched');
+const servers: { close(): unknown; closeAllConnections?(): void }[] = [];
+
+const OPTIONS: FetchOptions = { maxBytes: 1000, timeoutMs: 20_000, idleTimeoutMs: 20_000, maxRedirects: 2, allowPrivate: true };
+/** The loopback network in two: 127.0.0.1 plays the public internet, the rest the private one. */
+const TWO_WORLDS = { allowPrivate: false, isPublic: (address: string) => address === '127.0.0.1' } as const;
+
+Fetch.after.each(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections?.();
+    server.close();
+  }
+  rmSync(file, { force: true });
+});
+Fetch.after(() => rmSync(folder, { recursive: true }));
+
+async function serve(listener: RequestListener, host = '127.0.0.1', port = 0): Promise<{ url: string; port: number; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
+  const server: Server = createServer((request, response) => {
+    requests.push(request);
+    listener(request, response);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
+  const bound = (server.address() as AddressInfo).port;
+  return { url: `http://${host}:${bound}`, port: bound, requests };
+}
+
+async function fails(promise: Promise<unknown>): Promise<AanaError> {
+  const error = await promise.then(
+    () => new Error('it did not fail'),
+    (thrown: unknown) => thrown,
+  );
+  assert.not.ok(existsSync(file), 'a part of the file was left');
+  if (!(error instanceof AanaError)) throw error;
+  return error;
+}
+
+Fetch('saves the body and gives its size', async () => {
+  const { url, requests } = await serve((_, response) => response.end('hello'));
+  assert.is(await fetchToFile(`${url}/a%20b?c=d`, file, OPTIONS), 5);
+  assert.is(readFileSync(file, 'utf8'), 'hello');
+  assert.is(requests[0]?.url, '/a%20b?c=d');
+});
+
+Fetch('refuses private addresses unless allowed, in every spelling and through a name, without connecting', async () => {
+  const { port, requests } = await serve((_, response) => response.end('secret'));
+  for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '0177.0.0.1', '[::ffff:127.0.0.1]', '[::1]', 'localhost', '0.0.0.0']) {
+    const error = await fails(fetchToFile(`http://${host}:${port}/`, file, { ...OPTIONS, allowPrivate: false }));
+    assert.is(error.name, 'PrivateAddressException', host);
+    assert.is(error.kind, 'denied');
+    assert.match(error.message, /^the address \S+ of host \S+ is private; start the server with --allow-private-urls to allow it$/);
+  }
+  assert.is(requests.length, 0);
+});
+
+Fetch('refuses a name of which one address is private', async () => {
+  const { port, requests } = await serve((_, response) => response.end('x'));
+  const lookup = async (): Promise<string[]> => ['127.0.0.1', '127.0.0.2'];
+  assert.is((await fails(fetchToFile(`http://both.test:${port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(requests.length, 0);
+});
+
+Fetch('refuses a redirect to a private address', async () => {
+  const inner = await serve((_, response) => response.end('secret'), '127.0.0.2');
+  const outer = await serve((_, response) => response.writeHead(302, { location: inner.url }).end());
+  const error = await fails(fetchToFile(outer.url, file, { ...OPTIONS, ...TWO_WORLDS }));
+  assert.is(error.name, 'PrivateAddressException');
+  assert.match(error.message, '127.0.0.2');
+  assert.is(inner.requests.length, 0);
+});
+
+Fetch('connects to the address that was checked, although the name changes its answer', async () => {
+  const outer = await serve((_, response) => response.end('public'));
+  const inner = await serve((_, response) => response.end('secret'), '127.0.0.2', outer.port);
+  const answers = ['127.0.0.1', '127.0.0.2'];
+  const lookup = async (): Promise<string[]> => [answers.shift() ?? '127.0.0.2'];
+  const address = `http://rebind.test:${outer.port}/`;
+  await fetchToFile(address, file, { ...OPTIONS, ...TWO_WORLDS, lookup });
+  assert.is(readFileSync(file, 'utf8'), 'public');
+  rmSync(file);
+  assert.is((await fails(fetchToFile(address, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(inner.requests.length, 0);
+  assert.is(outer.requests[0]?.headers.host, `rebind.test:${outer.port}`);
+});
+
+Fetch('checks a name again at a redirect to itself', async () => {
+  const outer = await serve((_, response) => response.writeHead(302, { location: '/again' }).end());
+  const inner = await serve((_, response) => response.end('secret'), '127.0.0.2', outer.port);
+  const answers = ['127.0.0.1'];
+  const lookup = async (): Promise<string[]> => [answers.shift() ?? '127.0.0.2'];
+  assert.is((await fails(fetchToFile(`http://rebind.test:${outer.port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(inner.requests.length, 0);
+});
+
+Fetch('follows redirects, relative ones too, up to the limit', async () => {
+  const { url } = await serve((request, response) => {
+    const left = Number(request.url?.slice(1));
+    if (left === 0) response.end('there');
+    else response.writeHead(307, { location: `/${left - 1}` }).end();
+  });
+  assert.is(await fetchToFile(`${url}/2`, file, OPTIONS), 5);
+  rmSync(file);
+  const error = await fails(fetchToFile(`${url}/3`, file, OPTIONS));
+  assert.is(error.name, 'DownloadException');
+  assert.match(error.message, 'redirects more than 2 times');
+});
+
+Fetch('follows redirects to http and https alone', async () => {
+  for (const location of ['file:///etc/passwd', 'ftp://127.0.0.1/', 'http://[broken/']) {
+    const { url } = await serve((_, response) => response.writeHead(302, { location }).end());
+    assert.is((await fails(fetchToFile(url, file, OPTIONS))).name, 'DownloadException', location);
+  }
+  assert.is((await fails(fetchToFile('file:///etc/passwd', file, OPTIONS))).name, 'DownloadException');
+});
+
+Fetch('gives the credentials of the URL to its own origin alone, and to no message', async () => {
+  const other = await serve((_, response) => response.writeHead(404).end());
+  const first = await serve((request, response) => response.writeHead(302, { location: request.url === '/' ? '/same' : `${other.url}/` }).end());
+  const error = await fails(fetchToFile(first.url.replace('//', '//user:s3cret@'), file, OPTIONS));
+  assert.equal(
+    first.requests.map(({ headers }) => headers.authorization),
+    Array(2).fill(`Basic ${Buffer.from('user:s3cret').toString('base64')}`),
+  );
+  assert.is(other.requests[0]?.headers.authorization, undefined);
+  assert.not.match(JSON.stringify([error.message, error.data]), 's3cret');
+});
+
+Fetch('names the status of an HTTP error', async () => {
+  for (const status of [404, 403, 500, 304]) {
+    const { url } = await serve((_, response) => response.writeHead(status).end());
+    const error = await fails(fetchToFile(`${url}/x`, file, OPTIONS));
+    assert.equal({ name: error.name, kind: error.kind, data: error.data }, { name: 'DownloadException', kind: 'bad-request', data: { url: `${url}/x` } });
+    assert.match(error.message, String(status));
+  }
+});
+
+Fetch('names a refused connection and an unknown host', async () => {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const refused = await fails(fetchToFile(`http://127.0.0.1:${port}/`, file, OPTIONS));
+  assert.is(refused.name, 'DownloadException');
+  assert.match(refused.message, 'refused');
+  const unknown = await fails(fetchToFile('http://no-such-host.invalid/', file, { ...OPTIONS, lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) }));
+  assert.is(unknown.name, 'DownloadException');
+  assert.match(unknown.message, 'no-such-host.invalid');
+});
+
+Fetch('refuses by the announced length before reading, and takes exactly the limit', async () => {
+  const { url } = await serve((request, response) => {
+    const bytes = Number(request.url?.slice(1));
+    response.writeHead(200, { 'content-length': bytes });
+    if (bytes > 1000) response.flushHeaders();
+    else response.end(Buffer.alloc(bytes));
+  });
+  const error = await fails(fetchToFile(`${url}/1001`, file, OPTIONS));
+  assert.equal({ name: error.name, kind: error.kind }, { name: 'MediaTooLargeException', kind: 'too-large' });
+  assert.is(await fetchToFile(`${url}/1000`, file, OPTIONS), 1000);
+});
+
+Fetch('ends a body that never ends at the limit', async () => {
+  const { url } = await serve((_, response) => {
+    const timer = setInterval(() => response.write(Buffer.alloc(100)), 1);
+    response.on('close', () => clearInterval(timer));
+  });
+  assert.is((await fails(fetchToFile(url, file, OPTIONS))).name, 'MediaTooLargeException');
+});
+
+Fetch('fails when the body is shorter than announced', async () => {
+  const { url } = await serve((_, response) => {
+    response.writeHead(200, { 'content-length': 500 });
+    response.write(Buffer.alloc(100), () => response.destroy());
+  });
+  const error = await fails(fetchToFile(url, file, OPTIONS));
+  assert.is(error.name, 'DownloadException');
+  assert.match(error.message, 'closed before the end');
+});
+
+Fetch('reads no further than an announced length that is too short', async () => {
+  const server = createTcpServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhelloand more'));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await fetchToFile(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, file, OPTIONS).catch(() => {});
+  if (existsSync(file)) assert.is(readFileSync(file, 'utf8'), 'hello');
+});
+
+Fetch('refuses an encoded body', async () => {
+  const { url } = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
+  assert.match((await fails(fetchToFile(url, file, OPTIONS))).message, 'gzip');
+});
+
+Fetch('gives up on a silent server', async () => {
+  const { url } = await serve((_, response) => void response.write('a'));
+  const error = await fails(fetchToFile(url, file, { ...OPTIONS, idleTimeoutMs: 50 }));
+  assert.is(error.name, 'DownloadException');
+  assert.match(error.message, 'sent nothing for 0.05 s');
+});
+
+Fetch('gives up on a slow server when its time is over, although it keeps sending', async () => {
+  const { url } = await serve((_, response) => {
+    const timer = setInterval(() => response.write('a'), 10);
+    response.on('close', () => clearInterval(timer));
+  });
+  const error = await fails(fetchToFile(url, file, { ...OPTIONS, timeoutMs: 200 }));
+  assert.is(error.name, 'DownloadException');
+  assert.match(error.message, 'longer than 0.2 s');
+});
+
+Fetch('rejects with the reason of the signal, closes the connection and leaves no file', async () => {
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  let closed = false;
+  const { url } = await serve((_, response) => {
+    response.write('a');
+    response.on('close', () => (closed = true));
+  });
+  const running = fails(fetchToFile(url, file, { ...OPTIONS, signal: controller.signal })).catch((error: unknown) => error);
+  for (; !existsSync(file); await delay(5));
+  controller.abort(reason);
+  assert.is(await running, reason);
+  for (; !closed; await delay(5));
+});
+
+Fetch('rejects with the reason of the signal while the name is looked up', async () => {
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  const lookup = (): Promise<string[]> => {
+    setImmediate(() => controller.abort(reason));
+    return new Promise(() => {});
+  };
+  const keepAlive = setInterval(() => {}, 1000);
+  assert.is(await fails(fetchToFile('http://slow.test/', file, { ...OPTIONS, lookup, signal: controller.signal })).catch((error: unknown) => error), reason);
+  clearInterval(keepAlive);
+});
+
+if (launcherPath()) {
+  Fetch('names the directory when the disk is full', async () => {
+    const { url } = await serve((_, response) => response.end(Buffer.alloc(200_000)));
+    // a limit on the size of files makes writes fail as a full disk does
+    const program = `import(${JSON.stringify(new URL('./fetch.js', import.meta.url).href)}).then(({ fetchToFile }) =>
+      fetchToFile(${JSON.stringify(url)}, ${JSON.stringify(file)}, ${JSON.stringify({ ...OPTIONS, maxBytes: 1e9 })})).catch((e) => console.log(JSON.stringify([e.name, e.kind, e.message])))`;
+    const { stdout } = await runContained(process.execPath, ['-e', program], { fileBytes: 50_000 });
+    const [name, kind, message] = JSON.parse(stdout.toString()) as [string, string, string];
+    assert.equal([name, kind], ['DiskFullException', 'unavailable']);
+    assert.ok(message.includes(folder), message);
+    assert.not.ok(existsSync(file));
+  });
+} else {
+  skip('fetchToFile names the directory when the disk is full', 'the launcher is not built');
+}
+
+Fetch.run();
