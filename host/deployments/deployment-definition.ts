@@ -1,0 +1,51 @@
+import type * as z from 'zod';
+import type { Logger } from '../core/logger.ts';
+
+/** Where deployments get model files from: the model store, or a stand-in. */
+export interface ModelSource {
+  /** Resolves a catalogue id, hub address or path to a local file, fetching it if need be. */
+  pull(id: string, options: { readonly signal?: AbortSignal; readonly onProgress?: (progress: ModelProgress) => void }): Promise<{ readonly path: string }>;
+}
+
+/** Bytes so far; `total` is absent when the source does not say. */
+export interface ModelProgress {
+  readonly bytes?: number;
+  readonly total?: number;
+}
+
+export interface PrepareContext {
+  readonly models: ModelSource;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** GPUs per replica: 0 keeps the model off them, undefined takes what there is. */
+  readonly numGpus: number | undefined;
+  /** `fraction` is 0 to 1, undefined when unknown. */
+  progress(fraction: number | undefined, text: string): void;
+}
+
+/** Plain JSON that a replica starts from: paths of local files and numbers, nothing left to look up. */
+export type ReplicaSpec = Readonly<Record<string, unknown>>;
+
+export interface MethodDefinition {
+  readonly description: string;
+  /** Parameters by name; what callers send is checked against it and its defaults are filled in. */
+  readonly input: z.core.$ZodType;
+  /** The result, or one value of the stream. */
+  readonly output: z.core.$ZodType;
+  readonly streaming: boolean;
+}
+
+/** A kind of deployment: how it is configured, what it offers, and what runs in its replicas. */
+export interface DeploymentDefinition {
+  /** The type's name, such as `WhisperDeployment`. */
+  readonly name: string;
+  /** Schema of `user_config`; unknown keys are refused. */
+  readonly configSchema: z.core.$ZodType;
+  readonly methods: Readonly<Record<string, MethodDefinition>>;
+  /** Calls that one replica takes at the same time, unless the deployment's options say otherwise. */
+  readonly maxOngoingRequests: number;
+  /** Fetches model files and turns a checked configuration into what replicas start from. */
+  prepare(config: never, context: PrepareContext): Promise<ReplicaSpec>;
+  /** The module that replicas run; it exports `start`. */
+  readonly implementation: URL;
+}

@@ -1,0 +1,13 @@
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** What a caller holds to use a deployment; each call goes to a free replica. */
+export interface DeploymentHandle {
+  readonly name: string;
+  /** Runs a method and gives its result. */
+  call(method: string, args: Record<string, unknown>, options?: CallOptions): Promise<unknown>;
+  /** Runs a streaming method. Each element holds the values made since the last one, at least one. Leaving the loop cancels it. */
+  stream(method: string, args: Record<string, unknown>, options?: CallOptions): AsyncIterable<unknown[]>;
+}

@@ -1,0 +1,35 @@
+import type { Logger } from '../core/logger.ts';
+
+/** What a method of an implementation gets beside its arguments. */
+export interface CallContext {
+  /** Aborts when the caller cancelled, went away, or the replica is told to stop at once. */
+  readonly signal: AbortSignal;
+  /** The id of the request that the call serves, for log lines. */
+  readonly requestId: string | undefined;
+}
+
+/**
+ * A method answers with a promise (one value) or an async iterable (a stream); the caller says which it expects. Values are JSON.
+ * A stream is pulled only as fast as its reader takes values, so a generator that waits inside `yield` is being held back.
+ */
+export type ImplementationMethod = (args: Record<string, unknown>, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
+
+/** What runs inside a replica once it is loaded. */
+export interface Implementation {
+  readonly methods: Readonly<Record<string, ImplementationMethod>>;
+  /** Facts about the loaded model, shown in the deployment's status. */
+  readonly info?: unknown;
+  /** Grows while there is work; reported with each health check. */
+  steps?(): number;
+  /** Frees the model. Called once, when no call is running any more. */
+  close?(): Promise<void>;
+}
+
+export interface StartContext {
+  readonly log: Logger;
+  /** Tells how far loading is: 0 to 1, or undefined when unknown. */
+  progress(fraction: number | undefined, text: string): void;
+}
+
+/** A module that can be run in a replica exports this function as `start`. A rejection is final: the deployment has failed. */
+export type StartImplementation = (spec: unknown, context: StartContext) => Promise<Implementation>;

@@ -1,0 +1,106 @@
+// What runs in a replica process: serves calls on file descriptor 3 until the host closes it.
+import { Socket } from 'node:net';
+import { AanaError, toErrorRecord } from '../../core/errors.ts';
+import type { Logger, LogFields, LogLevel } from '../../core/logger.ts';
+import { FrameSocket } from '../frame-socket.ts';
+import type { Implementation, StartImplementation } from '../implementation.ts';
+import type { HostFrame, ReplicaFrame } from '../protocol.ts';
+import { CallServer } from './call-server.ts';
+
+const SOCKET_FD = 3;
+
+type StartFrame = Extract<HostFrame, { type: 'start' }>;
+
+let implementation: Implementation | undefined;
+let server: CallServer | undefined;
+let starting = false;
+
+const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_FD, readable: true, writable: true }), {
+  onFrame,
+  // Nobody is left to answer to, and native threads may be busy for a long time.
+  onClose: () => process.kill(process.pid, 'SIGKILL'),
+});
+
+// A terminal sends these to the whole group; the host decides when a replica ends.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => void leave(143));
+process.on('uncaughtException', (error) => void lastWords('uncaught exception', error));
+process.on('unhandledRejection', (error) => void lastWords('unhandled rejection', error));
+
+function onFrame(frame: HostFrame): void {
+  switch (frame.type) {
+    case 'start':
+      if (!starting) void start(frame);
+      starting = true;
+      return;
+    case 'call':
+      if (server) void server.run(frame);
+      else socket.send({ type: 'error', id: frame.id, error: toErrorRecord(new AanaError('ReplicaNotReady', 'unavailable', 'the replica is not ready')) });
+      return;
+    case 'cancel':
+      server?.cancel(frame.id);
+      return;
+    case 'ack':
+      server?.acknowledge(frame.id, frame.values);
+      return;
+    case 'ping':
+      socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0 });
+      return;
+    case 'shutdown':
+      void shutdown();
+      return;
+    default:
+      frame satisfies never;
+  }
+}
+
+async function start(frame: StartFrame): Promise<void> {
+  try {
+    const module = (await import(frame.implementation)) as { readonly start?: StartImplementation };
+    if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
+    implementation = await module.start(frame.spec, {
+      log: remoteLogger({}),
+      progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
+    });
+    server = new CallServer(implementation, (answer) => socket.send(answer));
+    socket.send({ type: 'ready', info: implementation.info ?? null });
+  } catch (error) {
+    socket.send({ type: 'failed', error: toErrorRecord(error) });
+    await leave(1);
+  }
+}
+
+async function shutdown(): Promise<void> {
+  server?.cancelAll();
+  try {
+    await implementation?.close?.();
+  } catch (error) {
+    remoteLogger({}).warn('closing the model failed', { error: toErrorRecord(error).message });
+  }
+  await leave(0);
+}
+
+async function lastWords(message: string, error: unknown): Promise<void> {
+  const { name, message: text, stack } = toErrorRecord(error);
+  remoteLogger({}).error(message, { error: `${name}: ${text}`, stack });
+  await leave(1);
+}
+
+async function leave(code: number): Promise<void> {
+  await socket.flushed();
+  process.exit(code);
+}
+
+/** Lines go to the host's log. */
+function remoteLogger(bound: LogFields): Logger {
+  const emit =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      try {
+        socket.send({ type: 'log', level, message, fields: { ...bound, ...fields } });
+      } catch {
+        socket.send({ type: 'log', level, message, fields: {} });
+      }
+    };
+  return { debug: emit('debug'), info: emit('info'), warn: emit('warn'), error: emit('error'), child: (fields) => remoteLogger({ ...bound, ...fields }) };
+}

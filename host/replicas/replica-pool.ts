@@ -1,0 +1,127 @@
+import { AanaError } from '../core/errors.ts';
+
+/** What the pool wants to know of a replica. */
+export interface PoolMember {
+  /** Calls it has not let go of. */
+  readonly ongoing: number;
+}
+
+export interface PoolOptions {
+  readonly deployment: string;
+  /** Calls that one replica takes at the same time. */
+  readonly maxOngoing: number;
+  /** Calls that wait; more are refused. */
+  readonly maxQueued: number;
+  readonly random?: () => number;
+}
+
+/** In an object, so that a promise is handed over as it is. */
+export interface Used<T> {
+  readonly value: T;
+}
+
+interface Waiting<Member> {
+  take(member: Member): void;
+  refuse(error: unknown): void;
+}
+
+/** The ready replicas of a deployment and the calls that wait for one. */
+export class ReplicaPool<Member extends PoolMember> {
+  readonly #options: PoolOptions;
+  readonly #random: () => number;
+  readonly #members: Member[] = [];
+  readonly #waiting = new Set<Waiting<Member>>();
+  #closedBy: (() => AanaError) | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  get queued(): number {
+    return this.#waiting.size;
+  }
+
+  add(member: Member): void {
+    this.#members.push(member);
+    this.release();
+  }
+
+  remove(member: Member): void {
+    const index = this.#members.indexOf(member);
+    if (index >= 0) this.#members.splice(index, 1);
+  }
+
+  /**
+   * Runs `use` with a replica that has room, as soon as there is one, in the order of asking. `use` must add to the replica's
+   * `ongoing` before it returns, and {@link release} be called when that sinks. Rejects `DeploymentFull` when too many wait,
+   * or with the signal's reason.
+   */
+  async dispatch<T>(use: (member: Member) => T, signal: AbortSignal | undefined): Promise<Used<T>> {
+    signal?.throwIfAborted();
+    if (this.#closedBy) throw this.#closedBy();
+    const free = this.#waiting.size === 0 ? this.#pick() : undefined;
+    if (free) return { value: use(free) };
+    if (this.#waiting.size >= this.#options.maxQueued) throw this.#full();
+    return this.#wait(use, signal);
+  }
+
+  /** Room was made: gives it to those who wait. */
+  release(): void {
+    for (const waiting of this.#waiting) {
+      const free = this.#pick();
+      if (!free) return;
+      waiting.take(free);
+    }
+  }
+
+  /** Refuses calls from now on; those who wait already stay, unless `error` is for them too. */
+  close(error: () => AanaError, options: { readonly waiting: boolean }): void {
+    this.#closedBy = error;
+    if (!options.waiting) return;
+    for (const waiting of this.#waiting) waiting.refuse(error());
+  }
+
+  /** The less busy one of two random replicas; any with room when neither has. */
+  #pick(): Member | undefined {
+    const free = this.#members.filter((member) => member.ongoing < this.#options.maxOngoing);
+    const any = (): Member | undefined => free[Math.floor(this.#random() * free.length)];
+    const [one, other] = [any(), any()];
+    return one && other && other.ongoing < one.ongoing ? other : one;
+  }
+
+  #wait<T>(use: (member: Member) => T, signal: AbortSignal | undefined): Promise<Used<T>> {
+    return new Promise((resolve, reject) => {
+      const settle = (how: () => void): void => {
+        this.#waiting.delete(waiting);
+        signal?.removeEventListener('abort', onAbort);
+        how();
+      };
+      const waiting: Waiting<Member> = {
+        take: (member) =>
+          settle(() => {
+            try {
+              resolve({ value: use(member) });
+            } catch (error) {
+              reject(error);
+            }
+          }),
+        refuse: (error) => settle(() => reject(error)),
+      };
+      const onAbort = (): void => waiting.refuse(signal?.reason);
+      this.#waiting.add(waiting);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #full(): AanaError {
+    const { deployment, maxQueued } = this.#options;
+    return new AanaError('DeploymentFull', 'unavailable', `deployment ${deployment} is full: ${maxQueued} calls are waiting already; try again later`, {
+      data: { deployment, max_queued_requests: maxQueued },
+    });
+  }
+}

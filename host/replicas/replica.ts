@@ -1,0 +1,302 @@
+import type { ChildProcess } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { deferred } from '../core/deferred.ts';
+import { AanaError, fromErrorRecord } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { spawnContained } from '../processes/index.ts';
+import { FrameSocket } from './frame-socket.ts';
+import type { HostFrame, ReplicaFrame } from './protocol.ts';
+import { RecentLines } from './recent-lines.ts';
+import { ReplicaConnection, type ReplicaCallOptions } from './replica-connection.ts';
+import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
+
+export interface ReplicaOptions {
+  readonly deployment: string;
+  /** Name for logs and errors, such as `asr_deployment#1`. */
+  readonly name: string;
+  /** Module that the process runs; it exports `start`. */
+  readonly implementation: URL;
+  /** JSON that `start` gets. */
+  readonly spec: unknown;
+  readonly log: Logger;
+  /** Environment of the process. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly nice: number;
+  /** Milliseconds that loading may go without a sign of progress. */
+  readonly startTimeoutMs: number;
+  readonly healthPeriodMs: number;
+  /** Milliseconds without an answer to a health check, after which the process is killed. */
+  readonly healthTimeoutMs: number;
+  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
+  /** Tells of each change of state, after it has taken effect and before anything follows from it. */
+  readonly onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+export type StartOutcome =
+  | { readonly ok: true }
+  /** `final`: it would fail the same way again. */
+  | { readonly ok: false; readonly final: boolean; readonly reason: string };
+
+export interface ReplicaExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why, in one sentence for an operator. */
+  readonly reason: string;
+}
+
+const MAIN = fileURLToPath(new URL('./process/main.js', import.meta.url));
+const CLOSE_TIMEOUT_MS = 2000;
+const EXIT_AFTER_CLOSE_MS = 500;
+const TERM_TIMEOUT_MS = 1000;
+
+/** One running copy of a deployment: a child process and the calls on it. */
+export class Replica {
+  readonly name: string;
+  /** Resolves when the model is loaded, or will not be. */
+  readonly started: Promise<StartOutcome>;
+  /** Resolves when the process is gone and its calls have failed. */
+  readonly exited: Promise<ReplicaExit>;
+  readonly #options: ReplicaOptions;
+  readonly #log: Logger;
+  readonly #child: ChildProcess;
+  readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
+  readonly #connection: ReplicaConnection;
+  readonly #lines = new RecentLines();
+  readonly #started = deferred<StartOutcome>();
+  readonly #exited = deferred<ReplicaExit>();
+  readonly #socketClosed = deferred();
+  readonly #idle = deferred();
+  readonly #startedAt = performance.now();
+  #state: ReplicaState = 'starting';
+  /** Set when this side ended the process. */
+  #endReason: string | undefined;
+  #lastWords: string | undefined;
+  #info: unknown;
+  #steps = 0;
+  #startTimer: NodeJS.Timeout | undefined;
+  #healthTimer: NodeJS.Timeout | undefined;
+  #pingedAt: number | undefined;
+  /** Calls given to this replica that it has not let go of. */
+  #ongoing = 0;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.started = this.#started.promise;
+    this.exited = this.#exited.promise;
+    this.#child = spawnContained(process.execPath, ['--enable-source-maps', MAIN], {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      nice: options.nice,
+      env: { ...options.env, OMP_WAIT_POLICY: 'passive', GGML_NO_BACKTRACE: '1' },
+    });
+    this.#log = options.log.child({ replica: options.name, pid: this.#child.pid });
+    this.#followOutput();
+    this.#child.on('error', (error) => this.#onGone(null, null, error.message));
+    this.#child.on('exit', (code, signal) => this.#onGone(code, signal));
+    this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(socketOf(this.#child), {
+      onFrame: (frame) => this.#onFrame(frame),
+      onClose: (error) => this.#onSocketClosed(error),
+    });
+    this.#connection = new ReplicaConnection((frame) => this.#socket.send(frame));
+    this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec });
+    this.#restartStartTimer();
+  }
+
+  get state(): ReplicaState {
+    return this.#state;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get ongoing(): number {
+    return this.#ongoing;
+  }
+
+  /** What the implementation tells of its model. */
+  get info(): unknown {
+    return this.#info;
+  }
+
+  /** Steps of the engine as of the last health check. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  get uptimeMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+    return this.#connection.call(method, args, this.#counted(options));
+  }
+
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+    return this.#connection.stream(method, args, this.#counted(options));
+  }
+
+  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. */
+  async stop(graceMs: number): Promise<void> {
+    if (this.#enter('drain') && this.#state === 'draining') {
+      if (this.#ongoing > 0) await within(this.#idle.promise, graceMs);
+      this.#enter('drained');
+    }
+    this.#endReason ??= 'it was told to stop';
+    this.#socket.send({ type: 'shutdown' });
+    if (await within(this.exited, CLOSE_TIMEOUT_MS)) return;
+    this.#child.kill('SIGTERM');
+    if (await within(this.exited, TERM_TIMEOUT_MS)) return;
+    this.kill('it did not stop when told to');
+    await this.exited;
+  }
+
+  /** Ends the process at once; `reason` is kept. */
+  kill(reason: string): void {
+    if (this.#state === 'exited' || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#endReason ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
+    this.#ongoing += 1;
+    return {
+      ...options,
+      onSettled: () => {
+        this.#ongoing -= 1;
+        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
+        options.onSettled?.();
+      },
+    };
+  }
+
+  #onFrame(frame: ReplicaFrame): void {
+    switch (frame.type) {
+      case 'ready':
+        this.#info = frame.info;
+        this.#onReady();
+        return;
+      case 'failed': {
+        const { message } = fromErrorRecord(frame.error);
+        this.#lastWords = message;
+        this.#started.resolve({ ok: false, final: true, reason: message });
+        return;
+      }
+      case 'progress':
+        this.#restartStartTimer();
+        this.#options.onProgress?.(frame.fraction, frame.text);
+        return;
+      case 'log':
+        if (frame.level === 'error') this.#lastWords = typeof frame.fields['error'] === 'string' ? frame.fields['error'] : frame.message;
+        this.#log[frame.level]?.(frame.message, frame.fields);
+        return;
+      case 'pong':
+        this.#pingedAt = undefined;
+        this.#steps = frame.steps;
+        return;
+      default:
+        this.#connection.onAnswer(frame);
+    }
+  }
+
+  /** The process is ending, or cannot be talked to any more. */
+  #onSocketClosed(error: Error | undefined): void {
+    this.#socketClosed.resolve();
+    this.#enter('drain');
+    if (error) this.kill(error.message);
+    else void within(this.exited, EXIT_AFTER_CLOSE_MS).then(() => this.kill('it closed its socket'));
+  }
+
+  #onReady(): void {
+    clearTimeout(this.#startTimer);
+    if (!this.#enter('loaded')) return;
+    this.#log.info('replica ready', { deployment: this.#options.deployment, load_ms: Math.round(this.uptimeMs) });
+    this.#healthTimer = setInterval(() => this.#checkHealth(), this.#options.healthPeriodMs);
+    this.#healthTimer.unref();
+    this.#started.resolve({ ok: true });
+  }
+
+  #checkHealth(): void {
+    const pingedAt = this.#pingedAt;
+    if (pingedAt === undefined) {
+      this.#pingedAt = performance.now();
+      this.#socket.send({ type: 'ping' });
+      return;
+    }
+    if (performance.now() - pingedAt < this.#options.healthTimeoutMs) return;
+    // An answer may be waiting to be read when it was this process that was held up.
+    setImmediate(() => {
+      if (this.#pingedAt === pingedAt) this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
+    });
+  }
+
+  #restartStartTimer(): void {
+    clearTimeout(this.#startTimer);
+    if (this.#state !== 'starting') return;
+    const { startTimeoutMs } = this.#options;
+    this.#startTimer = setTimeout(() => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`), startTimeoutMs);
+  }
+
+  #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): void {
+    clearTimeout(this.#startTimer);
+    clearInterval(this.#healthTimer);
+    if (!this.#enter('exit')) return; // first it leaves the pool
+    const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
+    // What it sent before its end is still to be read.
+    void within(this.#socketClosed.promise, CLOSE_TIMEOUT_MS).then(() => {
+      this.#socket.destroy();
+      const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last) };
+      this.#connection.failAll(() => this.#lostError(signal));
+      this.#started.resolve({ ok: false, final: false, reason: exit.reason });
+      this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
+      this.#exited.resolve(exit);
+    });
+  }
+
+  #lostError(signal: NodeJS.Signals | null): AanaError {
+    const { deployment, name } = this.#options;
+    const how = this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited');
+    return new AanaError('ReplicaLostError', 'unavailable', `replica ${name} was lost while it worked on this request (${how}); try again`, {
+      data: { deployment, replica: name, signal },
+    });
+  }
+
+  #followOutput(): void {
+    const onLine = (line: string): void => this.#log.debug('replica wrote', { line });
+    if (this.#child.stdout) this.#lines.follow(this.#child.stdout, onLine);
+    if (this.#child.stderr) this.#lines.follow(this.#child.stderr, onLine);
+  }
+
+  /** Applies the transition table; false when the event means nothing now. */
+  #enter(event: ReplicaEvent): boolean {
+    const next = nextState(this.#state, event);
+    if (!next) return false;
+    this.#state = next;
+    this.#options.onState?.(next);
+    return true;
+  }
+}
+
+function socketOf(child: ChildProcess): Duplex {
+  const socket = child.stdio[3];
+  if (!(socket instanceof Duplex)) throw new AanaError('ReplicaStartError', 'internal', 'the replica process could not be given a socket');
+  return socket;
+}
+
+function withDetail(how: string, detail: string | undefined): string {
+  return detail === undefined ? how : `${how}: ${detail}`;
+}
+
+/** Whether `promise` resolved within `ms`. */
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
