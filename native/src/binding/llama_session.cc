@@ -1,0 +1,150 @@
+#include "binding/llama_session.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "binding/llama_values.h"
+#include "core/engine_log.h"
+
+namespace aana {
+namespace {
+
+void CallListener(const Napi::FunctionReference& listener, Napi::Value value) {
+  try {
+    listener.Call({value});
+  } catch (const Napi::Error& error) {
+    Log(LogLevel::kError, "a listener of the language model threw: " + error.Message());
+  }
+}
+
+}  // namespace
+
+Napi::Promise LlamaSession::Load(Napi::Env env, llama::LoadOptions options, Napi::Function on_events, Napi::Function on_progress,
+                                 MakeObject make_object) {
+  auto session = std::make_shared<LlamaSession>(env, on_events, on_progress, make_object);
+  session->loading_.emplace(env);
+  const auto promise = session->loading_->Promise();
+  session->UpdateKeepAlive(env);
+  // The engine lives inside the session and ends before it does.
+  session->engine_ = std::make_unique<llama::Engine>(std::move(options), [raw = session.get()] { raw->Wake(); });
+  return promise;
+}
+
+LlamaSession::LlamaSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object)
+    : env_(env),
+      on_events_(Napi::Persistent(on_events)),
+      on_progress_(Napi::Persistent(on_progress)),
+      make_object_(make_object),
+      // It is only a wake-up: no queue to fill, since the engine wakes again only after a delivery.
+      tsfn_(Napi::ThreadSafeFunction::New(env, on_events, "aana llama", 0, 1)) {
+  // After the function's own hook, so that this one runs before it.
+  napi_add_env_cleanup_hook(env, OnCleanup, this);
+}
+
+LlamaSession::~LlamaSession() { ReleaseAll(); }
+
+llama::Engine& LlamaSession::engine(Napi::Env env) const {
+  if (!IsOpen()) throw Napi::Error::New(env, "the engine is closed");
+  return *engine_;
+}
+
+void LlamaSession::Submit(Napi::Env env, llama::Request request) {
+  auto& engine = this->engine(env);
+  if (!requests_.insert(request.id).second) throw Napi::Error::New(env, "request " + std::to_string(request.id) + " is running");
+  engine.Submit(std::move(request));
+  UpdateKeepAlive(env);
+}
+
+Napi::Promise LlamaSession::Close(Napi::Env env) {
+  Napi::Promise::Deferred deferred(env);
+  if (!engine_) {
+    deferred.Resolve(env.Undefined());
+    return deferred.Promise();
+  }
+  closing_.push_back(deferred);
+  if (!std::exchange(is_closing_, true)) engine_->Stop();
+  UpdateKeepAlive(env);
+  return deferred.Promise();
+}
+
+void LlamaSession::Wake() {
+  // Refused while the environment ends: then nobody waits for it.
+  tsfn_.NonBlockingCall([weak = weak_from_this()](Napi::Env env, Napi::Function) {
+    if (!env) return;
+    const auto session = weak.lock();
+    if (!session) return;
+    try {
+      session->Deliver(env);
+    } catch (const Napi::Error&) {
+      // the environment ends
+    }
+  });
+}
+
+void LlamaSession::Deliver(Napi::Env env) {
+  if (!engine_) return;
+  const auto delivery = engine_->Take();
+  if (std::exchange(progress_, delivery.progress) != progress_) CallListener(on_progress_, Napi::Number::New(env, progress_));
+  if (!delivery.events.empty()) DeliverEvents(env, delivery.events);
+  if (delivery.phase == llama::Phase::kReady) OnReady(env);
+  if (delivery.phase == llama::Phase::kClosed || delivery.phase == llama::Phase::kFailed) OnEnded(env, delivery);
+}
+
+void LlamaSession::DeliverEvents(Napi::Env env, const std::vector<llama::Event>& events) {
+  for (const auto& event : events) {
+    if (!std::holds_alternative<llama::TextEvent>(event.what)) requests_.erase(event.id);
+  }
+  UpdateKeepAlive(env);
+  CallListener(on_events_, ToValue(env, events));
+}
+
+void LlamaSession::OnReady(Napi::Env env) {
+  if (!loading_) return;
+  const auto loading = *std::exchange(loading_, std::nullopt);
+  loading.Resolve(make_object_(env, shared_from_this()));
+  UpdateKeepAlive(env);
+}
+
+void LlamaSession::OnEnded(Napi::Env env, const llama::Delivery& delivery) {
+  const auto loading = std::exchange(loading_, std::nullopt);
+  const auto closing = std::exchange(closing_, {});
+  const auto self = std::exchange(keep_alive_, nullptr);
+  ReleaseAll();
+  if (loading) loading->Reject(Napi::Error::New(env, delivery.failure.empty() ? "the load was stopped" : delivery.failure).Value());
+  for (const auto& deferred : closing) deferred.Resolve(env.Undefined());
+}
+
+void LlamaSession::UpdateKeepAlive(Napi::Env env) {
+  if (is_released_) return;
+  const bool is_busy = loading_ || !closing_.empty() || !requests_.empty();
+  if (is_busy && !keep_alive_) {
+    keep_alive_ = shared_from_this();
+    tsfn_.Ref(env);
+  } else if (!is_busy && keep_alive_) {
+    keep_alive_ = nullptr;
+    tsfn_.Unref(env);
+  }
+}
+
+void LlamaSession::ReleaseAll() {
+  if (std::exchange(is_released_, true)) return;
+  if (engine_) {
+    engine_->Stop();
+    engine_->Join();
+    last_steps_ = engine_->steps();
+    engine_ = nullptr;
+  }
+  tsfn_.Release();
+  on_events_.Reset();
+  on_progress_.Reset();
+  napi_remove_env_cleanup_hook(env_, OnCleanup, this);
+}
+
+void LlamaSession::OnCleanup(void* self) {
+  auto& session = *static_cast<LlamaSession*>(self);
+  const auto alive = std::exchange(session.keep_alive_, nullptr);
+  session.ReleaseAll();
+}
+
+}  // namespace aana

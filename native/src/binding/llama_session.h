@@ -1,0 +1,68 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "core/llama/engine.h"
+
+namespace aana {
+
+// What JavaScript holds of an engine: carries what the engine tells to the listeners and promises. JavaScript's thread only,
+// except where said. It keeps Node running, and itself alive, while it loads, closes or has requests.
+class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
+ public:
+  // Makes the object that the promise of a load resolves to.
+  using MakeObject = Napi::Object (*)(Napi::Env env, const std::shared_ptr<LlamaSession>& session);
+
+  static Napi::Promise Load(Napi::Env env, llama::LoadOptions options, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+
+  LlamaSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+  ~LlamaSession();
+  LlamaSession(const LlamaSession&) = delete;
+  LlamaSession& operator=(const LlamaSession&) = delete;
+
+  bool IsOpen() const { return engine_ && !is_closing_; }
+  // Throws a Napi::Error when it is closed.
+  llama::Engine& engine(Napi::Env env) const;
+  uint64_t steps() const { return engine_ ? engine_->steps() : last_steps_; }
+  void Submit(Napi::Env env, llama::Request request);
+  // The promise resolves when the model is freed.
+  Napi::Promise Close(Napi::Env env);
+
+ private:
+  static void OnCleanup(void* self);
+
+  // The engine's thread.
+  void Wake();
+  // What Wake asks for.
+  void Deliver(Napi::Env env);
+  void DeliverEvents(Napi::Env env, const std::vector<llama::Event>& events);
+  void OnReady(Napi::Env env);
+  // The engine's thread has ended.
+  void OnEnded(Napi::Env env, const llama::Delivery& delivery);
+  void UpdateKeepAlive(Napi::Env env);
+  void ReleaseAll();
+
+  const napi_env env_;
+  Napi::FunctionReference on_events_;
+  Napi::FunctionReference on_progress_;
+  const MakeObject make_object_;
+  Napi::ThreadSafeFunction tsfn_;
+  std::unique_ptr<llama::Engine> engine_;  // null: its thread has ended and what it had is free
+  std::optional<Napi::Promise::Deferred> loading_;
+  std::vector<Napi::Promise::Deferred> closing_;
+  std::unordered_set<llama::RequestId> requests_;  // whose end was not delivered
+  std::shared_ptr<LlamaSession> keep_alive_;
+  float progress_ = 0.0F;
+  uint64_t last_steps_ = 0;
+  bool is_closing_ = false;
+  bool is_released_ = false;
+};
+
+}  // namespace aana

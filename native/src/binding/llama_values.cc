@@ -1,0 +1,147 @@
+#include "binding/llama_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace aana {
+namespace {
+
+Napi::Object ToObject(Napi::Env env, Napi::Value value, const char* name) {
+  if (!value.IsObject()) throw Napi::TypeError::New(env, std::string(name) + " is not an object");
+  return value.As<Napi::Object>();
+}
+
+double Number(const Napi::Object& object, const char* key) {
+  const auto value = object.Get(key);
+  if (!value.IsNumber() || !std::isfinite(value.As<Napi::Number>().DoubleValue())) {
+    throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a finite number");
+  }
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+int32_t Int(const Napi::Object& object, const char* key, int32_t min, int32_t max = std::numeric_limits<int32_t>::max()) {
+  const double value = Number(object, key);
+  if (value != std::floor(value) || value < min || value > max) {
+    throw Napi::RangeError::New(object.Env(), std::string(key) + " is not a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  return static_cast<int32_t>(value);
+}
+
+std::string String(const Napi::Object& object, const char* key) {
+  const auto value = object.Get(key);
+  if (!value.IsString()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a string");
+  return value.As<Napi::String>();
+}
+
+const char* NameOf(llama::FinishReason reason) {
+  switch (reason) {
+    case llama::FinishReason::kStop: return "stop";
+    case llama::FinishReason::kLength: return "length";
+    case llama::FinishReason::kCancelled: return "cancelled";
+  }
+  return "stop";
+}
+
+void Write(Napi::Object& object, const llama::TextEvent& event) {
+  object.Set("type", "text");
+  object.Set("text", event.text);
+  object.Set("tokens", event.n_tokens);
+}
+
+void Write(Napi::Object& object, const llama::EndEvent& event) {
+  object.Set("type", "end");
+  object.Set("reason", NameOf(event.reason));
+  object.Set("promptTokens", event.n_prompt);
+  object.Set("reusedTokens", event.n_reused);
+  object.Set("completionTokens", event.n_completion);
+}
+
+void Write(Napi::Object& object, const llama::ErrorEvent& event) {
+  object.Set("type", "error");
+  object.Set("code", event.code == llama::ErrorCode::kPromptTooLong ? "prompt-too-long" : "failed");
+  object.Set("message", event.message);
+  object.Set("promptTokens", event.n_prompt);
+  object.Set("maxTokens", event.n_context);
+}
+
+}  // namespace
+
+llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
+  const auto object = ToObject(env, value, "options");
+  llama::LoadOptions options;
+  options.model_path = String(object, "modelPath");
+  options.n_context = Int(object, "contextTokens", 0);
+  options.n_sequences = Int(object, "maxSequences", 1, 64);
+  options.n_threads = Int(object, "threads", 1, 512);
+  options.n_gpu_layers = Int(object, "gpuLayers", -1);
+  options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
+  const auto kv_type = String(object, "kvType");
+  if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType is neither f16 nor q8_0");
+  options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
+  if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
+  return options;
+}
+
+llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  if (!info[0].IsNumber() || !info[1].IsString()) throw Napi::TypeError::New(env, "submit takes a number, a string and options");
+  const auto object = ToObject(env, info[2], "options");
+  llama::Request request;
+  request.id = info[0].As<Napi::Number>().Int64Value();
+  if (request.id < 0) throw Napi::RangeError::New(env, "the id is negative");
+  request.prompt = info[1].As<Napi::String>();
+  request.parse_special = object.Get("parseSpecial").ToBoolean();
+  auto& sampling = request.sampling;
+  sampling.temperature = static_cast<float>(Number(object, "temperature"));
+  sampling.top_k = Int(object, "topK", -1);
+  sampling.top_p = static_cast<float>(Number(object, "topP"));
+  sampling.min_p = static_cast<float>(Number(object, "minP"));
+  sampling.repetition_penalty = static_cast<float>(Number(object, "repetitionPenalty"));
+  sampling.seed = static_cast<uint32_t>(static_cast<int64_t>(Number(object, "seed")));
+  sampling.max_tokens = Int(object, "maxTokens", 0);
+  const auto stop = object.Get("stop");
+  if (!stop.IsArray()) throw Napi::TypeError::New(env, "stop is not an array");
+  const auto strings = stop.As<Napi::Array>();
+  for (uint32_t i = 0; i < strings.Length(); i++) sampling.stop.push_back(strings.Get(i).ToString());
+  return request;
+}
+
+std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value) {
+  if (!value.IsArray()) throw Napi::TypeError::New(env, "messages is not an array");
+  const auto array = value.As<Napi::Array>();
+  std::vector<llama::ChatMessage> messages;
+  for (uint32_t i = 0; i < array.Length(); i++) {
+    const auto message = ToObject(env, array.Get(i), "a message");
+    messages.push_back({String(message, "role"), String(message, "content")});
+  }
+  return messages;
+}
+
+Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template) {
+  auto object = Napi::Object::New(env);
+  object.Set("description", model.description);
+  object.Set("sizeBytes", static_cast<double>(model.n_bytes));
+  object.Set("parameterCount", static_cast<double>(model.n_parameters));
+  object.Set("trainedContextTokens", model.n_context_trained);
+  object.Set("contextTokens", model.n_context);
+  object.Set("vocabularySize", model.n_vocab);
+  object.Set("hasChatTemplate", has_chat_template);
+  return object;
+}
+
+Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events) {
+  auto array = Napi::Array::New(env, events.size());
+  for (uint32_t i = 0; i < events.size(); i++) {
+    auto object = Napi::Object::New(env);
+    object.Set("id", static_cast<double>(events[i].id));
+    std::visit([&](const auto& what) { Write(object, what); }, events[i].what);
+    array.Set(i, object);
+  }
+  return array;
+}
+
+}  // namespace aana

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <napi.h>
+
+#include <vector>
+
+#include "core/llama/chat_template.h"
+#include "core/llama/event.h"
+#include "core/llama/model.h"
+#include "core/llama/request.h"
+
+// Values of native/lib/binding.ts to and from those of the engine. All throw Napi::TypeError for a value of the wrong type.
+namespace aana {
+
+llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value);
+// From the arguments of submit().
+llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);
+std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value);
+
+Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template);
+Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events);
+
+}  // namespace aana

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/llama/batch.h"
+#include "core/llama/inbox.h"
+#include "core/llama/model.h"
+#include "core/llama/outbox.h"
+#include "core/llama/scheduler.h"
+#include "core/llama/slots.h"
+
+namespace aana::llama {
+
+// What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
+class DecodeLoop {
+ public:
+  // All are used until Run returns. `steps` counts the decodes.
+  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
+
+  // Until the inbox stops; then all requests end as cancelled.
+  void Run();
+
+ private:
+  // A token of the batch whose logits a sequence waits for.
+  struct Output {
+    size_t slot;
+    int32_t index;
+  };
+
+  void Handle(Request&& request);
+  void Handle(Cancel&& cancel);
+  void Handle(Acknowledge&& acknowledge);
+  void AdmitWaiting();
+
+  // False when no sequence can go on now.
+  bool Step();
+  std::vector<Share> Plan();
+  std::vector<Output> FillBatch(const std::vector<Share>& plan);
+  // As llama_decode returns; an exception counts as a failed computation.
+  int32_t Decode();
+  void NoteDecoded(const std::vector<Share>& plan);
+  void SampleAll(const std::vector<Output>& outputs);
+
+  void RollBack(const std::vector<Share>& plan);
+  void FailYoungest(const std::vector<Share>& plan);
+  void FailAll(const std::string& message);
+
+  void Finish(Slot& slot, FinishReason reason);
+  void Fail(Slot& slot, const std::string& message);
+  void Emit(Event event) { events_.push_back(std::move(event)); }
+
+  const Model& model_;
+  const Context& context_;
+  Inbox& inbox_;
+  Outbox& outbox_;
+  std::atomic<uint64_t>& steps_;
+  Scheduler scheduler_;
+  Slots slots_;
+  Batch batch_;
+  std::deque<std::unique_ptr<Sequence>> waiting_;  // for a slot, oldest first
+  std::vector<Event> events_;  // of this step
+  uint64_t n_requests_ = 0;
+};
+
+}  // namespace aana::llama

@@ -1,0 +1,74 @@
+#include "core/llama/engine.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "core/llama/decode_loop.h"
+#include "core/llama/load_error.h"
+
+namespace aana::llama {
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+
+bool IsAbandoned(void* inbox) { return static_cast<const Inbox*>(inbox)->IsAbandoned(); }
+
+}  // namespace
+
+Engine::Engine(LoadOptions options, std::function<void()> wake)
+    : options_(std::move(options)), outbox_(std::move(wake)), thread_([this] { Run(); }) {}
+
+Engine::~Engine() {
+  Stop();
+  Join();
+}
+
+void Engine::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Engine::Run() {
+  Phase last = Phase::kClosed;
+  std::string failure;
+  try {
+    if (Load()) {
+      outbox_.PostPhase(Phase::kReady);
+      DecodeLoop(*model_, *context_, options_, inbox_, outbox_, steps_).Run();
+    }
+  } catch (const std::exception& error) {
+    last = Phase::kFailed;
+    failure = error.what();
+  }
+  // The context points into the model.
+  context_.reset();
+  model_.reset();
+  outbox_.PostPhase(last, std::move(failure));
+}
+
+bool Engine::Load() {
+  auto told_at = std::chrono::steady_clock::time_point::min();
+  const LoadProgress progress = [&](float fraction) {
+    const auto now = std::chrono::steady_clock::now();
+    if (fraction >= 1.0F || told_at + kProgressInterval <= now) {
+      told_at = now;
+      outbox_.PostProgress(fraction);
+    }
+    return !inbox_.IsStopping();
+  };
+  try {
+    model_ = std::make_unique<Model>(options_, progress);
+    if (inbox_.IsStopping()) return false;
+    context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, &inbox_);
+    chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
+  } catch (const LoadError&) {
+    if (inbox_.IsStopping()) return false;
+    throw;
+  } catch (const std::exception& error) {
+    throw LoadError("model file " + options_.model_path + " could not be loaded: " + error.what());
+  }
+  info_ = Describe(*model_, *context_);
+  return true;
+}
+
+}  // namespace aana::llama

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/llama/chat_template.h"
+#include "core/llama/inbox.h"
+#include "core/llama/model.h"
+#include "core/llama/outbox.h"
+
+namespace aana::llama {
+
+// One model and the thread that decodes with it, for many requests at the same time. The thread loads the model, decodes until it
+// is stopped and frees the model; it tells everything through the outbox.
+class Engine {
+ public:
+  // `wake` is called on the engine's thread when there is something to take; it must not block.
+  Engine(LoadOptions options, std::function<void()> wake);
+  // Stops and waits.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Any thread. `Delivery::events` are in order.
+  Delivery Take() { return outbox_.Take(); }
+  void Submit(Request request) { inbox_.Post(std::move(request)); }
+  void Cancel(RequestId id) { inbox_.Post(llama::Cancel{id}); }
+  void Acknowledge(RequestId id, int64_t n_events) { inbox_.Post(llama::Acknowledge{id, n_events}); }
+  // Ends all requests, then frees the model; kClosed follows.
+  void Stop() { inbox_.Stop(); }
+  // Waits for the thread after Stop, kFailed or kClosed.
+  void Join();
+  // Decodes made.
+  uint64_t steps() const { return steps_; }
+
+  // From kReady until Stop, by one thread.
+  const ModelInfo& info() const { return info_; }
+  bool HasChatTemplate() const { return chat_template_->exists(); }
+  std::string ApplyChatTemplate(std::span<const ChatMessage> messages, bool add_assistant) const { return chat_template_->Apply(messages, add_assistant); }
+  size_t CountTokens(std::string_view text, bool parse_special) const { return model_->Tokenize(text, parse_special).size(); }
+
+ private:
+  void Run();
+  // False when the load was stopped. Throws LoadError.
+  bool Load();
+
+  const LoadOptions options_;
+  Inbox inbox_;
+  Outbox outbox_;
+  std::atomic<uint64_t> steps_ = 0;
+  // Written before kReady.
+  ModelInfo info_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<ChatTemplate> chat_template_;
+  std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace aana::llama

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "core/llama/request.h"
+
+namespace aana::llama {
+
+// Completion text that `n_tokens` tokens made; valid UTF-8, never empty.
+struct TextEvent {
+  std::string text;
+  int32_t n_tokens = 0;
+};
+
+enum class FinishReason { kStop, kLength, kCancelled };
+
+struct EndEvent {
+  FinishReason reason = FinishReason::kStop;
+  int32_t n_prompt = 0;
+  int32_t n_reused = 0;
+  int32_t n_completion = 0;
+};
+
+enum class ErrorCode { kPromptTooLong, kFailed };
+
+struct ErrorEvent {
+  ErrorCode code = ErrorCode::kFailed;
+  std::string message;
+  int32_t n_prompt = 0;
+  int32_t n_context = 0;
+};
+
+// What happens to a request: any number of texts, then one end or one error.
+struct Event {
+  RequestId id = 0;
+  std::variant<TextEvent, EndEvent, ErrorEvent> what;
+};
+
+}  // namespace aana::llama

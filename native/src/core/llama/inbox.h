@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/llama/request.h"
+
+namespace aana::llama {
+
+struct Cancel {
+  RequestId id;
+};
+
+struct Acknowledge {
+  RequestId id;
+  int64_t n_events;
+};
+
+using Command = std::variant<Request, Cancel, Acknowledge>;
+
+// Requests to the engine's thread, from any thread. Also says when the decode that runs is no longer worth finishing.
+class Inbox {
+ public:
+  void Post(Command command) {
+    std::lock_guard lock(mutex_);
+    if (const auto* cancel = std::get_if<Cancel>(&command); cancel && cancel->id == main_id_) abandon_ = true;
+    commands_.push_back(std::move(command));
+    changed_.notify_one();
+  }
+
+  void Stop() {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    abandon_ = true;
+    changed_.notify_one();
+  }
+
+  bool IsStopping() const { return stopping_; }
+
+  // What was posted since the last time; waits for something, or for the stop, when `wait`.
+  std::vector<Command> Take(bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) changed_.wait(lock, [&] { return stopping_ || !commands_.empty(); });
+    return std::exchange(commands_, {});
+  }
+
+  // A decode begins; cancelling the request `main_id`, which most of its work is for, abandons it.
+  void BeginDecode(RequestId main_id) {
+    std::lock_guard lock(mutex_);
+    main_id_ = main_id;
+    // It may have been cancelled after the last Take.
+    for (const auto& command : commands_) {
+      if (const auto* cancel = std::get_if<Cancel>(&command); cancel && cancel->id == main_id) abandon_ = true;
+    }
+  }
+  void EndDecode() {
+    std::lock_guard lock(mutex_);
+    main_id_ = kNone;
+    abandon_ = stopping_.load();
+  }
+  // Called often, by the threads that decode.
+  bool IsAbandoned() const { return abandon_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr RequestId kNone = -1;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Command> commands_;
+  RequestId main_id_ = kNone;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> abandon_ = false;
+};
+
+}  // namespace aana::llama

@@ -1,0 +1,122 @@
+#include "core/llama/model.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/engine_log.h"
+#include "core/llama/gguf_check.h"
+#include "core/llama/load_error.h"
+
+namespace aana::llama {
+namespace {
+
+constexpr int32_t kUbatchTokens = 512;
+
+bool OnProgress(float fraction, void* data) {
+  const auto& progress = *static_cast<const LoadProgress*>(data);
+  return !progress || progress(fraction);
+}
+
+int32_t ContextTokens(const Model& model, const LoadOptions& options) {
+  const int32_t n_trained = llama_model_n_ctx_train(model.get());
+  const int32_t n_context = options.n_context <= 0 ? n_trained : std::min(options.n_context, n_trained);
+  if (static_cast<int64_t>(n_context) * options.n_sequences > std::numeric_limits<int32_t>::max()) {
+    throw LoadError(options.model_path + ": " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context) +
+                    " tokens are too many");
+  }
+  return n_context;
+}
+
+}  // namespace
+
+Model::Model(const LoadOptions& options, const LoadProgress& progress) {
+  InitEngines();
+  CheckGguf(options.model_path);
+
+  auto params = llama_model_default_params();
+  std::array<ggml_backend_dev_t, 1> no_devices{nullptr};
+  params.n_gpu_layers = options.n_gpu_layers;
+  if (options.n_gpu_layers == 0) params.devices = no_devices.data();
+  params.load_mode = LLAMA_LOAD_MODE_MMAP;
+  params.progress_callback = OnProgress;
+  params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
+  model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
+
+  const auto& path = options.model_path;
+  if (!model_) throw LoadError("model file " + path + " could not be loaded: its architecture is unknown or there is not enough memory");
+  if (!llama_model_has_decoder(model_.get()) || llama_model_has_encoder(model_.get())) {
+    throw LoadError("model file " + path + " is not a model that generates text");
+  }
+  vocab_ = llama_model_get_vocab(model_.get());
+  if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
+}
+
+std::vector<llama_token> Model::Tokenize(std::string_view text, bool parse_special) const {
+  std::vector<llama_token> tokens(text.size() + 2);
+  const auto tokenize = [&] {
+    return llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data(), static_cast<int32_t>(tokens.size()), true,
+                          parse_special);
+  };
+  if (text.size() > std::numeric_limits<int32_t>::max() / 2) throw std::length_error("text is too long to tokenize");
+  int32_t n_tokens = tokenize();
+  if (n_tokens < 0) {
+    tokens.resize(static_cast<size_t>(-static_cast<int64_t>(n_tokens)));
+    n_tokens = tokenize();
+  }
+  tokens.resize(static_cast<size_t>(std::max(n_tokens, 0)));
+  return tokens;
+}
+
+std::string Model::Piece(llama_token token) const {
+  std::string piece(32, '\0');
+  const auto write = [&] { return llama_token_to_piece(vocab_, token, piece.data(), static_cast<int32_t>(piece.size()), 0, false); };
+  int32_t n_bytes = write();
+  if (n_bytes < 0) {
+    piece.resize(static_cast<size_t>(-n_bytes));
+    n_bytes = write();
+  }
+  piece.resize(static_cast<size_t>(std::max(n_bytes, 0)));
+  return piece;
+}
+
+Context::Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data)
+    : n_context_(ContextTokens(model, options)), n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + options.n_sequences)) {
+  auto params = llama_context_default_params();
+  params.n_ctx = static_cast<uint32_t>(n_context_ * options.n_sequences);
+  params.n_batch = static_cast<uint32_t>(n_batch_);
+  params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
+  params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
+  // One token of a sequence is sampled in a step; without this the logits' buffer has room for a whole batch.
+  params.n_outputs_max = static_cast<uint32_t>(options.n_sequences);
+  params.n_threads = options.n_threads;
+  params.n_threads_batch = options.n_threads;
+  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO;
+  params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
+  params.kv_unified = false;
+  params.swa_full = true;  // or a prefix of a finished sequence could not be kept
+  params.no_perf = true;
+  params.abort_callback = abort;
+  params.abort_callback_data = abort_data;
+  if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
+  context_.reset(llama_init_from_model(model.get(), params));
+  if (!context_) {
+    throw LoadError("not enough memory for " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
+                    " tokens with model file " + options.model_path);
+  }
+}
+
+ModelInfo Describe(const Model& model, const Context& context) {
+  std::array<char, 256> description{};
+  llama_model_desc(model.get(), description.data(), description.size());
+  return {
+      .description = description.data(),
+      .n_bytes = llama_model_size(model.get()),
+      .n_parameters = llama_model_n_params(model.get()),
+      .n_context_trained = llama_model_n_ctx_train(model.get()),
+      .n_context = context.n_context(),
+      .n_vocab = llama_vocab_n_tokens(model.vocab()),
+  };
+}
+
+}  // namespace aana::llama

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <llama.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aana::llama {
+
+enum class KvType { kF16, kQ8_0 };
+
+struct LoadOptions {
+  std::string model_path;
+  int32_t n_context = 0;  // per sequence; 0: what the model was trained with
+  int32_t n_sequences = 1;
+  int32_t n_threads = 1;
+  int32_t n_gpu_layers = -1;  // -1: all
+  int32_t n_prefill_per_step = 256;
+  KvType kv_type = KvType::kF16;
+  std::string chat_template;  // empty: the model's own
+};
+
+struct ModelInfo {
+  std::string description;
+  uint64_t n_bytes = 0;
+  uint64_t n_parameters = 0;
+  int32_t n_context_trained = 0;
+  int32_t n_context = 0;  // per sequence
+  int32_t n_vocab = 0;
+};
+
+// Gets 0 to 1; false ends the load.
+using LoadProgress = std::function<bool(float fraction)>;
+
+// A model's weights and vocabulary. What is const may be called on any thread.
+class Model {
+ public:
+  // Throws LoadError.
+  Model(const LoadOptions& options, const LoadProgress& progress);
+
+  llama_model* get() const { return model_.get(); }
+  const llama_vocab* vocab() const { return vocab_; }
+
+  // With the tokens that the model wants around a text, such as the one that begins it.
+  std::vector<llama_token> Tokenize(std::string_view text, bool parse_special) const;
+  // The bytes of a token, maybe not whole characters; none for control tokens.
+  std::string Piece(llama_token token) const;
+  bool EndsGeneration(llama_token token) const { return llama_vocab_is_eog(vocab_, token); }
+  // Whether a part of a sequence can be taken back; recurrent models cannot.
+  bool CanRollBack() const { return !llama_model_is_recurrent(get()) && !llama_model_is_hybrid(get()); }
+
+ private:
+  struct Free {
+    void operator()(llama_model* model) const noexcept { llama_model_free(model); }
+  };
+  std::unique_ptr<llama_model, Free> model_;
+  const llama_vocab* vocab_ = nullptr;
+};
+
+// The keys and values of `n_sequences` sequences over a model, which must outlive it. One thread at a time.
+class Context {
+ public:
+  // `abort` is asked during a decode on the CPU and ends it when true. Throws LoadError.
+  Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data);
+
+  llama_context* get() const { return context_.get(); }
+  llama_memory_t memory() const { return llama_get_memory(get()); }
+  // Tokens that one sequence can hold.
+  int32_t n_context() const { return n_context_; }
+  // Tokens that one decode can take.
+  int32_t n_batch() const { return n_batch_; }
+
+ private:
+  struct Free {
+    void operator()(llama_context* context) const noexcept { llama_free(context); }
+  };
+  int32_t n_context_;
+  int32_t n_batch_;
+  std::unique_ptr<llama_context, Free> context_;
+};
+
+ModelInfo Describe(const Model& model, const Context& context);
+
+}  // namespace aana::llama

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace aana::llama {
+
+// What the scheduler needs to know of a sequence.
+struct Demand {
+  size_t slot = 0;
+  // Prompt tokens that are not decoded yet; 0: the sequence decodes its completion.
+  int32_t n_prompt_left = 0;
+  // Its reader is too far behind.
+  bool paused = false;
+};
+
+// Tokens of one sequence in the next batch.
+struct Share {
+  size_t slot = 0;
+  int32_t n_tokens = 0;
+};
+
+// Decides who runs in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens,
+// shared alike among the sequences that prefill, so that neither a long prompt nor many of them hold up the rest.
+class Scheduler {
+ public:
+  explicit Scheduler(int32_t n_prefill_per_step) : n_prefill_per_step_(n_prefill_per_step) {}
+
+  std::vector<Share> Plan(std::span<const Demand> demands);
+
+ private:
+  int32_t n_prefill_per_step_;
+  // Whose turn it is to get what does not divide evenly.
+  size_t turn_ = 0;
+};
+
+}  // namespace aana::llama

@@ -1,0 +1,39 @@
+#include "core/llama/sequence.h"
+
+#include <utility>
+
+namespace aana::llama {
+
+Sequence::Sequence(Request request, const Model& model)
+    : id_(request.id),
+      sampling_(std::move(request.sampling)),
+      prompt_(model.Tokenize(request.prompt, request.parse_special)),
+      stop_matcher_(sampling_.stop) {}
+
+Sequence::Progress Sequence::Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context) {
+  if (!sampler_) sampler_ = std::make_unique<Sampler>(sampling_, model.vocab(), prompt_);
+  next_token_ = sampler_->Sample(context, index);
+  if (model.EndsGeneration(next_token_)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
+
+  n_completion_++;
+  n_unsent_++;
+  auto [text, stopped] = stop_matcher_.Push(utf8_.Push(model.Piece(next_token_)));
+  if (stopped) return {TakeText(std::move(text)), FinishReason::kStop};
+  const bool is_last = n_completion_ == sampling_.max_tokens || n_prompt() + n_completion_ >= n_context;
+  if (!is_last) return {TakeText(std::move(text)), std::nullopt};
+  return {TakeText(std::move(text) + stop_matcher_.Flush()), FinishReason::kLength};
+}
+
+std::optional<TextEvent> Sequence::TakeText(std::string text) {
+  if (text.empty()) return std::nullopt;
+  n_unread_++;
+  return TextEvent{std::move(text), std::exchange(n_unsent_, 0)};
+}
+
+Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_}}; }
+
+Event Sequence::Failure(ErrorCode code, std::string message, int32_t n_context) const {
+  return {id_, ErrorEvent{code, std::move(message), n_prompt(), n_context}};
+}
+
+}  // namespace aana::llama

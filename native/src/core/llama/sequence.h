@@ -1,0 +1,71 @@
+#pragma once
+
+#include <llama.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/llama/event.h"
+#include "core/llama/model.h"
+#include "core/llama/request.h"
+#include "core/llama/sampler.h"
+#include "core/llama/stop_matcher.h"
+#include "core/llama/utf8_stream.h"
+
+namespace aana::llama {
+
+// One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not seen.
+class Sequence {
+ public:
+  // Throws what tokenizing throws.
+  Sequence(Request request, const Model& model);
+
+  RequestId id() const { return id_; }
+  const std::vector<llama_token>& prompt() const { return prompt_; }
+  int32_t n_prompt() const { return static_cast<int32_t>(prompt_.size()); }
+  int32_t n_completion() const { return n_completion_; }
+  // The last sampled token, to be decoded next.
+  llama_token next_token() const { return next_token_; }
+
+  // Its reader has too much to read.
+  bool IsPaused() const { return n_unread_ >= kMaxUnread; }
+  void Acknowledge(int64_t n_events) { n_unread_ -= n_events < n_unread_ ? n_events : n_unread_; }
+
+  struct Progress {
+    std::optional<TextEvent> text;
+    std::optional<FinishReason> finished;
+  };
+  // Nothing to generate was asked for.
+  bool WantsNothing() const { return sampling_.max_tokens == 0; }
+  // Samples from the logits of the batch's token `index`. `n_context` tokens fit into the context.
+  Progress Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context);
+
+  Event End(FinishReason reason) const;
+  Event Failure(ErrorCode code, std::string message, int32_t n_context) const;
+
+  // Prompt tokens that were in the slot already.
+  int32_t n_reused = 0;
+  // Order of arrival.
+  uint64_t number = 0;
+
+ private:
+  static constexpr int64_t kMaxUnread = 64;  // text events
+
+  std::optional<TextEvent> TakeText(std::string text);
+
+  RequestId id_;
+  SamplingParams sampling_;
+  std::vector<llama_token> prompt_;
+  std::unique_ptr<Sampler> sampler_;  // made when it is needed first
+  Utf8Stream utf8_;
+  StopMatcher stop_matcher_;
+  llama_token next_token_ = LLAMA_TOKEN_NULL;
+  int32_t n_completion_ = 0;
+  int32_t n_unsent_ = 0;  // tokens whose text is not in an event yet
+  int64_t n_unread_ = 0;
+};
+
+}  // namespace aana::llama
