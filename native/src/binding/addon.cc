@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "binding/logger.h"
+#include "binding/whisper_engine_wrap.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
 
-#if __has_include("binding/llama_engine_wrap.h")
+#ifdef AANA_HAS_LLAMA
 #include "binding/llama_engine_wrap.h"
-#define AANA_HAS_LLAMA 1
-#endif
-#if __has_include("binding/whisper_engine_wrap.h")
-#include "binding/whisper_engine_wrap.h"
-#define AANA_HAS_WHISPER 1
 #endif
 
 namespace aana {
@@ -69,9 +65,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
 #ifdef AANA_HAS_LLAMA
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
 #endif
-#ifdef AANA_HAS_WHISPER
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
-#endif
   return exports;
 }
 

@@ -1,0 +1,275 @@
+#include "binding/whisper_engine_wrap.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "binding/js_queue.h"
+#include "core/whisper/whisper_engine.h"
+
+namespace aana {
+namespace {
+
+using EnginePtr = std::shared_ptr<WhisperEngine>;
+
+Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
+  auto words = Napi::Array::New(env, segment.words.size());
+  for (size_t i = 0; i < segment.words.size(); i++) {
+    const auto& word = segment.words[i];
+    auto entry = Napi::Object::New(env);
+    entry.Set("word", word.word);
+    entry.Set("start", word.start);
+    entry.Set("end", word.end);
+    entry.Set("probability", word.probability);
+    words.Set(static_cast<uint32_t>(i), entry);
+  }
+  auto entry = Napi::Object::New(env);
+  entry.Set("text", segment.text);
+  entry.Set("start", segment.start);
+  entry.Set("end", segment.end);
+  entry.Set("averageLogProbability", segment.average_log_probability);
+  entry.Set("noSpeechProbability", segment.no_speech_probability);
+  entry.Set("words", words);
+  return entry;
+}
+
+Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
+  auto segments = Napi::Array::New(env, result.segments.size());
+  for (size_t i = 0; i < result.segments.size(); i++) segments.Set(static_cast<uint32_t>(i), ToJs(env, result.segments[i]));
+  auto entry = Napi::Object::New(env);
+  entry.Set("segments", segments);
+  entry.Set("language", result.language);
+  entry.Set("languageProbability", result.language_probability);
+  return entry;
+}
+
+Napi::Array ToJs(Napi::Env env, const std::vector<SpeechRegion>& speech) {
+  auto regions = Napi::Array::New(env, speech.size());
+  for (size_t i = 0; i < speech.size(); i++) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("start", static_cast<double>(speech[i].begin) / kSampleRate);
+    entry.Set("end", static_cast<double>(speech[i].end) / kSampleRate);
+    regions.Set(static_cast<uint32_t>(i), entry);
+  }
+  return regions;
+}
+
+Napi::Value Failure(Napi::Env env, const char* code, const std::string& message) {
+  auto error = Napi::Error::New(env, message);
+  error.Set("code", Napi::String::New(env, code));
+  return error.Value();
+}
+
+std::vector<float> CopySamples(const Napi::Value& value) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) {
+    throw Napi::TypeError::New(value.Env(), "samples is not a Float32Array");
+  }
+  const auto array = value.As<Napi::Float32Array>();
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+WhisperParams ReadParams(const Napi::Object& object) {
+  WhisperParams params;
+  params.language = object.Get("language").ToString();
+  params.beam_size = object.Get("beamSize").ToNumber();
+  params.best_of = object.Get("bestOf").ToNumber();
+  params.without_timestamps = object.Get("withoutTimestamps").ToBoolean();
+  params.word_timestamps = object.Get("wordTimestamps").ToBoolean();
+  params.vad = object.Get("vad").ToBoolean();
+  params.temperatures.clear();
+  const auto temperatures = object.Get("temperatures").As<Napi::Array>();
+  for (uint32_t i = 0; i < temperatures.Length(); i++) params.temperatures.push_back(temperatures.Get(i).ToNumber());
+  return params;
+}
+
+WhisperOptions ReadOptions(const Napi::Object& object) {
+  WhisperOptions options;
+  options.model_path = object.Get("modelPath").ToString();
+  options.vad_model_path = object.Get("vadModelPath").ToString();
+  options.use_gpu = object.Get("useGpu").ToBoolean();
+  options.threads = object.Get("threads").ToNumber();
+  options.max_states = object.Get("maxStates").ToNumber();
+  if (object.Get("modelSize").IsString()) options.model_size = object.Get("modelSize").ToString();
+  return options;
+}
+
+// A request that JavaScript waits for. JavaScript thread only.
+struct Waiting {
+  Napi::Promise::Deferred deferred;
+  Napi::FunctionReference on_segment;
+};
+
+// What tasks on the JavaScript thread need of the wrap; they may run after it was collected.
+struct WaitingRequests {
+  std::unordered_map<uint64_t, Waiting> by_ticket;
+};
+
+class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
+ public:
+  static Napi::Object Create(Napi::Env env, EnginePtr engine) {
+    const auto constructor = DefineClass(env, "WhisperEngine",
+                                         {
+                                             InstanceMethod<&WhisperEngineWrap::Transcribe>("transcribe"),
+                                             InstanceMethod<&WhisperEngineWrap::CancelTranscription>("cancelTranscription"),
+                                             InstanceMethod<&WhisperEngineWrap::DetectSpeech>("detectSpeech"),
+                                             InstanceMethod<&WhisperEngineWrap::Close>("close"),
+                                             InstanceAccessor<&WhisperEngineWrap::Info>("info"),
+                                             InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
+                                         });
+    return constructor.New({Napi::External<EnginePtr>::New(env, &engine)});
+  }
+
+  explicit WhisperEngineWrap(const Napi::CallbackInfo& info)
+      : ObjectWrap(info),
+        engine_(*info[0].As<Napi::External<EnginePtr>>().Data()),
+        queue_(std::make_shared<JsQueue>(info.Env(), "aana whisper")),
+        waiting_(std::make_shared<WaitingRequests>()) {
+    napi_add_env_cleanup_hook(info.Env(), OnEnvironmentEnd, this);
+  }
+
+  ~WhisperEngineWrap() override {
+    if (!ended_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+    Release();
+  }
+
+ private:
+  static void OnEnvironmentEnd(void* self) {
+    static_cast<WhisperEngineWrap*>(self)->ended_ = true;
+    static_cast<WhisperEngineWrap*>(self)->Release();
+  }
+
+  void Release() {
+    engine_->Close();
+    queue_->Close();
+    waiting_->by_ticket.clear();
+  }
+
+  // A promise that the engine's end of `ticket` settles with what `to_value` makes of the outcome. Keeps this object and the process alive.
+  template <class ToValue>
+  Napi::Value Await(Napi::Env env, uint64_t ticket, Napi::FunctionReference on_segment, ToValue to_value, WhisperEngine::OnEnd* on_end) {
+    const auto deferred = Napi::Promise::Deferred::New(env);
+    waiting_->by_ticket.emplace(ticket, Waiting{deferred, std::move(on_segment)});
+    if (waiting_->by_ticket.size() == 1) {
+      queue_->Ref(env);
+      Ref();
+    }
+    *on_end = [this, queue = queue_, waiting = waiting_, ticket, to_value](TranscriptionOutcome outcome) {
+      // One object, so that a task can be copied.
+      auto shared = std::make_shared<TranscriptionOutcome>(std::move(outcome));
+      queue->Post([this, waiting, ticket, to_value, shared](Napi::Env task_env) {
+        const auto found = waiting->by_ticket.find(ticket);
+        if (found == waiting->by_ticket.end()) return;
+        const auto settled = found->second.deferred;
+        waiting->by_ticket.erase(found);
+        if (waiting->by_ticket.empty()) {
+          queue_->Unref(task_env);
+          Unref();
+        }
+        switch (shared->end) {
+          case TranscriptionEnd::kDone: settled.Resolve(to_value(task_env, *shared)); break;
+          case TranscriptionEnd::kCancelled: settled.Reject(Failure(task_env, "cancelled", "the transcription was cancelled")); break;
+          case TranscriptionEnd::kFailed: settled.Reject(Failure(task_env, "failed", shared->error)); break;
+        }
+      });
+    };
+    return deferred.Promise();
+  }
+
+  Napi::Value Transcribe(const Napi::CallbackInfo& info) {
+    const auto env = info.Env();
+    const auto id = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+    auto samples = CopySamples(info[1]);
+    auto params = ReadParams(info[2].ToObject());
+    Napi::FunctionReference listener;
+    WhisperEngine::OnSegment on_segment;
+    const auto ticket = next_ticket_++;
+    if (info[3].IsFunction()) {
+      listener = Napi::Persistent(info[3].As<Napi::Function>());
+      on_segment = [queue = queue_, waiting = waiting_, ticket](const WhisperSegment& segment) {
+        queue->Post([waiting, ticket, segment](Napi::Env task_env) {
+          const auto found = waiting->by_ticket.find(ticket);
+          if (found != waiting->by_ticket.end()) found->second.on_segment.Call({ToJs(task_env, segment)});
+        });
+      };
+    }
+    WhisperEngine::OnEnd on_end;
+    auto promise = Await(env, ticket, std::move(listener), [](Napi::Env task_env, const TranscriptionOutcome& outcome) { return ToJs(task_env, outcome.result); }, &on_end);
+    engine_->Transcribe(id, std::move(samples), std::move(params), std::move(on_segment), std::move(on_end));
+    return promise;
+  }
+
+  Napi::Value DetectSpeech(const Napi::CallbackInfo& info) {
+    auto samples = CopySamples(info[0]);
+    const auto ticket = next_ticket_++;
+    WhisperEngine::OnEnd on_end;
+    auto promise = Await(info.Env(), ticket, {}, [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
+    engine_->DetectSpeech(kOwnIds + ticket, std::move(samples), std::move(on_end));
+    return promise;
+  }
+
+  void CancelTranscription(const Napi::CallbackInfo& info) { engine_->Cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value())); }
+
+  Napi::Value Info(const Napi::CallbackInfo& info) {
+    auto entry = Napi::Object::New(info.Env());
+    entry.Set("multilingual", engine_->info().multilingual);
+    entry.Set("vocabularySize", engine_->info().vocabulary_size);
+    entry.Set("type", engine_->info().type);
+    return entry;
+  }
+
+  Napi::Value Steps(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(engine_->steps())); }
+
+  Napi::Value Close(const Napi::CallbackInfo& info) {
+    class Closing : public Napi::AsyncWorker {
+     public:
+      Closing(Napi::Env env, EnginePtr engine) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), engine_(std::move(engine)) {}
+      const Napi::Promise::Deferred deferred;
+
+     private:
+      void Execute() override { engine_->Close(); }  // waits for windows that are being computed
+      void OnOK() override { deferred.Resolve(Env().Undefined()); }
+      void OnError(const Napi::Error& error) override { deferred.Reject(error.Value()); }
+      EnginePtr engine_;
+    };
+    auto* closing = new Closing(info.Env(), engine_);  // deletes itself
+    auto promise = closing->deferred.Promise();
+    closing->Queue();
+    return promise;
+  }
+
+  // Ids of requests without one from the caller lie above JavaScript's integers.
+  static constexpr uint64_t kOwnIds = uint64_t{1} << 60;
+
+  const EnginePtr engine_;
+  const std::shared_ptr<JsQueue> queue_;
+  const std::shared_ptr<WaitingRequests> waiting_;
+  uint64_t next_ticket_ = 1;
+  bool ended_ = false;
+};
+
+class Loading : public Napi::AsyncWorker {
+ public:
+  Loading(Napi::Env env, WhisperOptions options) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
+  const Napi::Promise::Deferred deferred;
+
+ private:
+  void Execute() override { engine_ = std::make_shared<WhisperEngine>(std::move(options_)); }
+  void OnOK() override { deferred.Resolve(WhisperEngineWrap::Create(Env(), std::move(engine_))); }
+  void OnError(const Napi::Error& error) override { deferred.Reject(Failure(Env(), "failed", error.Message())); }
+
+  WhisperOptions options_;
+  EnginePtr engine_;
+};
+
+}  // namespace
+
+Napi::Value LoadWhisper(const Napi::CallbackInfo& info) {
+  auto* loading = new Loading(info.Env(), ReadOptions(info[0].ToObject()));  // deletes itself
+  auto promise = loading->deferred.Promise();
+  loading->Queue();
+  return promise;
+}
+
+}  // namespace aana

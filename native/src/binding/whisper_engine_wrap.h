@@ -1,0 +1,10 @@
+#pragma once
+
+#include <napi.h>
+
+namespace aana {
+
+// loadWhisper(options): a promise of the engine, or of an Error that names the file.
+Napi::Value LoadWhisper(const Napi::CallbackInfo& info);
+
+}  // namespace aana

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace aana {
+
+constexpr int kSampleRate = 16000;
+
+struct WhisperOptions {
+  std::string model_path;
+  std::string vad_model_path;
+  bool use_gpu = false;
+  int threads = 1;     // of one transcription
+  int max_states = 1;  // windows transcribed at the same time
+  std::string model_size;  // picks the alignment heads; empty: found from the model
+};
+
+struct WhisperParams {
+  std::string language = "auto";
+  int beam_size = 1;
+  int best_of = 1;
+  std::vector<float> temperatures{0.0F};  // rising
+  bool without_timestamps = false;
+  bool word_timestamps = false;
+  bool vad = true;
+};
+
+// Times are seconds from the start of the media.
+struct WhisperWord {
+  std::string word;  // with its leading space
+  double start;
+  double end;
+  double probability;
+};
+
+struct WhisperSegment {
+  std::string text;  // with its leading space
+  double start;
+  double end;
+  double average_log_probability;
+  double no_speech_probability;
+  std::vector<WhisperWord> words;
+};
+
+struct WhisperResult {
+  std::vector<WhisperSegment> segments;
+  std::string language;  // empty when there was no speech
+  double language_probability = 0;
+};
+
+// A stretch of speech in samples, end exclusive.
+struct SpeechRegion {
+  int64_t begin;
+  int64_t end;
+};
+
+// What whisper.cpp refused, in words for the caller.
+class WhisperError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace aana

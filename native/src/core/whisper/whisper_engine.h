@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/whisper/speech_windows.h"
+#include "core/whisper/transcriber.h"
+#include "core/whisper/types.h"
+#include "core/whisper/voice_detector.h"
+#include "core/whisper/whisper_model.h"
+
+namespace aana {
+
+enum class TranscriptionEnd { kDone, kCancelled, kFailed };
+
+// How a request ends.
+struct TranscriptionOutcome {
+  TranscriptionEnd end = TranscriptionEnd::kDone;
+  std::string error;  // of kFailed
+  WhisperResult result;
+  std::vector<SpeechRegion> speech;  // of DetectSpeech
+};
+
+// One Whisper model and a thread per state. Requests are cut into windows of speech, and the threads take windows from the requests in
+// turn, so that a long one does not hold up a short one. Any thread may call; callbacks come from the engine's threads, one at a time
+// for a request, must not block and must not call the engine.
+class WhisperEngine {
+ public:
+  using OnSegment = std::function<void(const WhisperSegment&)>;
+  using OnEnd = std::function<void(TranscriptionOutcome)>;
+
+  // Loads the models; throws WhisperError that names the file.
+  explicit WhisperEngine(WhisperOptions options);
+  ~WhisperEngine();
+  WhisperEngine(const WhisperEngine&) = delete;
+  WhisperEngine& operator=(const WhisperEngine&) = delete;
+
+  WhisperModelInfo info() const { return info_; }
+
+  // `on_end` is called exactly once, `on_segment` in order of time before it. Samples are mono at 16 kHz.
+  void Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, OnSegment on_segment, OnEnd on_end);
+  void DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd on_end);
+
+  // Ends the request now; a window that is being computed ends by itself soon after. Unknown ids are ignored.
+  void Cancel(uint64_t id);
+
+  // Windows finished so far.
+  uint64_t steps() const { return steps_; }
+
+  // Cancels all requests, waits for the threads and frees the model. May be called twice.
+  void Close();
+
+ private:
+  struct Request;
+  using RequestPtr = std::shared_ptr<Request>;
+  struct Work;
+
+  void Submit(RequestPtr request);
+  void RunThread();
+  std::optional<Work> TakeWork();  // with the lock held
+  void Analyse(Request& request, VoiceDetector& detector);
+  void Transcribe(Request& request, size_t window);
+  void FlushSegments(Request& request);                        // with the lock held
+  void End(Request& request, TranscriptionOutcome outcome);    // with the lock held
+
+  const WhisperOptions options_;
+  std::unique_ptr<WhisperModel> model_;
+  const WhisperModelInfo info_;
+  std::atomic<uint64_t> steps_{0};
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::deque<RequestPtr> turn_;  // the front is served next
+  std::unordered_map<uint64_t, RequestPtr> request_by_id_;
+
+  std::mutex close_mutex_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace aana
