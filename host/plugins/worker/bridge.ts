@@ -10,6 +10,8 @@ export interface Invocation extends RunMessage {
   readonly held: Set<object>;
   /** Lines logged so far. */
   lines: number;
+  /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
+  isAbandoned: boolean;
 }
 
 /** Carries a guest's calls to the host, and keeps the shared record of whose code is on the thread. */
@@ -88,6 +90,10 @@ export class SuspendingBridge extends Bridge {
   readonly #waiting = new Map<number, Map<number, Waiting>>();
 
   override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Promise<HostCalls[O]['value']> {
+    if (invocation.isAbandoned) {
+      this.leave();
+      return new Promise(() => {});
+    }
     const call = this.send(invocation, operation, args);
     return new Promise((resolve, reject) => {
       const calls = this.#waiting.get(invocation.id) ?? new Map<number, Waiting>();

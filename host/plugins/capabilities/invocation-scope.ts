@@ -1,0 +1,165 @@
+import { raceAbort } from '../../core/abort.ts';
+import { AanaError, cancelledError } from '../../core/errors.ts';
+import type { AudioPort, DeploymentPort, MediaScopePort, MediaSource, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
+import type { HostCall, HostReply, WitError, WitSource } from '../protocol.ts';
+import { withAudio } from './audio-arguments.ts';
+import { ValueStream } from './value-stream.ts';
+import { fromWitError, toWitError } from './wit-error.ts';
+
+export interface InvocationScopeOptions {
+  readonly ports: PluginPorts;
+  readonly requestId: string;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly write: ((chunk: string) => Promise<void>) | undefined;
+  readonly outputBytes: number;
+}
+
+type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readonly kind: 'audio'; readonly audio: AudioPort } | { readonly kind: 'stream'; readonly stream: ValueStream };
+
+/**
+ * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of this scope, so that no
+ * other invocation can name them. Nothing of it outlives disposal.
+ */
+export class InvocationScope {
+  readonly #options: InvocationScopeOptions;
+  readonly #abort = new AbortController();
+  readonly #resources = new Map<number, Resource>();
+  #media: MediaScopePort | undefined;
+  #lastHandle = 0;
+  #writtenBytes = 0;
+  #isTouched = false;
+  #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
+
+  constructor(options: InvocationScopeOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
+  get isTouched(): boolean {
+    return this.#isTouched;
+  }
+
+  async answer(call: HostCall): Promise<HostReply> {
+    this.#isTouched = true;
+    try {
+      return { value: await raceAbort(this.#do(call), this.#abort.signal) };
+    } catch (thrown) {
+      const record = toWitError(thrown);
+      if (thrown instanceof AanaError) this.#lastError = { record, thrown };
+      return { error: record };
+    }
+  }
+
+  /** Ends the host's work for the guest; its pending and later calls fail with `reason`. */
+  abort(reason: unknown): void {
+    this.#abort.abort(reason);
+  }
+
+  drop(handle: number): void {
+    const resource = this.#resources.get(handle);
+    this.#resources.delete(handle);
+    if (resource?.kind === 'stream') resource.stream.close();
+  }
+
+  /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
+  errorOf(record: WitError): AanaError {
+    const last = this.#lastError;
+    const isLast = last && last.record.kind === record.kind && last.record.name === record.name && last.record.message === record.message && last.record.data === record.data;
+    return isLast ? last.thrown : fromWitError(record);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(cancelledError('the invocation has ended'));
+    for (const handle of this.#resources.keys()) this.drop(handle);
+    await this.#media?.[Symbol.asyncDispose]();
+  }
+
+  async #do(call: HostCall): Promise<unknown> {
+    this.#abort.signal.throwIfAborted();
+    switch (call.operation) {
+      case 'media.open': {
+        const [source] = call.args;
+        this.#media ??= this.#options.ports.openMediaScope();
+        const video = await this.#media.open(mediaSource(source), { files: this.#options.files, signal: this.#abort.signal });
+        return { video: this.#keep({ kind: 'video', video }), info: video.info };
+      }
+      case 'media.extract-audio': {
+        const [handle, channels] = call.args;
+        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#abort.signal });
+        return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
+      }
+      case 'deployments.call': {
+        const [deployment, method, args, audio] = call.args;
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#abort.signal));
+        return JSON.stringify(value ?? null);
+      }
+      case 'deployments.open': {
+        const [deployment, method, args, audio] = call.args;
+        const abort = new AbortController();
+        const signal = AbortSignal.any([abort.signal, this.#abort.signal]);
+        const values = this.#deployment(deployment).stream(method, this.#arguments(args, audio), this.#callOptions(signal));
+        return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
+      }
+      case 'deployments.next':
+        return this.#get(call.args[0], 'stream').stream.next();
+      case 'output.write':
+        return this.#write(call.args[0]);
+      case 'output.forward': {
+        const { stream } = this.#get(call.args[0], 'stream');
+        for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await this.#write(value);
+        return undefined;
+      }
+      default:
+        return call satisfies never;
+    }
+  }
+
+  async #write(chunk: string): Promise<void> {
+    const { write, outputBytes } = this.#options;
+    if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
+    this.#writtenBytes += Buffer.byteLength(chunk);
+    if (this.#writtenBytes > outputBytes) throw outputTooLarge(outputBytes);
+    this.#abort.signal.throwIfAborted();
+    await write(chunk);
+  }
+
+  #deployment(name: string): DeploymentPort {
+    return this.#options.ports.deployments.handle(name);
+  }
+
+  #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
+    return withAudio(
+      json,
+      audio.map((handle) => this.#get(handle, 'audio').audio.reference),
+    );
+  }
+
+  #callOptions(signal: AbortSignal): { signal: AbortSignal; requestId: string } {
+    return { signal, requestId: this.#options.requestId };
+  }
+
+  #keep(resource: Resource): number {
+    const handle = ++this.#lastHandle;
+    this.#resources.set(handle, resource);
+    return handle;
+  }
+
+  #get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K } {
+    const resource = this.#resources.get(handle);
+    if (resource?.kind !== kind) throw new AanaError('InvalidHandle', 'bad-request', `there is no ${kind} with handle ${handle}`);
+    return resource as Resource & { kind: K };
+  }
+}
+
+export function outputTooLarge(limit: number): AanaError {
+  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, { data: { limit } });
+}
+
+function mediaSource({ path, url, content, mediaId }: WitSource): MediaSource {
+  return {
+    ...(path !== undefined && { path }),
+    ...(url !== undefined && { url }),
+    ...(content !== undefined && { content }),
+    ...(mediaId !== undefined && { media_id: mediaId }),
+  };
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { randomSuffix } from '../core/ids.ts';
+import { pluginLoadError } from './manifest.ts';
+import { capMemory } from './memory-cap.ts';
+import type { RuntimeMode } from './protocol.ts';
+import { enableExtendedConstants } from './wasm-features.ts';
+
+/** A component, ready to be instantiated in a worker. */
+export interface LoadedComponent {
+  /** SHA-256 of the component file, hexadecimal. */
+  readonly digest: string;
+  /** URL of the generated glue module. */
+  readonly glue: string;
+  readonly modules: Readonly<Record<string, WebAssembly.Module>>;
+}
+
+export interface ComponentOptions {
+  /** The plugin's name, for errors. */
+  readonly plugin: string;
+  readonly cacheDir: string;
+  readonly mode: RuntimeMode;
+  readonly memoryBytes: number;
+}
+
+const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
+const ourInterfaces = ['types', 'log', 'random', 'invocation', 'media', 'deployments', 'output'];
+/** Interfaces of language runtimes for which the workers have a deny-all stand-in. */
+const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
+const glueFile = 'component.js';
+
+/** What a guest waits for; each suspends it. */
+const suspendingFunctions: Readonly<Record<string, readonly string[]>> = {
+  media: ['[static]video.open', '[method]video.extract-audio'],
+  deployments: ['call', 'open', '[method]chunks.next'],
+  output: ['write', 'forward'],
+};
+
+/**
+ * Reads a component, checks what it imports and exports, and compiles it with a cap on its memory. The generated glue and core modules are
+ * kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
+ */
+export async function loadComponent(file: string, options: ComponentOptions): Promise<LoadedComponent> {
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw pluginLoadError(options.plugin, `has no component at ${file}; build it first`, cause);
+  });
+  if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component`);
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}`);
+  const files = (await cached(dir)) ?? (await translate(bytes, dir, options));
+  enableExtendedConstants();
+  const modules = await Promise.all(
+    files.map(async (name) => {
+      try {
+        return [name, await WebAssembly.compile(capMemory(await readFile(join(dir, name)), options.memoryBytes))] as const;
+      } catch (cause) {
+        throw pluginLoadError(options.plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
+      }
+    }),
+  );
+  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, modules: Object.fromEntries(modules) };
+}
+
+/** The core modules of an earlier translation. A folder is complete or absent: it was renamed into place. */
+async function cached(dir: string): Promise<string[] | undefined> {
+  const files = await readdir(dir).catch(() => undefined);
+  return files?.filter((name) => name.endsWith('.wasm'));
+}
+
+async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<string[]> {
+  const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
+  const { componentWit } = await import('@bytecodealliance/jco-transpile/wasm-tools');
+  const broken = (cause: unknown): never => {
+    throw pluginLoadError(plugin, `has a broken component: ${firstLine(messageOf(cause))}`, cause);
+  };
+  const { imports, exports } = worldOf(await componentWit(bytes).catch(broken));
+  const refused = imports.filter((name) => !isAllowed(name));
+  if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
+  const endpoint = exports.find((name) => /^aana:host\/endpoint@0\.1\.\d+$/.test(name));
+  if (endpoint === undefined) throw pluginLoadError(plugin, 'does not export aana:host/endpoint@0.1');
+  const suspending =
+    mode === 'suspending' ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] } : { asyncMode: 'sync' as const };
+  const { files } = await transpileBytes(bytes, {
+    name: 'component',
+    instantiation: 'sync',
+    base64Cutoff: 0,
+    emitTypescriptDeclarations: false,
+    ...suspending,
+  }).catch(broken);
+
+  const temporary = `${dir}.${randomSuffix()}`;
+  await mkdir(temporary, { recursive: true });
+  try {
+    await writeFile(join(temporary, 'package.json'), '{"type":"module"}\n');
+    for (const [name, content] of Object.entries(files)) if (!name.includes('/')) await writeFile(join(temporary, name), content);
+    await rename(temporary, dir).catch(async (error: unknown) => {
+      if (!(await cached(dir))) throw error; // else another process was first, with the same content
+    });
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+  return Object.keys(files).filter((name) => name.endsWith('.wasm'));
+}
+
+/** The names that a component's world imports and exports: interfaces with their version, functions by their own name. */
+function worldOf(wit: string): { imports: string[]; exports: string[] } {
+  const world = /^world root \{$([\s\S]*?)^\}$/m.exec(wit)?.[1] ?? '';
+  const names = (direction: 'import' | 'export'): string[] =>
+    [...world.matchAll(new RegExp(`^  ${direction} ([^;{]+?)(?:: (?:async )?(?:func|interface)\\b.*|;| \\{)?$`, 'gm'))].map((match) => match[1]!);
+  return { imports: names('import'), exports: names('export') };
+}
+
+function isAllowed(name: string): boolean {
+  const [, packageName, interfaceName, version] = /^([\w-]+:[\w-]+)\/([\w-]+)@(\d+\.\d+)\.\S+$/.exec(name) ?? [];
+  if (packageName === 'aana:host') return version === '0.1' && ourInterfaces.includes(interfaceName!);
+  return packageName !== undefined && version === '0.2' && wasiPackages.includes(packageName);
+}
+
+function suspendingOf(name: string): string[] {
+  const interfaceName = /^aana:host\/([\w-]+)@/.exec(name)?.[1];
+  return (suspendingFunctions[interfaceName ?? ''] ?? []).map((fn) => `${name}#${fn}`);
+}
+
+async function toolVersion(): Promise<string> {
+  const file = createRequire(import.meta.url).resolve('@bytecodealliance/jco-transpile').replace(/jco-transpile.*$/s, 'jco-transpile/package.json');
+  return JSON.parse(await readFile(file, 'utf8')).version;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const firstLine = (text: string): string => text.split('\n')[0]!;

@@ -1,0 +1,306 @@
+import { type Deferred, deferred } from '../core/deferred.ts';
+import { AanaError, cancelledError } from '../core/errors.ts';
+import type { LogFields, Logger, LogLevel } from '../core/logger.ts';
+import { InvocationScope, outputTooLarge } from './capabilities/invocation-scope.ts';
+import { toWitError } from './capabilities/wit-error.ts';
+import type { LoadedComponent } from './component.ts';
+import type { PluginLimits } from './limits.ts';
+import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
+import type { PluginPorts, UploadedFile } from './ports.ts';
+import type { HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
+
+/** One run of an endpoint. */
+export interface PluginInvocation {
+  readonly endpoint: string;
+  /** JSON object that matches the endpoint's input schema. */
+  readonly input: string;
+  readonly requestId: string;
+  /** Milliseconds it may take from now, waiting for its turn included. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Takes one streamed value; resolves when the client has room for more, rejects when it has gone. */
+  write?(chunk: string): Promise<void>;
+}
+
+export interface PluginRuntimeOptions {
+  readonly name: string;
+  readonly component: LoadedComponent;
+  readonly mode: RuntimeMode;
+  readonly limits: PluginLimits;
+  readonly ports: PluginPorts;
+}
+
+interface Task {
+  readonly id: number;
+  readonly invocation: PluginInvocation;
+  readonly log: Logger;
+  readonly deadlineAt: number;
+  readonly settled: Deferred<string>;
+  scope: InvocationScope;
+  worker: PluginWorker | undefined;
+  attempts: number;
+  /** Why it must end, once it must. */
+  ending: { readonly reason: unknown } | undefined;
+  isSettled: boolean;
+  /** Removes timers and listeners. */
+  release: () => void;
+}
+
+/** Runs one plugin's invocations: at most so many at a time, each within its limits, in threads of the plugin's own. */
+export class PluginRuntime {
+  readonly #options: PluginRuntimeOptions;
+  readonly #log: Logger;
+  readonly #workers = new Set<PluginWorker>();
+  readonly #queue: Task[] = [];
+  readonly #tasks = new Map<number, Task>();
+  readonly #events: PluginWorkerEvents;
+  readonly #settling = new Set<Promise<void>>();
+  #starting = 0;
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(options: PluginRuntimeOptions) {
+    this.#options = options;
+    this.#log = options.ports.log.child({ plugin: options.name });
+    this.#events = {
+      onCall: (id, request) => this.#tasks.get(id)?.scope.answer(request) ?? new Promise<HostReply>(() => {}),
+      onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
+      onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
+      onDone: (id, outcome) => this.#onDone(id, outcome),
+      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => this.#overCpuLimit(task)),
+      onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => this.#trapError(task, reason)),
+    };
+  }
+
+  /** Starts the first thread and gives what the plugin says it offers. */
+  async start(): Promise<readonly WitEndpoint[]> {
+    return this.#startWorker();
+  }
+
+  /** The endpoint's result as JSON. Rejects with the guest's error, or with what ended it. */
+  run(invocation: PluginInvocation): Promise<string> {
+    const { signal, deadlineMs, requestId } = invocation;
+    if (signal.aborted) return Promise.reject(endReason(signal.reason));
+    if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
+    const id = ++this.#lastId;
+    const onAbort = (): void => this.#end(task, endReason(signal.reason));
+    const deadline = setTimeout(() => this.#end(task, this.#overDeadline(task)), deadlineMs);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const task: Task = {
+      id,
+      invocation,
+      log: this.#log.child({ request: requestId }),
+      deadlineAt: Date.now() + deadlineMs,
+      settled: deferred<string>(),
+      scope: this.#newScope(invocation),
+      worker: undefined,
+      attempts: 0,
+      ending: undefined,
+      isSettled: false,
+      release: () => {
+        clearTimeout(deadline);
+        signal.removeEventListener('abort', onAbort);
+      },
+    };
+    this.#tasks.set(id, task);
+    if (this.#queue.length >= this.#options.limits.maxQueued) this.#settle(task, { error: this.#unavailable('has too many requests waiting') });
+    else {
+      this.#queue.push(task);
+      this.#dispatch();
+    }
+    return task.settled.promise;
+  }
+
+  /** Ends all threads; what still runs fails as unavailable. Resolves when everything is cleaned up. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const workers = [...this.#workers];
+    this.#workers.clear();
+    for (const task of [...this.#tasks.values()]) this.#settle(task, { error: this.#unavailable('was closed') });
+    await Promise.all([...workers.map((worker) => worker.terminate()), ...this.#settling]);
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const worker = [...this.#workers].find((each) => each.freeSlots > 0);
+      if (!worker) break;
+      const task = this.#queue.shift()!;
+      task.worker = worker;
+      task.attempts++;
+      const { endpoint, input, requestId } = task.invocation;
+      worker.run({ id: task.id, endpoint, input, requestId, deadlineAt: task.deadlineAt });
+    }
+    if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
+  }
+
+  get #maxWorkers(): number {
+    return this.#options.mode === 'suspending' ? 1 : this.#options.limits.maxThreads;
+  }
+
+  /** A further thread; when it cannot start, those who wait for one are told. */
+  #startSpare(): void {
+    this.#startWorker().catch((error: unknown) => {
+      if (this.#isClosed) return;
+      this.#log.error('plugin thread did not start', { error });
+      if (this.#workers.size > 0) return;
+      for (const task of [...this.#queue]) this.#settle(task, { error: this.#unavailable('cannot start') });
+    });
+  }
+
+  async #startWorker(): Promise<readonly WitEndpoint[]> {
+    const { component, mode, limits } = this.#options;
+    const slotCount = mode === 'suspending' ? limits.maxSuspended : 1;
+    this.#starting++;
+    const worker = new PluginWorker({ component, mode, slotCount, cpuSliceMs: limits.cpuSliceMs }, this.#events);
+    try {
+      const endpoints = await worker.ready();
+      if (this.#isClosed) throw new Error('the plugin was closed');
+      this.#workers.add(worker);
+      return endpoints;
+    } catch (error) {
+      await worker.terminate();
+      throw error;
+    } finally {
+      this.#starting--;
+      this.#dispatch();
+    }
+  }
+
+  #onDone(id: number, outcome: Outcome): void {
+    const task = this.#tasks.get(id);
+    if (task) this.#settle(task, this.#resultOf(task, outcome));
+    this.#dispatch();
+  }
+
+  #resultOf(task: Task, outcome: Outcome): { json: string } | { error: unknown } {
+    if (task.ending) return { error: task.ending.reason };
+    switch (outcome.state) {
+      case 'returned':
+        return Buffer.byteLength(outcome.json) > this.#options.limits.outputBytes ? { error: outputTooLarge(this.#options.limits.outputBytes) } : { json: outcome.json };
+      case 'failed':
+        return { error: task.scope.errorOf(outcome.error) };
+      case 'trapped':
+        task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason });
+        return { error: this.#trapError(task, outcome.reason) };
+    }
+  }
+
+  /** Asks an invocation to end, and ends it when it does not. */
+  #end(task: Task, reason: unknown): void {
+    if (task.ending || task.isSettled) return;
+    task.ending = { reason };
+    const { worker } = task;
+    if (!worker) {
+      this.#settle(task, { error: reason });
+      return;
+    }
+    worker.markCancelled(task.id);
+    task.scope.abort(reason);
+    const grace = setTimeout(() => this.#give(task, worker, reason), this.#options.limits.graceMs);
+    const { release } = task;
+    task.release = () => {
+      release();
+      clearTimeout(grace);
+    };
+  }
+
+  /** Gives an invocation up: a suspended guest is never resumed, a thread that it holds alone is ended. A guest that computes meets the watch. */
+  #give(task: Task, worker: PluginWorker, reason: unknown): void {
+    task.log.warn('plugin did not stop in time', { endpoint: task.invocation.endpoint });
+    this.#settle(task, { error: reason });
+    if (this.#options.mode === 'suspending') worker.abandon(task.id);
+    else this.#lose(worker, undefined, 'did not stop', () => reason);
+  }
+
+  /** A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried again by their clients. */
+  #lose(worker: PluginWorker, slot: number | undefined, reason: string, errorFor: (task: Task) => unknown): void {
+    if (!this.#workers.delete(worker)) return; // not ready yet, or lost already
+    const culprit = slot === undefined ? undefined : worker.idIn(slot);
+    const tasks = worker.running.map((id) => this.#tasks.get(id)).filter((task) => task !== undefined);
+    this.#log.warn('plugin thread ended', { reason, invocations: tasks.length });
+    const ended = worker.terminate().catch(() => {});
+    this.#settling.add(ended);
+    void ended.then(() => this.#settling.delete(ended));
+    for (const task of tasks) {
+      if (task.ending) this.#settle(task, { error: task.ending.reason });
+      else if (task.id === culprit) this.#settle(task, { error: errorFor(task) });
+      else if (!task.scope.isTouched && task.attempts < 2) {
+        task.worker = undefined;
+        this.#queue.unshift(task);
+      } else this.#settle(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
+    }
+    if (this.#isClosed) return;
+    if (this.#workers.size + this.#starting === 0) this.#startSpare();
+    this.#dispatch();
+  }
+
+  /** Settles once, after everything the invocation had is released. */
+  #settle(task: Task, result: { json: string } | { error: unknown }): void {
+    if (task.isSettled) return;
+    task.isSettled = true;
+    task.release();
+    this.#tasks.delete(task.id);
+    const queued = this.#queue.indexOf(task);
+    if (queued >= 0) this.#queue.splice(queued, 1);
+    const settling = this.#dispose(task).then(() => ('json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error)));
+    this.#settling.add(settling);
+    void settling.then(() => this.#settling.delete(settling));
+  }
+
+  async #dispose(task: Task): Promise<void> {
+    try {
+      await task.scope[Symbol.asyncDispose]();
+    } catch (error) {
+      task.log.error('invocation not cleaned up', { error });
+    }
+  }
+
+  #newScope(invocation: PluginInvocation): InvocationScope {
+    return new InvocationScope({
+      ports: this.#options.ports,
+      requestId: invocation.requestId,
+      files: invocation.files,
+      write: invocation.write && ((chunk) => invocation.write!(chunk)),
+      outputBytes: this.#options.limits.outputBytes,
+    });
+  }
+
+  #logLine(id: number | undefined, level: LogLevel, message: string, fields: string): void {
+    const log = (id === undefined ? undefined : this.#tasks.get(id)?.log) ?? this.#log;
+    log[level](message, guestFields(fields));
+  }
+
+  #trapError({ invocation: { endpoint } }: Task, reason: string): AanaError {
+    const { name } = this.#options;
+    return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${name} failed in ${endpoint}: ${reason}`, { data: { plugin: name, endpoint } });
+  }
+
+  #overDeadline({ invocation: { endpoint, deadlineMs } }: Task): AanaError {
+    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, { data: { deadline_ms: deadlineMs } });
+  }
+
+  #overCpuLimit({ invocation: { endpoint } }: Task): AanaError {
+    const { cpuSliceMs } = this.#options.limits;
+    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, { data: { cpu_slice_ms: cpuSliceMs } });
+  }
+
+  #unavailable(what: string): AanaError {
+    return new AanaError('PluginUnavailable', 'unavailable', `plugin ${this.#options.name} ${what}`);
+  }
+}
+
+function endReason(reason: unknown): unknown {
+  if (reason instanceof AanaError) return reason;
+  return toWitError(reason).kind === 'deadline-exceeded' ? reason : cancelledError();
+}
+
+function guestFields(json: string): LogFields {
+  if (json === '') return {};
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : { value: parsed };
+  } catch {
+    return {};
+  }
+}

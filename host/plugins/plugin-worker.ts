@@ -1,0 +1,180 @@
+import { Worker } from 'node:worker_threads';
+import { deferred } from '../core/deferred.ts';
+import type { LogLevel } from '../core/logger.ts';
+import type { LoadedComponent } from './component.ts';
+import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint } from './protocol.ts';
+
+/** How long a new thread may take until its first instance has described itself. */
+const startTimeoutMs = 30_000;
+const watchIntervalMs = 100;
+
+export interface PluginWorkerOptions {
+  readonly component: LoadedComponent;
+  readonly mode: RuntimeMode;
+  readonly slotCount: number;
+  readonly cpuSliceMs: number;
+}
+
+/** What happens in a worker, told to its owner. */
+export interface PluginWorkerEvents {
+  onCall(id: number, request: HostCall): Promise<HostReply>;
+  onDrop(id: number, handle: number): void;
+  onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
+  onDone(id: number, outcome: Outcome): void;
+  /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
+  onStuck(worker: PluginWorker, slot: number): void;
+  /** The thread has ended by itself; `slot` is whose guest code was on it. */
+  onDeath(worker: PluginWorker, slot: number | undefined, reason: string): void;
+}
+
+/** One thread with instances of one component. Knows slots and invocations by number; what they mean is its owner's. */
+export class PluginWorker {
+  readonly #worker: Worker;
+  readonly #control: Int32Array;
+  readonly #events: PluginWorkerEvents;
+  readonly #watchTicks: number;
+  readonly #slots: (number | undefined)[];
+  readonly #ready = deferred<readonly WitEndpoint[]>();
+  #watch: NodeJS.Timeout | undefined;
+  #seen = { entries: 0, ticks: 0 };
+  #isEnded = false;
+
+  constructor({ component, mode, slotCount, cpuSliceMs }: PluginWorkerOptions, events: PluginWorkerEvents) {
+    this.#events = events;
+    this.#watchTicks = Math.max(2, Math.ceil(cpuSliceMs / watchIntervalMs));
+    this.#slots = Array.from({ length: slotCount });
+    this.#control = newControl(slotCount);
+    this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
+      workerData: { mode, glue: component.glue, modules: component.modules, control: this.#control },
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: 4 },
+    });
+    for (const output of [this.#worker.stdout, this.#worker.stderr]) {
+      output.on('data', (text: Buffer) => events.onLog(undefined, 'debug', text.toString().trimEnd(), ''));
+    }
+    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
+    this.#worker.on('error', (error) => this.#died(error instanceof Error ? error.message : String(error)));
+    this.#worker.on('exit', () => this.#died('the thread has ended'));
+  }
+
+  /** What the first instance says it offers. Rejects when the component cannot be instantiated. */
+  async ready(): Promise<readonly WitEndpoint[]> {
+    const timer = setTimeout(() => this.#ready.reject(new Error(`it did not start within ${startTimeoutMs} ms`)), startTimeoutMs);
+    try {
+      return await this.#ready.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get freeSlots(): number {
+    return this.#slots.filter((id) => id === undefined).length;
+  }
+
+  /** Ids of the invocations in it. */
+  get running(): readonly number[] {
+    return this.#slots.filter((id) => id !== undefined);
+  }
+
+  /** Starts an invocation in a free slot. */
+  run(invocation: Omit<RunMessage, 'type' | 'slot'>): void {
+    const slot = this.#slots.indexOf(undefined);
+    this.#slots[slot] = invocation.id;
+    Atomics.store(this.#control, cell.slots + slot, 0);
+    this.#worker.postMessage({ type: 'run', slot, ...invocation });
+    this.#seen.ticks = 0;
+    this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
+  }
+
+  /** Lets the guest see that its client has gone. */
+  markCancelled(id: number): void {
+    const slot = this.#slots.indexOf(id);
+    if (slot >= 0) Atomics.store(this.#control, cell.slots + slot, 1);
+  }
+
+  /** Forgets an invocation that waits for the host; its slot is free when the worker has said so. */
+  abandon(id: number): void {
+    this.#worker.postMessage({ type: 'abandon', id });
+  }
+
+  idIn(slot: number): number | undefined {
+    return this.#slots[slot];
+  }
+
+  /** Ends the thread, whatever it does. */
+  async terminate(): Promise<void> {
+    this.#isEnded = true;
+    clearInterval(this.#watch);
+    this.#ready.reject(new Error('the worker was ended'));
+    this.#ready.promise.catch(() => {});
+    await this.#worker.terminate();
+  }
+
+  #receive(message: FromWorker): void {
+    if (this.#isEnded) return;
+    switch (message.type) {
+      case 'ready':
+        this.#ready.resolve(message.endpoints);
+        return;
+      case 'broken':
+        this.#ready.reject(new Error(message.reason));
+        return;
+      case 'call':
+        void this.#answer(message.id, message.call, message.request);
+        return;
+      case 'drop':
+        this.#events.onDrop(message.id, message.handle);
+        return;
+      case 'log':
+        this.#events.onLog(message.id, message.level, message.message, message.fields);
+        return;
+      case 'done':
+        this.#free(message.id);
+        this.#events.onDone(message.id, message.outcome);
+        return;
+      case 'abandoned':
+        this.#free(message.id);
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  async #answer(id: number, call: number, request: HostCall): Promise<void> {
+    const reply = await this.#events.onCall(id, request);
+    if (this.#isEnded) return;
+    this.#worker.postMessage({ type: 'reply', id, call, reply });
+    Atomics.store(this.#control, cell.wake, 1);
+    Atomics.notify(this.#control, cell.wake);
+  }
+
+  #free(id: number): void {
+    const slot = this.#slots.indexOf(id);
+    if (slot >= 0) this.#slots[slot] = undefined;
+    if (this.running.length > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+
+  /** Counts ticks in place of time: a stall of the whole process is no guest's fault. */
+  #look(): void {
+    const running = Atomics.load(this.#control, cell.running);
+    const entries = Atomics.load(this.#control, cell.entries);
+    const isSame = running > 0 && entries === this.#seen.entries;
+    this.#seen = { entries, ticks: isSame ? this.#seen.ticks + 1 : 0 };
+    if (this.#seen.ticks >= this.#watchTicks) this.#events.onStuck(this, running - 1);
+  }
+
+  #died(reason: string): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    clearInterval(this.#watch);
+    this.#ready.reject(new Error(reason));
+    this.#ready.promise.catch(() => {});
+    const running = Atomics.load(this.#control, cell.running);
+    this.#events.onDeath(this, running > 0 ? running - 1 : undefined, reason);
+  }
+}

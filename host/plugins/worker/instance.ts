@@ -1,0 +1,147 @@
+import type { Outcome, WitEndpoint, WitError } from '../protocol.ts';
+import type { Bridge, Invocation } from './bridge.ts';
+import { hostImports } from './imports.ts';
+import { denyAllWasi } from './wasi.ts';
+
+/** What the generated glue module exports. */
+export interface Glue {
+  instantiate(
+    getCoreModule: (file: string) => WebAssembly.Module,
+    imports: Record<string, unknown>,
+    instantiateCore: (module: WebAssembly.Module, imports: Record<string, unknown>) => WebAssembly.Instance,
+  ): { readonly endpoint: { describe(): WitEndpoint[]; run(name: string, input: string): string | Promise<string> } };
+}
+
+/** The state of a component right after `describe`: what every invocation begins with. Shared by all instances. */
+export interface Snapshot {
+  readonly memories: readonly Uint8Array[];
+  readonly globals: readonly unknown[];
+}
+
+/** An instance that has grown beyond this many times its first size is not used again: memory never shrinks. */
+const maxGrowth = 4;
+const maxUses = 10_000;
+const pageBytes = 65_536;
+
+/** One instance of the component; runs one invocation at a time. */
+export class GuestInstance {
+  readonly endpoints: readonly WitEndpoint[];
+  readonly snapshot: Snapshot;
+  readonly #endpoint: ReturnType<Glue['instantiate']>['endpoint'];
+  readonly #bridge: Bridge;
+  readonly #memories: WebAssembly.Memory[] = [];
+  readonly #globals: WebAssembly.Global[] = [];
+  #invocation: Invocation | undefined;
+  #printed = '';
+  #uses = 0;
+
+  constructor(glue: Glue, modules: Readonly<Record<string, WebAssembly.Module>>, bridge: Bridge, snapshot: Snapshot | undefined) {
+    this.#bridge = bridge;
+    const wasi = denyAllWasi((text) => this.#print(text));
+    const known = hostImports(bridge, () => {
+      if (!this.#invocation) throw new Error('the host can be called from `run` only');
+      return this.#invocation;
+    });
+    const imports = new Proxy(known, { get: (own, name) => own[String(name)] ?? wasi(String(name)) });
+    const guest = glue.instantiate(
+      (file) => modules[file]!,
+      imports,
+      (module, needs) => {
+        const instance = new WebAssembly.Instance(module, needs);
+        this.#collectState(instance);
+        return instance;
+      },
+    );
+    this.#endpoint = guest.endpoint;
+    try {
+      this.endpoints = this.#endpoint.describe();
+    } catch (error) {
+      throw new Error(this.#trapReason(error));
+    }
+    this.snapshot = snapshot ?? this.#take();
+    if (snapshot) this.#restore();
+  }
+
+  /** Runs the guest to its end. The instance is then as new if {@link reset} says so. */
+  async run(invocation: Invocation): Promise<Outcome> {
+    this.#invocation = invocation;
+    this.#printed = '';
+    this.#uses++;
+    this.#bridge.enter(invocation);
+    try {
+      // Awaited only where it is a promise: a blocking bridge must not let other messages in between.
+      const returned = this.#endpoint.run(invocation.endpoint, invocation.input);
+      return { state: 'returned', json: typeof returned === 'string' ? returned : await returned };
+    } catch (error) {
+      if (isWitError(error)) return { state: 'failed', error };
+      return { state: 'trapped', reason: this.#trapReason(error) };
+    } finally {
+      this.#bridge.leave();
+      this.#invocation = undefined;
+    }
+  }
+
+  /** Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown away instead. */
+  reset(invocation: Invocation): boolean {
+    if (invocation.held.size > 0 || this.#uses >= maxUses) return false;
+    const grown = this.#memories.some((memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.length ?? 0));
+    if (grown) return false;
+    this.#restore();
+    return true;
+  }
+
+  #collectState(instance: WebAssembly.Instance): void {
+    for (const exported of Object.values(instance.exports)) {
+      if (exported instanceof WebAssembly.Memory && !this.#memories.includes(exported)) this.#memories.push(exported);
+      else if (exported instanceof WebAssembly.Global && !this.#globals.includes(exported) && isMutable(exported)) this.#globals.push(exported);
+    }
+  }
+
+  #take(): Snapshot {
+    return {
+      memories: this.#memories.map((memory) => new Uint8Array(memory.buffer).slice()),
+      globals: this.#globals.map((global) => global.value),
+    };
+  }
+
+  #restore(): void {
+    this.#memories.forEach((memory, n) => {
+      const saved = this.snapshot.memories[n]!;
+      const missing = saved.length - memory.buffer.byteLength;
+      if (missing > 0) memory.grow(missing / pageBytes);
+      const bytes = new Uint8Array(memory.buffer);
+      bytes.set(saved);
+      bytes.fill(0, saved.length);
+    });
+    this.#globals.forEach((global, n) => {
+      global.value = this.snapshot.globals[n];
+    });
+  }
+
+  #print(text: string): void {
+    if (this.#printed.length < 16_384) this.#printed += text;
+    this.#bridge.post({ type: 'log', id: this.#invocation?.id, level: 'warn', message: text.trimEnd(), fields: '' });
+  }
+
+  /** What the guest printed as it died says more than the trap. */
+  #trapReason(error: unknown): string {
+    const printed = /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ?? this.#printed.trim().split('\n')[0];
+    const trap = error instanceof Error ? error.message : String(error);
+    return printed ? `${printed} (${trap})` : trap;
+  }
+}
+
+function isMutable(global: WebAssembly.Global): boolean {
+  try {
+    const { value } = global;
+    global.value = value;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The glue throws the WIT error as it is; traps are `Error`s. */
+function isWitError(thrown: unknown): thrown is WitError {
+  return typeof thrown === 'object' && thrown !== null && !(thrown instanceof Error) && 'kind' in thrown && 'name' in thrown && 'message' in thrown;
+}
