@@ -1,5 +1,5 @@
-/** Tells how far work is: bytes so far, and the total if it became known. */
-export type ReportProgress = (bytes: number, totalBytes?: number) => void;
+/** Tells how far work is: bytes so far, the total if it is known, and what is being done when that changes on the way. */
+export type ReportProgress = (bytes: number, totalBytes?: number, stage?: string) => void;
 
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
@@ -33,10 +33,12 @@ export async function withProgress<T>(
   const startedMs = performance.now();
   let bytes = 0;
   let total = totalBytes;
+  let stage: string | undefined;
+  let stageStartedMs = startedMs;
   let shown = false;
   const show = (): void => {
     shown = true;
-    const text = line(label, bytes, total, performance.now() - startedMs);
+    const text = line(stage === undefined ? label : `${label}, ${stage}`, bytes, total, performance.now() - stageStartedMs);
     stream.write(terminal ? `\r\u001b[2K${text.slice(0, (stream.columns ?? 80) - 1)}` : `${text}\n`);
   };
   let ticker: NodeJS.Timeout | undefined;
@@ -49,9 +51,13 @@ export async function withProgress<T>(
     clearInterval(ticker);
   };
   try {
-    const result = await fn((now, all) => {
+    const result = await fn((now, all, doing) => {
       bytes = now;
-      if (all !== undefined) total = all;
+      if (doing !== stage) {
+        stage = doing;
+        stageStartedMs = performance.now();
+        total = all;
+      } else if (all !== undefined) total = all;
     });
     clear();
     if (shown) stream.write(`${terminal ? '\r\u001b[2K' : ''}${endLine(label, bytes, performance.now() - startedMs)}\n`);
@@ -77,7 +83,7 @@ export function formatBytes(bytes: number): string {
 }
 
 function line(label: string, bytes: number, total: number | undefined, ms: number): string {
-  const speed = bytes > 0 ? `, ${formatBytes(Math.round((bytes * 1000) / ms))}/s` : '';
+  const speed = bytes > 0 && ms > 500 ? `, ${formatBytes(Math.round((bytes * 1000) / ms))}/s` : '';
   if (bytes === 0) return `${label}: ${Math.round(ms / 1000)} s`;
   if (total === undefined || total <= 0) return `${label}: ${formatBytes(bytes)}${speed}`;
   const percent = Math.min(100, Math.floor((100 * bytes) / total));

@@ -1,0 +1,60 @@
+import { textEntries } from './catalogue-text.ts';
+import { toolEntries } from './catalogue-tools.ts';
+import type { CatalogueEntry } from './catalogue-types.ts';
+import { whisperEntries } from './catalogue-whisper.ts';
+
+const vadEntries: readonly CatalogueEntry[] = [
+  {
+    id: 'silero-vad-v6.2.0:f16',
+    name: 'silero-vad-v6.2.0',
+    variant: 'f16',
+    isDefault: true,
+    aliases: ['silero-vad'],
+    kind: 'vad',
+    fileName: 'ggml-silero-v6.2.0.bin',
+    bytes: 885_098,
+    sha256: '2aa269b785eeb53a82983a20501ddf7c1d9c48e33ab63a41391ac6c9f7fb6987',
+    licence: 'MIT',
+    sources: [
+      { from: 'hub', repo: 'ggml-org/whisper-vad', file: 'ggml-silero-v6.2.0.bin' },
+      {
+        from: 'silero-onnx',
+        version: '6.2.0',
+        parts: {
+          package: {
+            registry: 'npm',
+            name: '@livekit/agents-plugin-silero',
+            version: '1.9.0',
+            integrity: 'sha512-V0zh+X1K2GVXPTZb+31OpcDaoEF2wGe8cVbJVzkDoodp8eS4oHVPoaM+0RiwkGXcHAmpYjOD06Ksrv9GsJrqXA==',
+            bytes: 3_926_547,
+          },
+          members: ['package/dist/silero_vad.onnx'],
+        },
+      },
+    ],
+  },
+];
+
+/** Everything known by name, for the machine that this runs on. */
+export const catalogue: readonly CatalogueEntry[] = [
+  ...whisperEntries,
+  ...vadEntries,
+  ...textEntries,
+  ...toolEntries(`${process.platform}-${process.arch}`),
+];
+
+/** The entry meant by `whisper-base`, `whisper-base:q5_1`, `whisper-turbo` or a whole file name, in any case. */
+export function findEntry(id: string): CatalogueEntry | undefined {
+  const [name = '', variant] = id.toLowerCase().split(':');
+  return catalogue.find(
+    (entry) =>
+      ((entry.name === name || entry.aliases.includes(name)) && (variant === undefined ? entry.isDefault : entry.variant === variant)) ||
+      entry.fileName.toLowerCase() === id.toLowerCase(),
+  );
+}
+
+/** The variants of a name that is in the catalogue; empty otherwise. */
+export function variantsOf(id: string): readonly CatalogueEntry[] {
+  const [name = ''] = id.toLowerCase().split(':');
+  return catalogue.filter((entry) => entry.name === name || entry.aliases.includes(name));
+}

@@ -1,0 +1,89 @@
+import { AanaError } from '../core/errors.ts';
+import { formatBytes, type ProgressStream, type ReportProgress, withProgress } from '../packages/index.ts';
+import type { ImportOptions } from './import-model.ts';
+import type { CatalogueRow, ModelStore } from './store.ts';
+
+/** Where a command writes: answers to `out`, progress and errors to `err`. */
+export interface CommandOutput {
+  readonly out: { write(text: string): unknown };
+  readonly err: ProgressStream;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `models list`: the default variant of each model, and what else is on this machine; `all` shows every variant. Returns the exit code. */
+export async function modelsList(store: ModelStore, io: CommandOutput, options: { readonly all?: boolean } = {}): Promise<number> {
+  return reporting(io, async () => {
+    const rows = (await store.list()).filter((row) => options.all || row.isDefault || row.state !== 'absent');
+    const cells = rows.map((row) => [row.id, row.bytes === undefined ? '' : formatBytes(row.bytes), stateText(row), row.licence]);
+    io.out.write(table([['MODEL', 'SIZE', 'HERE', 'LICENCE'], ...cells]));
+    if (!options.all) io.out.write('\nWhisper models also come as :f16 and :q5_1 (list --all shows every file); owner/repo[/file.gguf] names any GGUF of the hub.\n');
+  });
+}
+
+/** `models pull ID...`: prints the path of each. Goes on after one that fails; returns 1 if any did. */
+export async function modelsPull(store: ModelStore, ids: readonly string[], io: CommandOutput): Promise<number> {
+  let code = 0;
+  for (const id of ids) {
+    const one = await reporting(io, async () => {
+      const model = await withProgress(id, undefined, (onProgress: ReportProgress) => store.pull(id, { signal: io.signal, onProgress }), { stream: io.err });
+      io.out.write(`${model.path}\n`);
+    });
+    code = Math.max(code, one);
+    if (io.signal?.aborted) break;
+  }
+  return code;
+}
+
+/** `models path ID`: the file's path, or an error when it is not here. */
+export async function modelsPath(store: ModelStore, id: string, io: CommandOutput): Promise<number> {
+  return reporting(io, async () => {
+    const model = await store.resolve(id);
+    if (!model) throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine; run "aana-host models pull ${id}"`, { data: { id } });
+    io.out.write(`${model.path}\n`);
+  });
+}
+
+/** `models import DIR|FILE`. */
+export async function modelsImport(store: ModelStore, source: string, options: ImportOptions, io: CommandOutput): Promise<number> {
+  return reporting(io, async () => {
+    const { signal } = io;
+    const model = await withProgress(source, undefined, (onProgress: ReportProgress) => store.import(source, { ...options, signal, onProgress }), { stream: io.err });
+    io.out.write(`${model.id}: ${formatBytes(model.bytes)}, ${model.path}\n`);
+  });
+}
+
+/** `models rm ID...` */
+export async function modelsRemove(store: ModelStore, ids: readonly string[], io: CommandOutput): Promise<number> {
+  let code = 0;
+  for (const id of ids) {
+    const one = await reporting(io, async () => {
+      io.out.write(`${id}: removed, ${formatBytes(await store.remove(id))} freed\n`);
+    });
+    code = Math.max(code, one);
+  }
+  return code;
+}
+
+/** Errors that name what to do become one line; others are ours and rise. */
+async function reporting(io: CommandOutput, run: () => Promise<void>): Promise<number> {
+  try {
+    await run();
+    return 0;
+  } catch (error) {
+    if (!(error instanceof AanaError) && !io.signal?.aborted) throw error;
+    io.err.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    return io.signal?.aborted ? 130 : 1;
+  }
+}
+
+function stateText(row: CatalogueRow): string {
+  if (row.state === 'damaged') return 'damaged';
+  return row.state === 'present' ? 'yes' : '-';
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const columns = rows[0]?.length ?? 0;
+  const widths = Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((cell, column) => (column === 1 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd());
+  return `${lines.join('\n')}\n`;
+}

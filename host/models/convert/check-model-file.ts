@@ -1,0 +1,36 @@
+import type { ModelKind } from '../catalogue-types.ts';
+import { formatError } from './format-error.ts';
+import { checkGguf, GGUF_MAGIC } from './gguf-file.ts';
+import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './ggml-file.ts';
+import { PartedFile } from './parted-file.ts';
+
+/** Byte 4 on of a voice-activity file: the length of its model type, then the type. */
+const VAD_TYPE = Buffer.from('\u000a\u0000\u0000\u0000silero-16k');
+
+/**
+ * What kind of model `file` is, after a look at its tables: every tensor must lie inside the file. Throws `ModelFormatError` for a
+ * truncated or foreign file. Reads headers only, so it is quick.
+ */
+export async function checkModelFile(path: string): Promise<Extract<ModelKind, 'whisper' | 'vad' | 'gguf'>> {
+  await using file = await PartedFile.open([path]);
+  if (file.bytes < 64) throw formatError(file.label, 'the file is too short to be a model');
+  const head = await file.readField(0, 64);
+  if (head.toString('latin1', 0, 4) === GGUF_MAGIC) {
+    await checkGguf(file);
+    return 'gguf';
+  }
+  if (head.readUInt32LE(0) !== GGML_MAGIC) throw formatError(file.label, 'this is neither a GGUF nor a ggml file of whisper.cpp');
+  if (head.subarray(4, 4 + VAD_TYPE.length).equals(VAD_TYPE)) {
+    await drain(readGgmlTensors(file, VAD_TENSORS_AT));
+    return 'vad';
+  }
+  await drain(readGgmlTensors(file, (await readGgmlHeader(file)).end));
+  return 'whisper';
+}
+
+/** Magic, type, version (3), window (3), encoder (12), decoder (4). */
+const VAD_TENSORS_AT = 4 + VAD_TYPE.length + 4 * (3 + 3 + 12 + 4);
+
+async function drain(tensors: AsyncIterable<unknown>): Promise<void> {
+  for await (const tensor of tensors) void tensor; // each one's place is checked when it is read
+}

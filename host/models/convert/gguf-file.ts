@@ -1,0 +1,104 @@
+import { formatError } from './format-error.ts';
+import type { PartedFile } from './parted-file.ts';
+
+export const GGUF_MAGIC = 'GGUF';
+
+/** Bytes and weights of a block, by ggml's type number. Types that are not listed are checked by their offset alone. */
+const BLOCKS: Readonly<Record<number, readonly [bytes: number, weights: number]>> = {
+  0: [4, 1],
+  1: [2, 1],
+  2: [18, 32],
+  3: [20, 32],
+  6: [22, 32],
+  7: [24, 32],
+  8: [34, 32],
+  10: [84, 256],
+  11: [110, 256],
+  12: [144, 256],
+  13: [176, 256],
+  14: [210, 256],
+  30: [2, 1],
+};
+/** Bytes of the fixed-size metadata values, by type number; 8 is a string, 9 an array. */
+const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
+const STRING = 8;
+const ARRAY = 9;
+const MAX_COUNT = 10_000_000;
+
+/** Walks the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file. */
+export async function checkGguf(file: PartedFile): Promise<void> {
+  const reader = new Reader(file);
+  reader.at = 4;
+  const version = await reader.uint32();
+  if (version !== 2 && version !== 3) throw formatError(file.label, `GGUF version ${version} is not supported, 2 and 3 are`);
+  const tensorCount = await reader.count();
+  const pairCount = await reader.count();
+  let alignment = 32;
+  for (let index = 0; index < pairCount; index += 1) {
+    const key = await reader.text();
+    const type = await reader.uint32();
+    if (key === 'general.alignment' && type === 4) alignment = await reader.uint32();
+    else await reader.skipValue(type, 0);
+  }
+  let end = 0;
+  for (let index = 0; index < tensorCount; index += 1) {
+    await reader.text();
+    const rank = await reader.uint32();
+    if (rank > 4) throw formatError(file.label, 'its table of tensors is damaged');
+    let weights = 1;
+    for (let axis = 0; axis < rank; axis += 1) weights *= await reader.count(Number.MAX_SAFE_INTEGER);
+    const block = BLOCKS[await reader.uint32()];
+    const offset = await reader.count(Number.MAX_SAFE_INTEGER);
+    end = Math.max(end, offset + (block ? (weights / block[1]) * block[0] : 1));
+  }
+  const needed = Math.ceil(reader.at / alignment) * alignment + end;
+  if (tensorCount > 0 && needed > file.bytes) {
+    throw formatError(file.label, `the file is truncated: its tensors need ${needed} bytes, it has ${file.bytes}`);
+  }
+}
+
+class Reader {
+  at = 0;
+  readonly #file: PartedFile;
+
+  constructor(file: PartedFile) {
+    this.#file = file;
+  }
+
+  async uint32(): Promise<number> {
+    return (await this.#take(4)).readUInt32LE(0);
+  }
+
+  async count(limit = MAX_COUNT): Promise<number> {
+    const value = Number((await this.#take(8)).readBigUInt64LE(0));
+    if (value > limit) throw formatError(this.#file.label, 'a count in its header is damaged');
+    return value;
+  }
+
+  async text(): Promise<string> {
+    return (await this.#take(await this.count())).toString('utf8');
+  }
+
+  async skipValue(type: number, depth: number): Promise<void> {
+    if (type === STRING) {
+      this.at += await this.count();
+    } else if (type === ARRAY && depth < 4) {
+      const itemType = await this.uint32();
+      const items = await this.count();
+      const itemBytes = VALUE_BYTES[itemType] ?? 0;
+      if (itemBytes > 0) this.at += items * itemBytes;
+      else for (let index = 0; index < items; index += 1) await this.skipValue(itemType, depth + 1);
+    } else {
+      const bytes = VALUE_BYTES[type] ?? 0;
+      if (bytes === 0) throw formatError(this.#file.label, 'its metadata is damaged');
+      this.at += bytes;
+    }
+    if (this.at > this.#file.bytes) throw formatError(this.#file.label, 'the file is truncated inside its metadata');
+  }
+
+  async #take(length: number): Promise<Buffer> {
+    const field = await this.#file.readField(this.at, length);
+    this.at += length;
+    return field;
+  }
+}

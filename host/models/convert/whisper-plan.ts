@@ -1,0 +1,135 @@
+import { formatError } from './format-error.ts';
+import { type Ct2Model, readScalar, requireVariable } from './ctranslate2.ts';
+
+export interface WhisperShape {
+  readonly vocabularySize: number;
+  readonly audioContext: number;
+  readonly audioState: number;
+  readonly audioHeads: number;
+  readonly audioLayers: number;
+  readonly textContext: number;
+  readonly textState: number;
+  readonly textHeads: number;
+  readonly textLayers: number;
+  readonly melBands: number;
+}
+
+/** One tensor of the output: which variable it comes from, and which of its rows. */
+export interface PlannedTensor {
+  readonly name: string;
+  readonly from: string;
+  /** First row and the one after the last; all rows when missing. */
+  readonly rows?: readonly [first: number, end: number];
+  readonly type: 'f32' | 'f16';
+  /** Where the output's shape is not the variable's. */
+  readonly shape?: readonly number[];
+}
+
+/** The model's dimensions, read off its variables: `config.json` is not always right. */
+export async function readWhisperShape(model: Ct2Model): Promise<WhisperShape> {
+  if (model.spec !== 'WhisperSpec') throw formatError(model.file.label, `this is a ${model.spec} model, not Whisper`);
+  const layers = (side: string): number => {
+    let count = 0;
+    while (model.variableByName.has(`${side}/layer_${count}/self_attention/linear_0/weight`)) count += 1;
+    return count;
+  };
+  const [vocabularySize = 0, textState = 0] = requireVariable(model, 'decoder/embeddings/weight', 2).shape;
+  const [audioContext = 0, audioState = 0] = requireVariable(model, 'encoder/position_encodings/encodings', 2).shape;
+  const [textContext = 0] = requireVariable(model, 'decoder/position_encodings/encodings', 2).shape;
+  const [, melBands = 0] = requireVariable(model, 'encoder/conv1/weight', 3).shape;
+  if (model.variableByName.has('decoder/scale_embeddings') && (await readScalar(model, 'decoder/scale_embeddings')) !== 0) {
+    throw formatError(model.file.label, 'its embeddings are scaled, which Whisper has not');
+  }
+  return {
+    vocabularySize,
+    audioContext,
+    audioState,
+    audioHeads: await readScalar(model, 'encoder/num_heads'),
+    audioLayers: layers('encoder'),
+    textContext,
+    textState,
+    textHeads: await readScalar(model, 'decoder/num_heads'),
+    textLayers: layers('decoder'),
+    melBands,
+  };
+}
+
+/** The tensors in the order of the published ggml files, which is not the order of the network. */
+export function planWhisperTensors(shape: WhisperShape): PlannedTensor[] {
+  return [
+    { name: 'decoder.positional_embedding', from: 'decoder/position_encodings/encodings', type: 'f32' },
+    { name: 'encoder.positional_embedding', from: 'encoder/position_encodings/encodings', type: 'f32' },
+    weight('decoder.token_embedding', 'decoder/embeddings'),
+    ...blocks('decoder', shape.textLayers, (to, from) => [
+      ...feedForward(to, from),
+      ...selfAttention(to, from, shape.textState),
+      ...crossAttention(to, from, shape.textState),
+    ]),
+    ...layerNorm('decoder.ln', 'decoder/layer_norm'),
+    ...convolution('conv1', shape.audioState),
+    ...convolution('conv2', shape.audioState),
+    ...blocks('encoder', shape.audioLayers, (to, from) => [...feedForward(to, from), ...selfAttention(to, from, shape.audioState)]),
+    ...layerNorm('encoder.ln_post', 'encoder/layer_norm'),
+  ];
+}
+
+type Rows = readonly [first: number, end: number];
+
+function blocks(side: string, count: number, plan: (to: string, from: string) => PlannedTensor[]): PlannedTensor[] {
+  return Array.from({ length: count }, (_, index) => plan(`${side}.blocks.${index}`, `${side}/layer_${index}`)).flat();
+}
+
+function weight(to: string, from: string, rows?: Rows): PlannedTensor {
+  return { name: `${to}.weight`, from: `${from}/weight`, type: 'f16', ...(rows && { rows }) };
+}
+
+function linear(to: string, from: string, rows?: Rows): PlannedTensor[] {
+  return [weight(to, from, rows), { name: `${to}.bias`, from: `${from}/bias`, type: 'f32', ...(rows && { rows }) }];
+}
+
+function layerNorm(to: string, from: string): PlannedTensor[] {
+  return [
+    { name: `${to}.weight`, from: `${from}/gamma`, type: 'f32' },
+    { name: `${to}.bias`, from: `${from}/beta`, type: 'f32' },
+  ];
+}
+
+function feedForward(to: string, from: string): PlannedTensor[] {
+  return [
+    ...layerNorm(`${to}.mlp_ln`, `${from}/ffn/layer_norm`),
+    ...linear(`${to}.mlp.0`, `${from}/ffn/linear_0`),
+    ...linear(`${to}.mlp.2`, `${from}/ffn/linear_1`),
+  ];
+}
+
+/** Query, key and value are the rows of one fused layer. The key has no bias: its third of the fused bias is zero. */
+function selfAttention(to: string, from: string, width: number): PlannedTensor[] {
+  const fused = `${from}/self_attention/linear_0`;
+  return [
+    ...layerNorm(`${to}.attn_ln`, `${from}/self_attention/layer_norm`),
+    ...linear(`${to}.attn.query`, fused, [0, width]),
+    weight(`${to}.attn.key`, fused, [width, 2 * width]),
+    ...linear(`${to}.attn.value`, fused, [2 * width, 3 * width]),
+    ...linear(`${to}.attn.out`, `${from}/self_attention/linear_1`),
+  ];
+}
+
+/** The query has its own layer here; key and value are fused. */
+function crossAttention(to: string, from: string, width: number): PlannedTensor[] {
+  const fused = `${from}/attention/linear_1`;
+  return [
+    ...layerNorm(`${to}.cross_attn_ln`, `${from}/attention/layer_norm`),
+    ...linear(`${to}.cross_attn.query`, `${from}/attention/linear_0`),
+    weight(`${to}.cross_attn.key`, fused, [0, width]),
+    ...linear(`${to}.cross_attn.value`, fused, [width, 2 * width]),
+    ...linear(`${to}.cross_attn.out`, `${from}/attention/linear_2`),
+  ];
+}
+
+/** ggml adds the bias to every frame, so it is a column there. */
+function convolution(name: string, width: number): PlannedTensor[] {
+  return [
+    weight(`encoder.${name}`, `encoder/${name}`),
+    { name: `encoder.${name}.bias`, from: `encoder/${name}/bias`, type: 'f32', shape: [width, 1] },
+  ];
+}

@@ -1,0 +1,74 @@
+import { readdir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { AanaError } from '../core/errors.ts';
+import { catalogue, findEntry, variantsOf } from './catalogue.ts';
+import { hubFolder, importFolder, isImportId, isPathId, type ModelTarget, parseHubReference, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import { readSidecar, type Sidecar } from './sidecar.ts';
+import { chooseGguf } from './sources/gguf-choice.ts';
+
+/** What an id means, as far as the disk tells. */
+export type Lookup =
+  /** A file outside the store. */
+  | { readonly state: 'path'; readonly file: string }
+  | { readonly state: 'target'; readonly target: ModelTarget }
+  /** A repository of which nothing is here yet. */
+  | { readonly state: 'repo'; readonly repo: string }
+  | { readonly state: 'unknown' };
+
+export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
+  if (isPathId(id)) return { state: 'path', file: path.resolve(id.replace(/^~(?=[\\/])/, homedir())) };
+  const entry = findEntry(id);
+  if (entry) return { state: 'target', target: targetOfEntry(entry) };
+  if (/\.(gguf|bin)$/i.test(id) && (await isFile(path.resolve(id)))) return { state: 'path', file: path.resolve(id) };
+  if (isImportId(id)) {
+    const [stored] = await storedIn(path.join(cacheDir, importFolder(id)));
+    return stored ? { state: 'target', target: targetOfSidecar(stored, importFolder(id)) } : { state: 'unknown' };
+  }
+  const reference = parseHubReference(id);
+  if (!reference) return { state: 'unknown' };
+  if (reference.file !== undefined) return { state: 'target', target: targetOfHubFile(reference.repo, reference.file) };
+  const stored = await storedIn(path.join(cacheDir, hubFolder(reference.repo)));
+  const chosen = chooseGguf(stored.map(({ file }) => file));
+  const found = stored.find(({ file }) => file === chosen);
+  return found ? { state: 'target', target: targetOfSidecar(found, hubFolder(reference.repo)) } : { state: 'repo', repo: reference.repo };
+}
+
+export interface StoredFile {
+  readonly file: string;
+  readonly sidecar: Sidecar;
+}
+
+/** The files of a folder of the store that were verified once. */
+export async function storedIn(folder: string): Promise<StoredFile[]> {
+  const names = await readdir(folder).catch(() => []);
+  const found: StoredFile[] = [];
+  for (const name of names) {
+    if (!name.endsWith('.json')) continue;
+    const file = name.slice(0, -'.json'.length);
+    const sidecar = await readSidecar(path.join(folder, file));
+    if (sidecar) found.push({ file, sidecar });
+  }
+  return found;
+}
+
+/** A stored file that the catalogue does not know. */
+export function targetOfSidecar({ file, sidecar }: StoredFile, folder: string): ModelTarget {
+  const { id, kind, bytes, sha256, licence } = sidecar;
+  return { id, kind, folder, fileName: file, bytes, sha256, licence, sources: [] };
+}
+
+export function unknownModelError(id: string): AanaError {
+  const variants = variantsOf(id);
+  const [name = ''] = id.toLowerCase().split(':');
+  const near = [...new Set(catalogue.map((entry) => entry.name))].filter((known) => known.includes(name) || name.includes(known));
+  const hint =
+    variants.length > 0
+      ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`
+      : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; owner/repo[/file.gguf] of the hub and paths are taken too`;
+  return new AanaError('ModelNotFound', 'not-found', `there is no model "${id}": ${hint}`, { data: { id } });
+}
+
+async function isFile(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined))?.isFile() ?? false;
+}

@@ -1,0 +1,65 @@
+import path from 'node:path';
+import type { CatalogueEntry, ModelKind, ModelSource } from './catalogue-types.ts';
+
+/** A file that the store has or can get: an entry of the catalogue, a file of the hub or an imported one. */
+export interface ModelTarget {
+  readonly id: string;
+  readonly kind: ModelKind;
+  /** Folder below the cache. */
+  readonly folder: string;
+  readonly fileName: string;
+  readonly bytes?: number | undefined;
+  readonly sha256?: string | undefined;
+  readonly sha1?: string | undefined;
+  readonly licence: string;
+  readonly executable?: boolean | undefined;
+  readonly sources: readonly ModelSource[];
+}
+
+/** A repository of the hub, and a file in it when one is named. */
+export interface HubReference {
+  readonly repo: string;
+  readonly file: string | undefined;
+}
+
+export function targetOfEntry(entry: CatalogueEntry): ModelTarget {
+  const isTool = entry.kind === 'tool' || entry.kind === 'sample';
+  return { ...entry, id: entry.isDefault ? entry.name : entry.id, folder: path.join(isTool ? 'tools' : 'models', entry.name) };
+}
+
+export function hubFolder(repo: string): string {
+  return path.join('models', 'hub', ...repo.split('/'));
+}
+
+export function targetOfHubFile(repo: string, file: string, licence = `as given at hub:${repo}`): ModelTarget {
+  return {
+    id: `${repo}/${file}`,
+    kind: /\.gguf$/i.test(file) ? 'gguf' : 'whisper',
+    folder: hubFolder(repo),
+    fileName: path.posix.basename(file),
+    licence,
+    sources: [{ from: 'hub', repo, file }],
+  };
+}
+
+/** `owner/repo` or `owner/repo/path/file.gguf`. */
+export function parseHubReference(id: string): HubReference | undefined {
+  const [owner, name, ...rest] = id.split('/');
+  const isName = (part: string | undefined): part is string => part !== undefined && /^[\w-][\w.-]*$/.test(part);
+  if (!isName(owner) || !isName(name) || rest.some((part) => !isName(part))) return undefined;
+  return { repo: `${owner}/${name}`, file: rest.length > 0 ? rest.join('/') : undefined };
+}
+
+/** Ids of imported models; they are folder names. */
+export function isImportId(id: string): boolean {
+  return /^[A-Za-z0-9][\w.-]*$/.test(id);
+}
+
+export function importFolder(id: string): string {
+  return path.join('models', 'imported', id);
+}
+
+/** Written as a path: absolute, or beginning with `./`, `../` or `~/`. */
+export function isPathId(id: string): boolean {
+  return path.isAbsolute(id) || /^(\.\.?|~)[\\/]/.test(id);
+}

@@ -1,0 +1,41 @@
+import { describePackage, type PackageSource } from '../../packages/index.ts';
+import type { ModelSource } from '../catalogue-types.ts';
+import { packagesOf } from './package-members.ts';
+
+/** How lists and errors call a source. */
+export function describeSource(source: ModelSource): string {
+  switch (source.from) {
+    case 'hub':
+      return `hub:${source.repo}/${source.file}`;
+    case 'url':
+      return source.url;
+    case 'quantise':
+      return `${source.base} quantised`;
+    case 'silero-onnx':
+    case 'package':
+    case 'ctranslate2':
+      return describePackages(packagesOfSource(source));
+  }
+}
+
+/** The packages that a source needs; none for those that are not made from packages. */
+export function packagesOfSource(source: ModelSource): PackageSource[] {
+  switch (source.from) {
+    case 'package':
+      return packagesOf(source.parts);
+    case 'ctranslate2':
+      return packagesOf([...source.model, source.tokenizer]);
+    case 'silero-onnx':
+      return packagesOf([source.parts]);
+    case 'hub':
+    case 'url':
+    case 'quantise':
+      return [];
+  }
+}
+
+function describePackages(packages: readonly PackageSource[]): string {
+  const [first] = packages;
+  if (!first) return 'no package';
+  return packages.length === 1 ? describePackage(first) : `${describePackage(first)} and ${packages.length - 1} more`;
+}

@@ -1,0 +1,204 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReportProgress } from '../../packages/index.ts';
+import { downloadError, UnreachableError } from './source-errors.ts';
+
+export interface HttpDownloadOptions {
+  readonly url: string;
+  /** Where the bytes go; what an earlier attempt left there is continued. */
+  readonly partial: string;
+  /** Whether the content is known beforehand by its digest: then an earlier part is continued without asking whether it changed. */
+  readonly isPinned: boolean;
+  /** Sent to the host of `url` alone, never to one that it redirects to. */
+  readonly token?: string | undefined;
+  /** Time for the first answer; default 5000. */
+  readonly answerTimeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ReportProgress | undefined;
+}
+
+export interface HttpDownloadResult {
+  /** The digest that the hub gives for the file, if it does. */
+  readonly sha256: string | undefined;
+  readonly wasResumed: boolean;
+}
+
+const MAX_REDIRECTS = 8;
+const HOP_TIMEOUT_MS = 20_000;
+const STALL_MS = 30_000;
+const ATTEMPTS = 4;
+
+/**
+ * Downloads `url` to `partial`, continuing what is there when the server can, and again when the connection breaks on the way. Throws
+ * `UnreachableError` when there is no answer at all and `DownloadException` otherwise.
+ */
+export async function httpDownload(options: HttpDownloadOptions): Promise<HttpDownloadResult> {
+  await mkdir(path.dirname(options.partial), { recursive: true });
+  let wasResumed = false;
+  for (let attempt = 1; ; attempt += 1) {
+    const offset = await resumableBytes(options);
+    try {
+      const result = await downloadOnce(options, offset);
+      return { sha256: result.sha256, wasResumed: wasResumed || result.wasResumed };
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      const grew = (await sizeOf(options.partial)) > offset;
+      if (!(error instanceof BrokenOffError) || !grew || attempt >= ATTEMPTS) {
+        throw error instanceof BrokenOffError ? downloadError(options.url, error.message, error) : error;
+      }
+      wasResumed = true;
+    }
+  }
+}
+
+/** Removes what an attempt left. */
+export async function discardPartial(partial: string): Promise<void> {
+  await rm(partial, { force: true });
+  await rm(etagFile(partial), { force: true });
+}
+
+/** The connection ended before the content did. */
+class BrokenOffError extends Error {
+  override readonly name = 'BrokenOffError';
+}
+
+async function downloadOnce(options: HttpDownloadOptions, offset: number): Promise<HttpDownloadResult> {
+  const { response, sha256, stop } = await request(options, offset);
+  try {
+    const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '');
+    if (response.status === 416 && offset > 0) {
+      const total = Number(/^bytes \*\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]);
+      if (total === offset) return { sha256, wasResumed: true }; // it was whole already
+      await discardPartial(options.partial);
+      throw downloadError(options.url, 'an earlier part was longer than the file; try again');
+    }
+    if (response.status !== 200 && response.status !== 206) throw downloadError(options.url, describeStatus(response.status));
+    const isContinued = response.status === 206 && Number(range?.[1]) === offset;
+    if (response.status === 206 && !isContinued) throw downloadError(options.url, 'the server sent another part than the one asked for');
+    const start = isContinued ? offset : 0;
+    const length = response.headers.get('content-length');
+    const total = length === null ? undefined : start + Number(length);
+    await rememberEtag(options.partial, response.headers.get('etag'));
+    await writeBody(options, response, start, total, stop);
+    return { sha256, wasResumed: isContinued && offset > 0 };
+  } finally {
+    stop();
+  }
+}
+
+async function writeBody(options: HttpDownloadOptions, response: Response, start: number, total: number | undefined, stop: () => void): Promise<void> {
+  let bytes = start;
+  options.onProgress?.(bytes, total);
+  let stalled: NodeJS.Timeout | undefined;
+  const awake = (): void => {
+    clearTimeout(stalled);
+    stalled = setTimeout(stop, STALL_MS);
+  };
+  const counted = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      for await (const chunk of source) {
+        awake();
+        bytes += chunk.length;
+        options.onProgress?.(bytes, total);
+        yield chunk;
+      }
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw new BrokenOffError(`the connection broke off after ${bytes} bytes`, { cause: error });
+    }
+  };
+  awake();
+  try {
+    const body = response.body ? Readable.fromWeb(response.body as import('node:stream/web').ReadableStream<Uint8Array>) : Readable.from([]);
+    await pipeline(body, counted, createWriteStream(options.partial, { flags: start > 0 ? 'a' : 'w' }));
+  } finally {
+    clearTimeout(stalled);
+  }
+  if (total !== undefined && bytes < total) throw new BrokenOffError(`the connection ended after ${bytes} of ${total} bytes`);
+}
+
+/** Follows redirects by hand: the token goes to the first host alone, and the hub tells the digest only there. */
+async function request(options: HttpDownloadOptions, offset: number) {
+  const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'aana-host' };
+  if (offset > 0) {
+    headers.range = `bytes=${offset}-`;
+    const etag = options.isPinned ? undefined : await knownEtag(options.partial);
+    if (etag !== undefined) headers['if-range'] = etag;
+  }
+  const origin = new URL(options.url).origin;
+  let url = options.url;
+  let sha256: string | undefined;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    const isOrigin = new URL(url).origin === origin;
+    const sent = isOrigin && options.token ? { ...headers, authorization: `Bearer ${options.token}` } : headers;
+    const { response, stop } = await answerWithin(url, sent, hop === 0 ? (options.answerTimeoutMs ?? 5_000) : HOP_TIMEOUT_MS, options.signal);
+    sha256 ??= /^"?([0-9a-f]{64})"?$/.exec(response.headers.get('x-linked-etag') ?? '')?.[1];
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (location === null) return { response, sha256, stop };
+    stop();
+    url = new URL(location, url).href;
+    if (!/^https?:/.test(url)) throw downloadError(options.url, `it redirects to ${url.split(':')[0]}:`);
+  }
+  throw downloadError(options.url, `more than ${MAX_REDIRECTS} redirects`);
+}
+
+/** `fetch` with a time limit on the answer's head; `stop` ends the body too. */
+export async function answerWithin(url: string, headers: Record<string, string>, timeoutMs: number, signal: AbortSignal | undefined) {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  const onAbort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(stop, timeoutMs);
+  const release = (): void => {
+    signal?.removeEventListener('abort', onAbort);
+    stop();
+  };
+  try {
+    const response = await fetch(url, { headers, redirect: 'manual', signal: controller.signal });
+    return { response, stop: release };
+  } catch (error) {
+    release();
+    signal?.throwIfAborted();
+    throw new UnreachableError(new URL(url).origin, controller.signal.aborted && !causeOf(error) ? `no answer in ${timeoutMs / 1000} s` : causeOf(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  return cause instanceof Error ? cause.message : '';
+}
+
+async function resumableBytes({ partial, isPinned }: HttpDownloadOptions): Promise<number> {
+  const bytes = await sizeOf(partial);
+  return bytes > 0 && (isPinned || (await knownEtag(partial)) !== undefined) ? bytes : 0;
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0;
+}
+
+async function rememberEtag(partial: string, etag: string | null): Promise<void> {
+  if (etag !== null && !etag.startsWith('W/')) await writeFile(etagFile(partial), etag);
+  else await rm(etagFile(partial), { force: true });
+}
+
+async function knownEtag(partial: string): Promise<string | undefined> {
+  return (await readFile(etagFile(partial), 'utf8').catch(() => '')) || undefined;
+}
+
+function etagFile(partial: string): string {
+  return `${partial}.etag`;
+}
+
+export function describeStatus(status: number): string {
+  if (status === 401 || status === 403) return `the server refuses it (${status}); set HF_TOKEN if it needs an account`;
+  if (status === 404) return 'the server does not have it (404)';
+  return `the server answers ${status}`;
+}

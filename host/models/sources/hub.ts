@@ -1,0 +1,79 @@
+import type { ReportProgress } from '../../packages/index.ts';
+import { answerWithin, describeStatus, httpDownload, type HttpDownloadResult } from './http-download.ts';
+import { downloadError, UnreachableError } from './source-errors.ts';
+
+export interface HubOptions {
+  /** Default `https://huggingface.co`. */
+  readonly endpoint?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+export interface HubDownload {
+  readonly repo: string;
+  readonly file: string;
+  readonly partial: string;
+  readonly isPinned: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ReportProgress | undefined;
+}
+
+const ANSWER_TIMEOUT_MS = 5_000;
+/** A hub that gave no answer is not asked again for this long. */
+const UNREACHABLE_FOR_MS = 60_000;
+
+/** A Hugging Face hub, or a mirror of it. */
+export class Hub {
+  readonly endpoint: string;
+  readonly #token: string | undefined;
+  #unreachable: { readonly error: UnreachableError; readonly untilMs: number } | undefined;
+
+  constructor({ endpoint, token }: HubOptions) {
+    this.endpoint = (endpoint || 'https://huggingface.co').replace(/\/+$/, '');
+    this.#token = token || undefined;
+  }
+
+  async download({ repo, file, ...options }: HubDownload): Promise<HttpDownloadResult> {
+    const url = `${this.endpoint}/${repo}/resolve/main/${file.split('/').map(encodeURIComponent).join('/')}`;
+    return this.#remember(() => httpDownload({ ...options, url, token: this.#token, answerTimeoutMs: ANSWER_TIMEOUT_MS }));
+  }
+
+  /** Names of the repository's files, and its licence if the model card says one. */
+  async describe(repo: string, signal?: AbortSignal): Promise<{ files: string[]; licence: string | undefined }> {
+    const url = `${this.endpoint}/api/models/${repo}`;
+    return this.#remember(async () => {
+      const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+      const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, signal);
+      try {
+        if (response.status !== 200) throw downloadError(url, describeStatus(response.status));
+        return parseDescription(await response.json());
+      } finally {
+        stop();
+      }
+    });
+  }
+
+  async #remember<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#unreachable && performance.now() < this.#unreachable.untilMs) throw this.#unreachable.error;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof UnreachableError) this.#unreachable = { error, untilMs: performance.now() + UNREACHABLE_FOR_MS };
+      throw error;
+    }
+  }
+}
+
+function parseDescription(body: unknown): { files: string[]; licence: string | undefined } {
+  const record = asRecord(body);
+  const siblings = Array.isArray(record.siblings) ? record.siblings : [];
+  const files = siblings.flatMap((sibling) => {
+    const name = asRecord(sibling).rfilename;
+    return typeof name === 'string' ? [name] : [];
+  });
+  const { license } = asRecord(record.cardData);
+  return { files, licence: typeof license === 'string' ? license : undefined };
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

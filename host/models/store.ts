@@ -1,0 +1,264 @@
+import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
+import { catalogue } from './catalogue.ts';
+import type { ModelKind } from './catalogue-types.ts';
+import { checkModelFile } from './convert/check-model-file.ts';
+import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
+import { makeTarget } from './make-target.ts';
+import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
+import { importFolder, type ModelTarget, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import { damagedError, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
+import { describeSource } from './sources/describe-source.ts';
+import { chooseGguf } from './sources/gguf-choice.ts';
+import { Hub } from './sources/hub.ts';
+
+export interface ModelStoreOptions {
+  readonly cacheDir: string;
+  readonly log: Logger;
+  /** Token for the Hugging Face hub. */
+  readonly hfToken?: string | undefined;
+  /** Address of the hub or of a mirror; default `https://huggingface.co`. */
+  readonly hfEndpoint?: string | undefined;
+  /** Nothing is fetched; what is not there is an error. */
+  readonly offline?: boolean | undefined;
+}
+
+/** A model's file that is ready to be loaded. */
+export interface ResolvedModel {
+  readonly id: string;
+  readonly kind: ModelKind;
+  readonly path: string;
+  readonly bytes: number;
+  /** Missing for a file outside the store: hashing it would take longer than loading it. */
+  readonly sha256: string | undefined;
+  readonly licence: string;
+  /** Where it came from. */
+  readonly source: string;
+}
+
+/** One file of the catalogue, or one that is in the store beyond it. */
+export interface CatalogueRow {
+  readonly id: string;
+  readonly kind: ModelKind;
+  /** Whether this is what the name means without a variant. */
+  readonly isDefault: boolean;
+  readonly bytes: number | undefined;
+  readonly licence: string;
+  readonly state: 'present' | 'absent' | 'damaged';
+  readonly path: string;
+  readonly sources: readonly string[];
+}
+
+export interface PullOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes and total of the present stage, and its name. */
+  readonly onProgress?: ReportProgress | undefined;
+}
+
+/**
+ * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` below the cache folder, each with `<file>.json` that says
+ * what was verified. Several processes may use one folder.
+ */
+export class ModelStore {
+  readonly #options: ModelStoreOptions;
+  readonly #hub: Hub;
+
+  constructor(options: ModelStoreOptions) {
+    this.#options = options;
+    this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken });
+  }
+
+  /** The catalogue in its order, then what else is stored. */
+  async list(): Promise<CatalogueRow[]> {
+    const rows: CatalogueRow[] = [];
+    for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
+    for (const folder of await this.#otherFolders()) {
+      for (const stored of await storedIn(path.join(this.#options.cacheDir, folder))) rows.push(await this.#row(targetOfSidecar(stored, folder), true));
+    }
+    return rows;
+  }
+
+  /**
+   * The model if it is here; nothing is fetched. Throws `ModelDamaged` when the file is not the size that was verified, and
+   * `ModelFormatError` when a path names a file that is truncated or no model.
+   */
+  async resolve(id: string): Promise<ResolvedModel | undefined> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') return resolvePath(id, found.file);
+    return found.state === 'target' ? this.#resolveTarget(found.target) : undefined;
+  }
+
+  /** The model, fetched and verified first if it is not here. Throws `DownloadException`, `InsufficientResources`, `ModelNotFound`. */
+  async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
+    options.signal?.throwIfAborted();
+    const present = await this.resolve(id);
+    if (present) return present;
+    const target = await this.#targetToPull(id, options.signal);
+    const file = this.#fileOf(target);
+    return this.#locked(file, options, async () => {
+      const meanwhile = (await this.#resolveTarget(target)) ?? (await this.#adopt(target));
+      if (meanwhile) return meanwhile;
+      const output = `${file}.verified`;
+      const context = { ...options, cacheDir: this.#options.cacheDir, hub: this.#hub, log: this.#options.log };
+      try {
+        const made = await makeTarget(target, output, context);
+        if (target.executable) await chmod(output, 0o755);
+        await this.#record(target, made);
+        await rename(output, file);
+        this.#options.log.info('model pulled', { model: target.id, bytes: made.bytes, source: made.source });
+      } finally {
+        await rm(output, { force: true });
+      }
+      const resolved = await this.#resolveTarget(target);
+      if (!resolved) throw new AanaError('ModelNotFound', 'internal', `${target.id} vanished from ${file} after it was pulled`);
+      return resolved;
+    });
+  }
+
+  /**
+   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder (or Silero's ONNX file). Throws `ModelExists` when the id
+   * is taken, `ModelFormatError` for anything else.
+   */
+  async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
+    const id = importIdOf(source, options.id);
+    const folder = path.join(this.#options.cacheDir, importFolder(id));
+    await this.#locked(folder, options, async () => {
+      if ((await storedIn(folder)).length > 0) {
+        throw new AanaError('ModelExists', 'conflict', `"${id}" was imported before; run "aana-host models rm ${id}" first, or give another id`, { data: { id } });
+      }
+      try {
+        await importInto(folder, id, source, options);
+      } catch (error) {
+        await rmdir(folder).catch(() => {}); // stays when it is not empty
+        throw error;
+      }
+    });
+    const resolved = await this.resolve(id);
+    if (!resolved) throw unknownModelError(id);
+    return resolved;
+  }
+
+  /** Removes a model's file and what unfinished pulls left of it; returns the bytes that it frees. Throws `ModelNotFound`. */
+  async remove(id: string): Promise<number> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') throw new AanaError('InvalidInput', 'invalid-input', `${found.file} is not in the store; it is not removed`);
+    if (found.state !== 'target') throw unknownModelError(id);
+    const file = this.#fileOf(found.target);
+    const bytes = await this.#locked(file, {}, async () => {
+      let freed = 0;
+      for (const leftover of await leftoversOf(file)) {
+        freed += (await stat(leftover)).size;
+        await rm(leftover, { recursive: true, force: true });
+      }
+      await rm(sidecarPath(file), { force: true });
+      return freed;
+    });
+    await rmdir(path.dirname(file)).catch(() => {}); // other variants may be there
+    if (bytes === 0) throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });
+    return bytes;
+  }
+
+  /** The path of a tool or sample (`ffmpeg`, `speech-sample`) if it is here. */
+  async resolveTool(name: string): Promise<string | undefined> {
+    return (await this.resolve(name))?.path;
+  }
+
+  /** The path of a tool or sample, fetched first if it is not here. */
+  async pullTool(name: string, options: PullOptions = {}): Promise<string> {
+    if (name === 'ffmpeg' && !catalogue.some((entry) => entry.name === name)) {
+      const message = `no ffmpeg for ${process.platform}-${process.arch} is known; install it with the system's package manager`;
+      throw new AanaError('ModelNotFound', 'not-found', message, { data: { id: name } });
+    }
+    return (await this.pull(name, options)).path;
+  }
+
+  async #resolveTarget(target: ModelTarget): Promise<ResolvedModel | undefined> {
+    const file = this.#fileOf(target);
+    const stored = await inspectStored(file);
+    if (stored.state === 'damaged') throw damagedError(target.id, file, stored.reason);
+    if (stored.state === 'absent') return undefined;
+    const { kind, bytes, sha256, licence, source } = stored.sidecar;
+    return { id: target.id, kind, path: file, bytes, sha256, licence, source };
+  }
+
+  /** A file that somebody put there by hand: taken when its digest is the pinned one, removed otherwise. */
+  async #adopt(target: ModelTarget): Promise<ResolvedModel | undefined> {
+    const file = this.#fileOf(target);
+    const size = (await stat(file).catch(() => undefined))?.size;
+    if (size === undefined) return undefined;
+    const sha256 = await hashFile(file, 'sha256', 'hex');
+    const isPinned = target.sha256 !== undefined ? sha256 === target.sha256 : target.sha1 !== undefined && (await hashFile(file, 'sha1', 'hex')) === target.sha1;
+    if (!isPinned) return undefined;
+    await this.#record(target, { bytes: size, sha256, source: 'found in the cache' });
+    return this.#resolveTarget(target);
+  }
+
+  async #record(target: ModelTarget, made: { bytes: number; sha256: string; source: string }): Promise<void> {
+    const { id, kind, licence } = target;
+    const { bytes, sha256, source } = made;
+    await writeSidecar(this.#fileOf(target), { id, kind, bytes, sha256, source, licence, verified_at: new Date().toISOString() });
+  }
+
+  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<ModelTarget> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') throw new AanaError('ModelNotFound', 'not-found', `there is no model file ${found.file}`, { data: { id } });
+    if (found.state === 'unknown') throw unknownModelError(id);
+    if (this.#options.offline) {
+      throw new AanaError('DownloadException', 'unavailable', `${id} is not on this machine and downloads are switched off`, { data: { url: id } });
+    }
+    if (found.state === 'target') return found.target;
+    const { files, licence } = await this.#hub.describe(found.repo, signal);
+    const chosen = chooseGguf(files);
+    if (chosen === undefined) throw new AanaError('ModelNotFound', 'not-found', `the hub's repository ${found.repo} has no GGUF file in one piece`, { data: { id } });
+    return targetOfHubFile(found.repo, chosen, licence);
+  }
+
+  async #row(target: ModelTarget, isDefault: boolean): Promise<CatalogueRow> {
+    const file = this.#fileOf(target);
+    const { state } = await inspectStored(file);
+    const { id, kind, bytes, licence } = target;
+    return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
+  }
+
+  /** Folders of hub and imported models. */
+  async #otherFolders(): Promise<string[]> {
+    const below = async (folder: string): Promise<string[]> => {
+      const entries = await readdir(path.join(this.#options.cacheDir, folder), { withFileTypes: true }).catch(() => []);
+      return entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(folder, entry.name));
+    };
+    const owners = await below(path.join('models', 'hub'));
+    return [...(await Promise.all(owners.map(below))).flat(), ...(await below(path.join('models', 'imported')))];
+  }
+
+  #fileOf(target: ModelTarget): string {
+    return path.join(this.#options.cacheDir, target.folder, target.fileName);
+  }
+
+  #locked<T>(file: string, options: PullOptions, fn: () => Promise<T>): Promise<T> {
+    const onWait = (): void => options.onProgress?.(0, undefined, 'waiting for another process');
+    return withFileLock(`${file}.lock`, fn, { signal: options.signal, onWait });
+  }
+}
+
+async function resolvePath(id: string, file: string): Promise<ResolvedModel | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found) return undefined;
+  if (!found.isFile()) throw new AanaError('ModelFormatError', 'bad-request', `${file} is a folder; "aana-host models import" takes CTranslate2 folders`, { data: { file } });
+  const kind = await checkModelFile(file);
+  return { id, kind, path: file, bytes: found.size, sha256: undefined, licence: 'not stated', source: file };
+}
+
+/** The file and what pulls that were cut off left beside it. */
+async function leftoversOf(file: string): Promise<string[]> {
+  const folder = path.dirname(file);
+  const name = path.basename(file);
+  const names = await readdir(folder).catch(() => []);
+  const isOurs = (candidate: string): boolean =>
+    candidate === name ||
+    candidate === `.work-${name}` ||
+    (candidate.startsWith(`${name}.`) && /\.(partial|etag|intermediate|verified|making)$/.test(candidate));
+  return names.filter(isOurs).map((found) => path.join(folder, found));
+}
