@@ -1,20 +1,10 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { silentLogger } from '../core/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { findFfmpeg } from '../media/ffmpeg.ts';
-import { runContained } from '../processes/index.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { findFfmpeg } from '../../media/index.ts';
+import { runContained } from '../../processes/index.ts';
 
 /** The ffmpeg that the runner gives, else one that is found; `undefined`: skip. */
 export async function testFfmpeg(): Promise<string | undefined> {
-  const given = process.env['AANA_TEST_FFMPEG'];
-  return given || (await findFfmpeg({ log: silentLogger }))?.path;
-}
-
-/** A file of the test data beside the project, where that is. */
-export function testData(name: string): string | undefined {
-  const path = join(process.env['AANA_TESTDATA'] ?? join(packageRoot, '..', 'shared', 'testdata'), name);
-  return existsSync(path) ? path : undefined;
+  return process.env.AANA_TEST_FFMPEG || (await findFfmpeg({ log: silentLogger }))?.path;
 }
 
 /** Runs `ffmpeg <args> file` to make a media file, and gives its path. */

@@ -1,0 +1,70 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { type Logger, silentLogger } from '../core/logger.ts';
+import { runContained } from '../processes/index.ts';
+import { findFfmpeg } from './ffmpeg.ts';
+
+const Find = suite('findFfmpeg');
+const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
+Find.after(() => rmSync(folder, { recursive: true }));
+
+function program(name: string, script: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const working = program('working', 'echo "ffmpeg version 9.8.7-test Copyright"');
+const broken = program('broken', 'exit 1');
+
+Find('takes the configured one and nothing else', async () => {
+  assert.equal(await findFfmpeg({ configured: working, cached: broken, log: silentLogger }), { path: working, source: 'configured', version: '9.8.7-test' });
+});
+
+Find('fails when the configured one is missing or does not run, naming it', async () => {
+  for (const configured of [broken, join(folder, 'missing')]) {
+    const error = await findFfmpeg({ configured, cached: working, log: silentLogger }).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof AanaError && error.name === 'FfmpegNotFound' && error.message.includes(configured), String(error));
+  }
+});
+
+Find('falls back to the cached one after ffmpeg-static and the system', async () => {
+  const found = await findFfmpeg({ cached: working, log: silentLogger });
+  assert.ok(found);
+  if (found.source === 'cached') assert.is(found.path, working);
+  else assert.ok(['ffmpeg-static', 'system'].includes(found.source));
+});
+
+Find('takes the one on the PATH before the cached one, and gives undefined without any', async () => {
+  const onPath = join(folder, 'bin');
+  const module = JSON.stringify(new URL('./ffmpeg.js', import.meta.url).href);
+  const find = async (path: string, cached: string | null): Promise<unknown> => {
+    const code = `import(${module}).then(async ({ findFfmpeg }) => {
+      const log = { warn() {}, info() {}, debug() {}, error() {} };
+      console.log(JSON.stringify((await findFfmpeg({ cached: ${JSON.stringify(cached)}, log })) ?? null));
+    })`;
+    const { stdout } = await runContained(process.execPath, ['-e', code], { env: { PATH: path } });
+    return JSON.parse(stdout.toString());
+  };
+  const shells = join(folder, 'shells'); // a PATH with a shell and no ffmpeg
+  await runContained('sh', ['-c', `mkdir -p ${onPath} ${shells} && cp ${working} ${onPath}/ffmpeg && ln -s "$(command -v sh)" ${shells}/sh`]);
+  const nothing = (await find(shells, null)) as { source: string } | null;
+  if (nothing?.source === 'ffmpeg-static') return; // installed here: it comes first whatever the PATH
+  assert.is(nothing, null);
+  assert.equal(await find(`${onPath}:${shells}`, working), { path: join(onPath, 'ffmpeg'), source: 'system', version: '9.8.7-test' });
+});
+
+Find('passes over one that does not run, and says so', async () => {
+  const lines: unknown[] = [];
+  const log: Logger = { ...silentLogger, warn: (message, fields) => lines.push([message, fields?.['path']]) };
+  const found = await findFfmpeg({ cached: broken, log });
+  if (found) assert.is.not(found.path, broken);
+  else assert.equal(lines, [['ffmpeg does not run', broken]]);
+});
+
+Find.run();

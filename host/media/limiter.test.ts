@@ -1,0 +1,52 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { deferred } from '../core/deferred.ts';
+import { Limiter } from './limiter.ts';
+
+const Limits = suite('Limiter');
+
+Limits('runs no more than its size at once, the waiting ones in their order', async () => {
+  const limiter = new Limiter(2);
+  const gates = Array.from({ length: 4 }, () => deferred<void>());
+  const started: number[] = [];
+  const all = gates.map((gate, index) =>
+    limiter.run(async () => {
+      started.push(index);
+      await gate.promise;
+    }),
+  );
+  await new Promise(setImmediate);
+  assert.equal(started, [0, 1]);
+  gates[1]?.resolve();
+  await all[1];
+  await new Promise(setImmediate);
+  assert.equal(started, [0, 1, 2]);
+  for (const gate of gates) gate.resolve();
+  await Promise.all(all);
+  assert.equal(started, [0, 1, 2, 3]);
+});
+
+Limits('frees the place of work that throws', async () => {
+  const limiter = new Limiter(1);
+  await limiter.run(() => Promise.reject(new Error('broken'))).catch(() => {});
+  assert.is(await limiter.run(async () => 'ran'), 'ran');
+});
+
+Limits('does not run what was aborted while it waited, and lets the next one pass', async () => {
+  const limiter = new Limiter(1);
+  const gate = deferred<void>();
+  const first = limiter.run(() => gate.promise);
+  const controller = new AbortController();
+  let ran = false;
+  const second = limiter.run(async () => (ran = true), controller.signal).catch((error: unknown) => error);
+  const third = limiter.run(async () => 'third');
+  const reason = new Error('client went away');
+  controller.abort(reason);
+  assert.is(await second, reason);
+  gate.resolve();
+  await first;
+  assert.is(await third, 'third');
+  assert.is(ran, false);
+});
+
+Limits.run();

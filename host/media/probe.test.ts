@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { testdata } from '../test/helpers/media.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { skip } from '../test/skip.ts';
+import { parseProbe, probeFile } from './probe.ts';
+
+const Probes = suite('probe');
+const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
+Probes.after(() => rmSync(folder, { recursive: true }));
+
+const describe = (...streams: string[]): string =>
+  ["Input #0, mov,mp4, from 'file:x':", '  Metadata:', '    title           : Stream #0:7: Audio: opus, 48000 Hz, stereo', '  Duration: 01:02:03.50, start: 0.000000, bitrate: 1 kb/s', ...streams, 'At least one output file must be specified'].join('\n');
+
+Probes('reads duration, tracks and channels', () => {
+  const text = describe('  Stream #0:0[0x1](und): Video: h264 (High), yuv420p, 1280x720', '    Stream #0:1(eng): Audio: aac (LC), 48000 Hz, 5.1(side), fltp, 189 kb/s (default)');
+  assert.equal(parseProbe(text), { info: { duration: 3723.5, hasAudio: true, hasVideo: true }, audioChannels: 6 });
+});
+
+Probes('knows the number of channels of every kind of layout', () => {
+  const layouts: readonly (readonly [string, number | undefined])[] = [
+    ...([['mono', 1], ['stereo', 2], ['2.1', 3], ['5.1', 6], ['5.1.4', 10], ['7.1(wide-side)', 8], ['22.2', 24], ['quad(side)', 4], ['3 channels (FL+FR+LFE)', 3], ['17 channels', 17], ['ambisonic 1', undefined]] as const),
+  ];
+  for (const [layout, channels] of layouts) assert.is(parseProbe(describe(`  Stream #0:0: Audio: opus, 48000 Hz, ${layout}, fltp`))?.audioChannels, channels, layout);
+});
+
+Probes('has no duration where the file does not say', () => {
+  const probe = parseProbe(describe('  Stream #0:0: Audio: opus, 48000 Hz, mono, fltp').replace('01:02:03.50', 'N/A'));
+  assert.equal(probe?.info, { hasAudio: true, hasVideo: false });
+});
+
+Probes('takes neither cover art for video nor metadata for a track', () => {
+  assert.equal(parseProbe(describe('  Stream #0:0: Audio: mp3, 44100 Hz, stereo', '  Stream #0:1: Video: mjpeg, 300x300 (attached pic)'))?.info.hasVideo, false);
+  assert.equal(parseProbe(describe('  Stream #0:0: Video: h264'))?.info.hasAudio, false);
+  assert.is(parseProbe(describe('  Stream #0:0: Subtitle: subrip')), undefined);
+  assert.is(parseProbe('Error opening input files: Invalid data'), undefined);
+});
+
+const ffmpegPath = await testFfmpeg();
+if (ffmpegPath === undefined) {
+  skip('probe of files', 'no ffmpeg');
+} else {
+  const source = { url: 'http://user:s3cret@host.test/x.mp4' };
+  const probe = (path: string) => probeFile(path, { ffmpegPath, source });
+
+  Probes('describes an audio file and a video', async () => {
+    const audio = await makeMedia(ffmpegPath, join(folder, 'a.wav'), ...sine(440, 2), '-ac', '2');
+    assert.equal(await probe(audio), { info: { duration: 2, hasAudio: true, hasVideo: false }, audioChannels: 2 });
+    const video = await makeMedia(ffmpegPath, join(folder, 'v.mp4'), '-f', 'lavfi', '-i', 'testsrc=size=64x64:rate=5:duration=1', '-c:v', 'mpeg4');
+    assert.equal(await probe(video), { info: { duration: 1, hasAudio: false, hasVideo: true }, audioChannels: 0 });
+  });
+
+  const fails = async (path: string): Promise<AanaError> => {
+    const error = await probe(path).then(
+      () => new Error(`${path} was read`),
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof AanaError)) throw error;
+    return error;
+  };
+
+  Probes('refuses what is not media, naming the source and not the temporary file', async () => {
+    const picture = await makeMedia(ffmpegPath, join(folder, 'p.png'), '-f', 'lavfi', '-i', 'testsrc=size=64x64', '-frames:v', '1');
+    const [text, empty, cut] = ['t.mp4', 'e.mp4', 'c.mp4'].map((name) => join(folder, name)) as [string, string, string];
+    writeFileSync(text, 'no media at all\n'.repeat(100));
+    writeFileSync(empty, '');
+    const whole = await makeMedia(ffmpegPath, join(folder, 'w.mp4'), ...sine(440, 2), '-c:a', 'aac');
+    writeFileSync(cut, readFileSync(whole).subarray(0, 3000)); // its index is at the end
+    for (const path of [picture, text, empty, cut]) {
+      const error = await fails(path);
+      assert.equal([error.name, error.kind], ['VideoReadingException', 'bad-request'], path);
+      assert.equal(error.data, { video: { path: null, url: 'http://host.test/x.mp4', content: null, media_id: null }, message: error.message });
+      assert.not.ok(error.message.includes(folder), error.message);
+    }
+  });
+
+  Probes('refuses lists that make ffmpeg open other files', async () => {
+    const media = await makeMedia(ffmpegPath, join(folder, 's.ts'), ...sine(440, 1), '-c:a', 'aac', '-f', 'mpegts');
+    const lists = {
+      'hls.mp4': `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://${media}\n#EXT-X-ENDLIST\n`,
+      'concat.mp4': `ffconcat version 1.0\nfile s.ts\n`,
+      'sdp.mp4': 'v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio 9 RTP/AVP 0\n',
+    };
+    for (const [name, content] of Object.entries(lists)) {
+      writeFileSync(join(folder, name), content);
+      assert.is((await fails(join(folder, name))).name, 'VideoReadingException', name);
+    }
+  });
+
+  const real: readonly (readonly [string, object])[] = [
+    ['squirrel.mp4', { info: { duration: 10.05, hasAudio: true, hasVideo: true }, audioChannels: 2 }],
+    ['squirrel_no_audio.mp4', { info: { duration: 10, hasAudio: false, hasVideo: true }, audioChannels: 0 }],
+    ['physicsworks_audio.webm', { info: { duration: 203.3, hasAudio: true, hasVideo: false }, audioChannels: 6 }],
+    ['jfk.mp3', { info: { duration: 11, hasAudio: true, hasVideo: false }, audioChannels: 1 }],
+  ];
+  for (const [name, expected] of real) {
+    const path = testdata('media', name);
+    if (path === undefined) skip(`probe of ${name}`, 'no test data');
+    else Probes(`describes ${name}`, async () => assert.equal(await probe(path), expected));
+  }
+}
+
+Probes.run();

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../core/logger.ts';
+import { makeProcessFolder, removeStaleFolders } from './temp-folders.ts';
+
+const Folders = suite('temporary folders');
+const tempDir = mkdtempSync(join(tmpdir(), 'aana-test-'));
+Folders.after(() => rmSync(tempDir, { recursive: true }));
+
+Folders('removes those of dead processes alone', async () => {
+  const dead = spawnSync(process.execPath, ['-e', '']).pid;
+  const mine = await makeProcessFolder(tempDir);
+  const stale = [`aana-host-${dead}-0123456789ab`, `aana-host-${process.pid}-0123456789ab`];
+  const kept = [`aana-host-${process.ppid}-0123456789ab`, `aana-host-${dead}`, `aana-host-${dead}-x`, 'another', basename(mine)];
+  for (const name of [...stale, ...kept]) {
+    mkdirSync(join(tempDir, name, 'sub'), { recursive: true });
+    writeFileSync(join(tempDir, name, 'sub', 'file'), 'x');
+  }
+  await removeStaleFolders(tempDir, silentLogger);
+  for (const name of stale) assert.not.ok(existsSync(join(tempDir, name)), name);
+  for (const name of kept) assert.ok(existsSync(join(tempDir, name, 'sub', 'file')), name);
+});
+
+Folders('are readable by their user alone', async () => {
+  assert.is(statSync(await makeProcessFolder(tempDir)).mode & 0o777, 0o700);
+});
+
+Folders('may have no place yet', async () => {
+  await removeStaleFolders(join(tempDir, 'not-yet'), silentLogger);
+  assert.ok(existsSync(await makeProcessFolder(join(tempDir, 'not', 'yet'))));
+});
+
+Folders.run();
