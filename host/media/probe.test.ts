@@ -81,7 +81,7 @@ if (ffmpegPath === undefined) {
   Probes('refuses lists that make ffmpeg open other files', async () => {
     const media = await makeMedia(ffmpegPath, join(folder, 's.ts'), ...sine(440, 1), '-c:a', 'aac', '-f', 'mpegts');
     const lists = {
-      'hls.mp4': `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://${media}\n#EXT-X-ENDLIST\n`,
+      'hls.m3u8': `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://${media}\n#EXT-X-ENDLIST\n`,
       'concat.mp4': `ffconcat version 1.0\nfile s.ts\n`,
       'sdp.mp4': 'v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio 9 RTP/AVP 0\n',
     };

@@ -1,0 +1,202 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { runContained } from '../processes/index.ts';
+import { testdata } from '../test/helpers/media.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { skip } from '../test/skip.ts';
+import { decodeAudio } from './decode.ts';
+import { probeFile } from './probe.ts';
+import type { AudioChannels, AudioMedia } from './types.ts';
+
+const Decode = suite('decodeAudio');
+const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
+const out = join(folder, 'out');
+Decode.before.each(() => {
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out);
+});
+Decode.after(() => rmSync(folder, { recursive: true }));
+
+function samples(audio: AudioMedia, channel: number): Float32Array {
+  const reference = audio.reference.channels[channel];
+  assert.ok(reference, `no channel ${channel}`);
+  const bytes = readFileSync(reference.path);
+  assert.is(bytes.length, reference.samples * 4);
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
+
+/** Of a sine, from how often it goes up through 0. */
+function frequency(pcm: Float32Array): number {
+  let crossings = 0;
+  for (let i = 1; i < pcm.length; i++) if ((pcm[i - 1] ?? 0) < 0 && (pcm[i] ?? 0) >= 0) crossings += 1;
+  return (crossings * 16_000) / pcm.length;
+}
+
+const near = (actual: number, expected: number, tolerance: number): void => assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected}`);
+const peak = (pcm: Float32Array): number => pcm.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
+const ffmpegPath = await testFfmpeg();
+if (ffmpegPath === undefined) {
+  skip('decodeAudio', 'no ffmpeg');
+} else {
+  const source = { content: 'video' };
+  const decode = async (path: string, channels: AudioChannels = 'mix', maxDurationS = 60, to = out): Promise<AudioMedia> =>
+    decodeAudio(path, await probeFile(path, { ffmpegPath, source }), { ffmpegPath, source, channels, maxDurationS, folder: to, name: 'a' });
+  const fails = async (promise: Promise<unknown>): Promise<AanaError> => {
+    const error = await promise.then(
+      () => new Error('it did not fail'),
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof AanaError)) throw error;
+    assert.equal(readdirSync(out), [], 'a file was left');
+    return error;
+  };
+  const make = (name: string, ...args: readonly string[]) => makeMedia(ffmpegPath, join(folder, name), ...args);
+  const twoTones = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=2', '-f', 'lavfi', '-i', 'sine=frequency=1000:duration=2', '-filter_complex', 'amerge=inputs=2'];
+
+  Decode('gives 16 kHz mono of a compressed stereo track of another rate', async () => {
+    const audio = await decode(await make('stereo.m4a', '-f', 'lavfi', '-i', 'sine=frequency=440:duration=2:sample_rate=44100', '-ac', '2', '-c:a', 'aac'));
+    assert.is(audio.reference.sample_rate, 16_000);
+    assert.is(audio.reference.channels.length, 1);
+    near(audio.duration, 2, 0.1);
+    near(frequency(samples(audio, 0)), 440, 2);
+  });
+
+  Decode('takes channels apart, each in its own file', async () => {
+    const audio = await decode(await make('two.wav', ...twoTones), 'separate');
+    assert.is(audio.reference.channels.length, 2);
+    assert.is(audio.duration, 2);
+    near(frequency(samples(audio, 0)), 440, 2);
+    near(frequency(samples(audio, 1)), 1000, 2);
+  });
+
+  Decode('mixes channels into one', async () => {
+    const both = await decode(await make('two.wav', ...twoTones));
+    assert.is(both.reference.channels.length, 1);
+    const left = await decodeAudio(join(folder, 'two.wav'), await probeFile(join(folder, 'two.wav'), { ffmpegPath, source }), {
+      ...{ ffmpegPath, source, channels: 'separate', maxDurationS: 60, folder: out, name: 'b' },
+    });
+    const [mix, first, second] = [samples(both, 0), samples(left, 0), samples(left, 1)];
+    for (let i = 1000; i < 1100; i++) near(mix[i] ?? 0, ((first[i] ?? 0) + (second[i] ?? 0)) / 2, 0.001);
+  });
+
+  Decode('takes a surround layout apart', async () => {
+    const audio = await decode(await make('surround.wav', ...sine(440, 1), '-ac', '6'), 'separate');
+    assert.is(audio.reference.channels.length, 6);
+    assert.is(audio.duration, 1);
+  });
+
+  Decode('takes the first of several audio tracks', async () => {
+    const path = await make('tracks.mkv', ...sine(440, 1), ...sine(1000, 1), '-map', '0', '-map', '1', '-c:a', 'pcm_s16le');
+    near(frequency(samples(await decode(path), 0)), 440, 2);
+  });
+
+  Decode('bounds values that are too large, and those that are no number', async () => {
+    const pcm = Float32Array.from({ length: 16_000 }, (_, i) => [0.5, 100, -100, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][i % 6] ?? 0);
+    const raw = join(folder, 'wild.f32');
+    writeFileSync(raw, Buffer.from(pcm.buffer));
+    const audio = await decode(await make('wild.wav', '-f', 'f32le', '-ar', '16000', '-i', raw, '-c:a', 'pcm_f32le'));
+    const values = samples(audio, 0);
+    assert.ok(values.every((value) => value >= -1 && value <= 1));
+    assert.is(peak(values), 1);
+  });
+
+  Decode('gives no channels for a media without an audio track', async () => {
+    const video = await make('mute.mp4', '-f', 'lavfi', '-i', 'testsrc=size=64x64:rate=5:duration=1', '-c:v', 'mpeg4');
+    for (const channels of ['mix', 'separate'] as const) {
+      assert.equal(await decode(video, channels), { duration: 0, reference: { channels: [], sample_rate: 16_000 } });
+    }
+    assert.equal(readdirSync(out), []);
+  });
+
+  Decode('refuses what is too long, by what the file says', async () => {
+    const error = await fails(decode(await make('long.wav', ...sine(440, 5)), 'mix', 2));
+    assert.equal([error.name, error.kind], ['MediaTooLongException', 'too-large']);
+    assert.match(error.message, '5 s long; at most 2 s');
+  });
+
+  Decode('refuses what is too long although the file does not say so, and leaves no file', async () => {
+    const path = await make('unsaid.mkv', ...sine(440, 5), '-c:a', 'flac', '-live', '1'); // as browsers record
+    assert.is((await probeFile(path, { ffmpegPath, source })).info.duration, undefined);
+    assert.is((await fails(decode(path, 'mix', 2))).name, 'MediaTooLongException');
+    near((await decode(path, 'mix', 60)).duration, 5, 0.1);
+  });
+
+  Decode('says that a track cannot be decoded', async () => {
+    const whole = readFileSync(await make('whole.m4a', ...sine(440, 5), '-c:a', 'aac', '-movflags', '+faststart'));
+    const data = whole.indexOf('mdat') + 4;
+    for (let i = data; i < whole.length; i++) whole[i] = (i * 7919) & 255; // the index is fine, the audio is noise
+    const path = join(folder, 'broken.m4a');
+    writeFileSync(path, whole);
+    const error = await fails(decode(path));
+    assert.equal([error.name, error.kind], ['AudioReadingException', 'bad-request']);
+    assert.not.ok(error.message.includes(folder), error.message);
+  });
+
+  Decode('gives what there is of a file that was cut off', async () => {
+    const whole = readFileSync(await make('cut.mp3', ...sine(440, 4), '-c:a', 'libmp3lame'));
+    const path = join(folder, 'half.mp3');
+    writeFileSync(path, whole.subarray(0, whole.length / 2));
+    const { duration } = await decode(path);
+    assert.ok(duration > 1 && duration < 3, String(duration));
+  });
+
+  Decode('rejects with the reason of the signal and leaves no file', async () => {
+    const path = await make('big.flac', ...sine(440, 900));
+    const probe = await probeFile(path, { ffmpegPath, source });
+    const controller = new AbortController();
+    const reason = new Error('client went away');
+    const options = { ffmpegPath, source, channels: 'mix', maxDurationS: 3600, folder: out, name: 'a', signal: controller.signal } as const;
+    const running = decodeAudio(path, probe, options).catch((error: unknown) => error);
+    for (; readdirSync(out).length === 0; await new Promise(setImmediate));
+    controller.abort(reason);
+    assert.is(await running, reason);
+    assert.equal(readdirSync(out), []);
+  });
+
+  const full = join(folder, 'full');
+  mkdirSync(full);
+  const mounted = process.getuid?.() === 0 && (await runContained('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', full]).catch(() => undefined))?.code === 0;
+  if (mounted) {
+    Decode('names the directory when the disk is full', async () => {
+      try {
+        const error = await fails(decode(await make('room.wav', ...sine(440, 20)), 'mix', 60, full));
+        assert.equal([error.name, error.kind], ['DiskFullException', 'unavailable']);
+        assert.ok(error.message.includes(full));
+        assert.equal(readdirSync(full), []);
+      } finally {
+        await runContained('umount', [full]);
+      }
+    });
+  } else {
+    skip('decodeAudio names the directory when the disk is full', 'a small file system cannot be mounted');
+  }
+
+  const lecture = testdata('media', 'physicsworks_audio.webm');
+  if (lecture === undefined) {
+    skip('decodeAudio of a lecture', 'no test data');
+  } else {
+    Decode('decodes a lecture in full', async () => {
+      const audio = await decode(lecture, 'mix', 300);
+      near(audio.duration, 203.3, 0.1);
+      assert.ok(peak(samples(audio, 0)) > 0.05);
+    });
+  }
+
+  const speakers = testdata('media', 'stereo_two_speakers.wav');
+  if (speakers === undefined) {
+    skip('decodeAudio of two speakers', 'no test data');
+  } else {
+    Decode('takes two speakers apart', async () => {
+      const audio = await decode(speakers, 'separate');
+      assert.equal(audio.reference.channels.map((channel) => channel.samples), [80_000, 80_000]);
+      assert.not.equal(samples(audio, 0), samples(audio, 1));
+    });
+  }
+}
+
+Decode.run();
