@@ -1,0 +1,3 @@
+import { conformance } from './fixtures/conformance-suite.ts';
+
+conformance('suspending');
