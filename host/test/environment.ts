@@ -1,0 +1,18 @@
+import { loadConfig } from '../config/index.ts';
+import { silentLogger } from '../core/logger.ts';
+import { findFfmpeg } from '../media/index.ts';
+import { ModelStore } from '../models/index.ts';
+
+/** The environment of every test file: where the set-up of the tests put models, ffmpeg and the speech sample. */
+export async function testEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const { cache_dir: cacheDir, media } = loadConfig({ env });
+  const models = new ModelStore({ cacheDir, log: silentLogger, offline: true });
+  const ffmpeg = await findFfmpeg({ configured: media.ffmpeg_path ?? undefined, cached: await models.resolveTool('ffmpeg'), log: silentLogger });
+  const speech = await models.resolveTool('speech-sample');
+  return {
+    ...env,
+    AANA_CACHE_DIR: cacheDir,
+    ...(ffmpeg && { AANA_TEST_FFMPEG: ffmpeg.path }),
+    ...(speech && { AANA_TEST_SPEECH: speech }),
+  };
+}
