@@ -1,5 +1,6 @@
 #include "binding/whisper_engine_wrap.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -67,7 +68,10 @@ std::vector<float> CopySamples(const Napi::Value& value) {
     throw Napi::TypeError::New(value.Env(), "samples is not a Float32Array");
   }
   const auto array = value.As<Napi::Float32Array>();
-  return {array.Data(), array.Data() + array.ElementLength()};
+  std::vector<float> samples(array.Data(), array.Data() + array.ElementLength());
+  // One of them would make the whole spectrogram meaningless.
+  for (auto& sample : samples) sample = std::isfinite(sample) ? sample : 0;
+  return samples;
 }
 
 WhisperParams ReadParams(const Napi::Object& object) {

@@ -4,10 +4,12 @@
 
 namespace aana {
 
-// Throws WhisperError that names the file and the system's reason if it cannot be read.
-void CheckReadable(const std::string& path);
+// whisper.cpp takes a truncated file for a whole one at some lengths, and fails an assertion, which ends the process, at others. So a
+// file's structure is walked through first. Both throw WhisperError that names the file and what is wrong with it.
+void CheckWhisperFile(const std::string& path);
+void CheckVoiceActivityFile(const std::string& path);
 
-// Text for a file that was read but is not the model it should be.
-std::string NotLoaded(const std::string& path, const std::string& what, const std::string& reason = "");
+// Text for a file that passed the check and still could not be loaded.
+std::string NotLoaded(const std::string& path, const std::string& reason = "");
 
 }  // namespace aana

@@ -15,9 +15,9 @@ constexpr int64_t kPad = Seconds(0.2);
 // A longer silence inside a window is cut down to this, half on each side.
 constexpr int64_t kLongSilence = Seconds(2);
 // A window may end at a silence of at least this length, even if more would fit.
-constexpr int64_t kGoodSilence = Seconds(0.6);
+constexpr int64_t kGoodSilence = Seconds(1);
 // The part of a window that must be filled before it may end early: each window costs the same, however full.
-constexpr double kFilled = 0.7;
+constexpr double kFilled = 0.6;
 
 std::vector<SpeechRegion> Pad(std::span<const SpeechRegion> regions, int64_t media_end) {
   std::vector<SpeechRegion> padded;

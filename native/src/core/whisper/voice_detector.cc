@@ -20,16 +20,16 @@ constexpr size_t kCallSamples = static_cast<size_t>(kSampleRate) * 32;
 }  // namespace
 
 VoiceDetector::VoiceDetector(const std::string& model_path) {
-  CheckReadable(model_path);
+  CheckVoiceActivityFile(model_path);
   auto params = whisper_vad_default_context_params();
   params.n_threads = 1;
   params.use_gpu = false;  // frames are too small for it
   try {
     context_.reset(whisper_vad_init_from_file_with_params(model_path.c_str(), params));
   } catch (const std::exception& error) {
-    throw WhisperError(NotLoaded(model_path, "voice activity model", error.what()));
+    throw WhisperError(NotLoaded(model_path, error.what()));
   }
-  if (!context_) throw WhisperError(NotLoaded(model_path, "voice activity model"));
+  if (!context_) throw WhisperError(NotLoaded(model_path));
 }
 
 std::vector<SpeechRegion> VoiceDetector::Detect(std::span<const float> samples, const std::function<bool()>& is_cancelled) {

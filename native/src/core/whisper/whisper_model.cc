@@ -54,7 +54,7 @@ whisper_alignment_heads_preset PresetFor(whisper_context* context, const std::st
 }
 
 WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_preset heads) {
-  CheckReadable(options.model_path);
+  CheckWhisperFile(options.model_path);
   auto params = whisper_context_default_params();
   params.use_gpu = options.use_gpu;
   params.flash_attn = heads == WHISPER_AHEADS_NONE;
@@ -64,9 +64,9 @@ WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_pr
     WhisperContextPtr context(whisper_init_from_file_with_params_no_state(options.model_path.c_str(), params));
     if (context) return context;
   } catch (const std::exception& error) {
-    throw WhisperError(NotLoaded(options.model_path, "Whisper model", error.what()));
+    throw WhisperError(NotLoaded(options.model_path, error.what()));
   }
-  throw WhisperError(NotLoaded(options.model_path, "Whisper model"));
+  throw WhisperError(NotLoaded(options.model_path));
 }
 
 }  // namespace
