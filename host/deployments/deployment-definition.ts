@@ -4,19 +4,21 @@ import type { Logger } from '../core/logger.ts';
 /** Where deployments get model files from: the model store, or a stand-in. */
 export interface ModelSource {
   /** Resolves a catalogue id, hub address or path to a local file, fetching it if need be. */
-  pull(id: string, options: { readonly signal?: AbortSignal; readonly onProgress?: (progress: ModelProgress) => void }): Promise<{ readonly path: string }>;
+  pull(id: string, options: PullOptions): Promise<{ readonly path: string }>;
 }
 
-/** Bytes so far; `total` is absent when the source does not say. */
-export interface ModelProgress {
-  readonly bytes?: number;
-  readonly total?: number;
+export interface PullOptions {
+  readonly signal?: AbortSignal;
+  /** Bytes so far; `total` is absent when the source does not say. */
+  readonly onProgress?: (bytes: number, total?: number, stage?: string) => void;
 }
 
 export interface PrepareContext {
   readonly models: ModelSource;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** CPU threads per replica, unless the configuration names a number. */
+  readonly threads: number;
   /** GPUs per replica: 0 keeps the model off them, undefined takes what there is. */
   readonly numGpus: number | undefined;
   /** `fraction` is 0 to 1, undefined when unknown. */
@@ -36,16 +38,16 @@ export interface MethodDefinition {
 }
 
 /** A kind of deployment: how it is configured, what it offers, and what runs in its replicas. */
-export interface DeploymentDefinition {
+export interface DeploymentDefinition<Schema extends z.core.$ZodType = z.core.$ZodType> {
   /** The type's name, such as `WhisperDeployment`. */
   readonly name: string;
   /** Schema of `user_config`; unknown keys are refused. */
-  readonly configSchema: z.core.$ZodType;
+  readonly configSchema: Schema;
   readonly methods: Readonly<Record<string, MethodDefinition>>;
   /** Calls that one replica takes at the same time, unless the deployment's options say otherwise. */
   readonly maxOngoingRequests: number;
   /** Fetches model files and turns a checked configuration into what replicas start from. */
-  prepare(config: never, context: PrepareContext): Promise<ReplicaSpec>;
+  prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /** The module that replicas run; it exports `start`. */
   readonly implementation: URL;
 }

@@ -1,0 +1,194 @@
+import { availableParallelism } from 'node:os';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { failedDeployment, ReplicaSet, type ReplicaSetStatus } from '../replicas/index.ts';
+import { check } from './check.ts';
+import type { DeploymentDefinition, MethodDefinition, ModelSource } from './deployment-definition.ts';
+import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
+import { LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
+import { WhisperDeployment } from './whisper-deployment.ts';
+
+export interface DeploymentManagerOptions {
+  readonly log: Logger;
+  readonly models: ModelSource;
+  /** Environment that replicas get. */
+  readonly env: NodeJS.ProcessEnv;
+  /** How much lower the priority of replicas is. Default 10. */
+  readonly nice?: number | undefined;
+  /** Seconds that loading a model may go without a sign of progress. Default 120. */
+  readonly startTimeoutS?: number | undefined;
+  /** Kinds of deployments beside those that come with the package. */
+  readonly definitions?: readonly DeploymentDefinition[] | undefined;
+}
+
+export interface DeploymentProgress {
+  readonly deployment: string;
+  /** 0 to 1; undefined when unknown. */
+  readonly fraction: number | undefined;
+  readonly text: string;
+}
+
+export interface StartOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: DeploymentProgress) => void) | undefined;
+}
+
+/** Progress as a deployment tells it; the manager adds the name. */
+type Report = (fraction: number | undefined, text: string) => void;
+
+interface Deployment {
+  readonly name: string;
+  readonly definition: DeploymentDefinition;
+  readonly options: DeploymentOptions;
+  readonly config: unknown;
+  replicas: ReplicaSet | undefined;
+}
+
+/** Kinds of deployments that come with the package. */
+export const builtinDefinitions: readonly DeploymentDefinition[] = [WhisperDeployment, LlamaTextGenerationDeployment];
+
+const MAX_DEFAULT_THREADS = 8;
+
+/** Half of the cores, so that the rest of the machine stays responsive; at least 1. */
+export function defaultThreads(cores: number = availableParallelism()): number {
+  return Math.min(MAX_DEFAULT_THREADS, Math.max(1, Math.floor(cores / 2)));
+}
+
+/** The deployments of one host: their configuration, their replicas, and handles to them. */
+export class DeploymentManager {
+  readonly #options: DeploymentManagerOptions;
+  readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
+  readonly #deployments = new Map<string, Deployment>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: DeploymentManagerOptions) {
+    this.#options = options;
+    this.#definitions = new Map([...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]));
+  }
+
+  /** Checks the options of a deployment. Throws `ValidationError` that names the deployment and the key. */
+  register(name: string, options: DeploymentOptionsInput): void {
+    const what = `deployment ${name}`;
+    if (this.#deployments.has(name)) throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
+    const checked = check(DeploymentOptions, options, what);
+    const definition = this.#definitions.get(checked.type);
+    if (!definition) {
+      throw new AanaError('ValidationError', 'invalid-input', `${what}: type: there is no ${checked.type}; known types are ${[...this.#definitions.keys()].join(', ')}`);
+    }
+    const config = check(definition.configSchema, checked.user_config, `${what}: user_config`);
+    this.#deployments.set(name, { name, definition, options: checked, config, replicas: undefined });
+  }
+
+  /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped and `FailedDeployment` tells why. */
+  async start({ signal, onProgress }: StartOptions = {}): Promise<void> {
+    const failed = new AbortController();
+    const all = AbortSignal.any([failed.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    const starts: Promise<void>[] = [];
+    try {
+      // Models are fetched one after the other; replicas load while the next model is fetched.
+      for (const deployment of this.#deployments.values()) {
+        const report: Report = (fraction, text) => onProgress?.({ deployment: deployment.name, fraction, text });
+        const replicas = await this.#prepare(deployment, all, report);
+        deployment.replicas = replicas;
+        const start = replicas.start(all);
+        start.catch((error: unknown) => failed.abort(error));
+        starts.push(start);
+      }
+      await Promise.all(starts);
+    } catch (error) {
+      failed.abort(error);
+      await this.shutdown({ graceMs: 0 });
+      throw error;
+    }
+  }
+
+  status(): Record<string, ReplicaSetStatus> {
+    const entries = [...this.#deployments.values()].map(({ name, replicas }) => {
+      const status = replicas?.status() ?? { status: 'DEPLOYING' as const, message: '', replicas: [], queued: 0 };
+      return [name, status] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /** Throws `DeploymentNotFound`, naming those that there are. Calls before the start has reached the deployment are refused. */
+  handle(name: string): DeploymentHandle {
+    const deployment = this.#deployments.get(name);
+    if (!deployment) {
+      const known = [...this.#deployments.keys()].join(', ') || 'none';
+      throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
+    }
+    return {
+      name,
+      call: async (method, args, options = {}) => {
+        const { replicas, checked } = this.#open(deployment, method, args, false);
+        return replicas.call(method, checked, options);
+      },
+      stream: (method, args, options = {}) => this.#stream(deployment, method, args, options),
+    };
+  }
+
+  /** Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all replicas. May be called twice. */
+  async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
+    const stops = [...this.#deployments.values()].map(({ options, replicas }) =>
+      replicas?.stop(Math.min(graceMs, options.graceful_shutdown_timeout_s * 1000)),
+    );
+    await Promise.all(stops);
+  }
+
+  async #prepare(deployment: Deployment, signal: AbortSignal, progress: Report): Promise<ReplicaSet> {
+    const { name, definition, options, config } = deployment;
+    const log = this.#options.log.child({ deployment: name });
+    const { num_gpus: numGpus, num_cpus: numCpus } = options.ray_actor_options;
+    const threads = numCpus === undefined ? defaultThreads() : Math.max(1, Math.floor(numCpus));
+    let spec;
+    try {
+      spec = await definition.prepare(config, { models: this.#options.models, log, signal, numGpus, threads, progress });
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
+    }
+    return new ReplicaSet({
+      deployment: name,
+      implementation: definition.implementation,
+      spec,
+      count: options.num_replicas,
+      maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests,
+      maxQueued: options.max_queued_requests,
+      log: this.#options.log,
+      env: this.#options.env,
+      nice: this.#options.nice ?? 10,
+      startTimeoutMs: (this.#options.startTimeoutS ?? 120) * 1000,
+      healthPeriodMs: options.health_check_period_s * 1000,
+      healthTimeoutMs: options.health_check_timeout_s * 1000,
+      onProgress: progress,
+    });
+  }
+
+  async *#stream(deployment: Deployment, method: string, args: Record<string, unknown>, options: CallOptions): AsyncGenerator<unknown[], void, undefined> {
+    const { replicas, checked } = this.#open(deployment, method, args, true);
+    yield* replicas.stream(method, checked, options);
+  }
+
+  /** The replicas and the checked arguments of a call. */
+  #open(deployment: Deployment, method: string, args: Record<string, unknown>, streaming: boolean): { replicas: ReplicaSet; checked: Record<string, unknown> } {
+    const { name, replicas } = deployment;
+    const definition = requireMethod(deployment, method);
+    if (definition.streaming !== streaming) {
+      const how = definition.streaming ? 'is a stream and cannot be called for one result' : 'gives one result and cannot be streamed';
+      throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
+    }
+    const checked = check(definition.input, args, `${name}.${method}`) as Record<string, unknown>;
+    if (!replicas) throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started yet`);
+    return { replicas, checked };
+  }
+}
+
+function requireMethod({ name, definition }: Deployment, method: string): MethodDefinition {
+  const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
+  if (found) return found;
+  const known = Object.keys(definition.methods).join(', ');
+  throw new AanaError('MethodNotFound', 'not-found', `deployment ${name} has no method ${method}; its methods are: ${known}`, { data: { deployment: name, method } });
+}

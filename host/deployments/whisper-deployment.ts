@@ -1,0 +1,78 @@
+import * as z from 'zod';
+import { AsrOutput, AudioReference, WhisperParams } from '../schemas/index.ts';
+import type { DeploymentDefinition } from './deployment-definition.ts';
+import { pullModel } from './pull-model.ts';
+
+/** Names of faster-whisper's compute types, with the ggml weights that stand for them. */
+const COMPUTE_TYPES: Readonly<Record<string, string>> = {
+  int8: 'q8_0',
+  int8_float32: 'q8_0',
+  int8_float16: 'q8_0',
+  int8_bfloat16: 'q8_0',
+  int16: 'q8_0',
+  float16: 'f16',
+  bfloat16: 'f16',
+  float32: 'f16',
+};
+const GGML_TYPE = /^(f16|f32|q\d_\d)$/;
+
+const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo' };
+
+const VAD_MODEL = 'silero-vad-v6.2.0';
+
+const isComputeType = (type: string): boolean => Object.hasOwn(COMPUTE_TYPES, type) || GGML_TYPE.test(type);
+
+export const WhisperConfig = z.strictObject({
+  model_size: z.string().min(1).default('base').describe('A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.'),
+  compute_type: z
+    .string()
+    .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
+    .default('int8')
+    .describe('Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.'),
+  threads: z.int().min(1).max(256).optional().describe('CPU threads of one transcription. Default: half of the cores, 8 at most.'),
+  max_states: z.int().min(1).max(16).default(2).describe('Windows of speech that are transcribed at the same time.'),
+});
+export type WhisperConfig = z.infer<typeof WhisperConfig>;
+
+/** The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an address. */
+export function whisperSize(modelSize: string): string | undefined {
+  if (isFile(modelSize)) return undefined;
+  const [name = ''] = modelSize.toLowerCase().replace(/^whisper-/, '').split(':');
+  return SIZE_ALIASES[name] ?? name;
+}
+
+/** What the model store calls the weights that a configuration asks for. */
+export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
+  const size = whisperSize(model_size);
+  if (size === undefined) return model_size;
+  const type = model_size.split(':')[1] ?? COMPUTE_TYPES[compute_type] ?? compute_type;
+  return `whisper-${size}:${type}`;
+}
+
+const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(modelSize);
+
+const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(WhisperParams)) });
+
+/** Speech to text with Whisper. */
+export const WhisperDeployment: DeploymentDefinition<typeof WhisperConfig> = {
+  name: 'WhisperDeployment',
+  configSchema: WhisperConfig,
+  maxOngoingRequests: 8,
+  methods: {
+    transcribe: { description: 'Transcribes speech.', input, output: AsrOutput, streaming: false },
+    transcribe_stream: { description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput, streaming: true },
+  },
+  async prepare(config, context) {
+    const size = whisperSize(config.model_size);
+    return {
+      model_path: await pullModel(whisperModelId(config), context),
+      vad_model_path: await pullModel(VAD_MODEL, context),
+      model_name: `whisper_${size ?? config.model_size}`,
+      model_size: size,
+      threads: config.threads ?? context.threads,
+      max_states: config.max_states,
+      use_gpu: context.numGpus !== 0,
+    };
+  },
+  implementation: new URL('../engines/whisper.js', import.meta.url),
+};

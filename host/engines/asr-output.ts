@@ -1,0 +1,50 @@
+import type { WhisperNativeResult, WhisperNativeSegment } from '../../native/lib/index.ts';
+import type { AsrOutput, AsrSegment, AsrTranscriptionInfo } from '../schemas/index.ts';
+
+const SILENCE: AsrTranscriptionInfo = { language: 'silence', language_confidence: 1 };
+
+/** What is answered for audio without speech. */
+export function silence(): AsrOutput {
+  return { segments: [], transcription_info: { ...SILENCE }, transcription: { text: '' } };
+}
+
+export function toSegment(segment: WhisperNativeSegment, speaker: string | null): AsrSegment {
+  return {
+    text: segment.text,
+    time_interval: { start: segment.start, end: segment.end },
+    confidence: fraction(Math.exp(segment.averageLogProbability)),
+    no_speech_confidence: fraction(segment.noSpeechProbability),
+    words: segment.words.map(({ word, start, end, probability }) => ({
+      word,
+      speaker,
+      time_interval: { start, end },
+      alignment_confidence: fraction(probability),
+    })),
+    speaker,
+  };
+}
+
+/** Segments with the text that they make together. */
+export function toOutput(segments: readonly AsrSegment[], info: AsrTranscriptionInfo): AsrOutput {
+  return { segments: [...segments], transcription_info: info, transcription: { text: segments.map(({ text }) => text).join('') } };
+}
+
+export function infoOf({ language, languageProbability }: Pick<WhisperNativeResult, 'language' | 'languageProbability'>): AsrTranscriptionInfo {
+  return { language, language_confidence: fraction(languageProbability) };
+}
+
+/** One for all channels: the mean confidence where they agree on the language, else the more confident one. */
+export function combineInfo(infos: readonly AsrTranscriptionInfo[]): AsrTranscriptionInfo {
+  const [first, ...others] = infos;
+  if (!first) return { ...SILENCE };
+  if (others.every(({ language }) => language === first.language)) {
+    const sum = infos.reduce((total, { language_confidence: confidence }) => total + confidence, 0);
+    return { language: first.language, language_confidence: fraction(sum / infos.length) };
+  }
+  return others.reduce((best, info) => (info.language_confidence > best.language_confidence ? info : best), first);
+}
+
+/** Inside 0 to 1, also where rounding or a missing value led out of it. */
+function fraction(value: number): number {
+  return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : 0;
+}

@@ -1,0 +1,133 @@
+// Runs in a replica: text generation with llama.cpp.
+import type { LlamaLoadOptions, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
+import { AanaError } from '../core/errors.ts';
+import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
+import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
+import { LlamaRequests } from './llama-requests.ts';
+import { nativeFailure, openNative } from './native.ts';
+import { mergeSampling } from './sampling.ts';
+
+/** What a replica starts from; `deployments/llama-text-generation-deployment.ts` makes it. */
+interface LlamaSpec {
+  readonly model_path: string;
+  readonly model_name: string;
+  readonly n_ctx: number;
+  readonly n_seq_max: number;
+  readonly n_threads: number;
+  readonly n_gpu_layers: number;
+  readonly n_prefill: number;
+  readonly kv_type: LlamaLoadOptions['kvType'];
+  readonly chat_template?: string;
+  readonly default_sampling_params: SamplingParams;
+}
+
+interface ChatArgs {
+  readonly dialog: ChatDialog;
+  readonly sampling_params?: SamplingParams | null;
+  readonly assistant_prefix?: string | null;
+}
+
+interface GenerateArgs {
+  readonly prompt: string;
+  readonly sampling_params?: SamplingParams | null;
+}
+
+export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
+  const requests = new LlamaRequests(spec.model_name);
+  const engine = await openNative(log).loadLlama(
+    {
+      modelPath: spec.model_path,
+      contextTokens: spec.n_ctx,
+      maxSequences: spec.n_seq_max,
+      threads: spec.n_threads,
+      gpuLayers: spec.n_gpu_layers,
+      prefillTokensPerStep: spec.n_prefill,
+      kvType: spec.kv_type,
+      ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
+    },
+    requests.onEvents,
+    (fraction) => progress(fraction, `loading ${spec.model_name}`),
+  );
+  const llama = new Llama(engine, requests, spec);
+  return {
+    info: { model: spec.model_name, ...engine.info },
+    // The host has checked the arguments against the schemas of the deployment's methods.
+    methods: {
+      chat: (args, { signal }) => llama.chat(args as unknown as ChatArgs, signal),
+      chat_stream: (args, { signal }) => chunks(llama.chatPieces(args as unknown as ChatArgs, signal)),
+      generate: (args, { signal }) => llama.generate(args as unknown as GenerateArgs, signal),
+      generate_stream: (args, { signal }) => chunks(llama.pieces(args as unknown as GenerateArgs, signal)),
+      count_tokens: async (args) => llama.countTokens(args),
+    },
+    steps: () => engine.steps,
+    close: () => engine.close(),
+  };
+}
+
+type Signal = CallContext['signal'];
+
+class Llama {
+  readonly #engine: NativeLlamaEngine;
+  readonly #requests: LlamaRequests;
+  readonly #spec: LlamaSpec;
+
+  constructor(engine: NativeLlamaEngine, requests: LlamaRequests, spec: LlamaSpec) {
+    this.#engine = engine;
+    this.#requests = requests;
+    this.#spec = spec;
+  }
+
+  async chat(args: ChatArgs, signal: Signal): Promise<ChatOutput> {
+    return { message: { role: 'assistant', content: await joined(this.chatPieces(args, signal)) } };
+  }
+
+  async generate(args: GenerateArgs, signal: Signal): Promise<TextChunk> {
+    return { text: await joined(this.pieces(args, signal)) };
+  }
+
+  /** The pieces of the answer. What the answer was begun with is part of the first. */
+  async *chatPieces({ dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs, signal: Signal): AsyncGenerator<string> {
+    let begin = prefix ?? '';
+    const prompt = this.#template(dialog, true) + begin;
+    for await (const piece of this.#run(prompt, sampling, signal)) {
+      yield begin + piece;
+      begin = '';
+    }
+    if (begin !== '') yield begin;
+  }
+
+  pieces({ prompt, sampling_params: sampling }: GenerateArgs, signal: Signal): AsyncGenerator<string> {
+    return this.#run(prompt, sampling, signal);
+  }
+
+  countTokens(args: { readonly dialog?: ChatDialog; readonly text?: string }): { tokens: number; max_tokens: number } {
+    const text = args.dialog ? this.#template(args.dialog, true) : (args.text ?? '');
+    return { tokens: this.#engine.countTokens(text, true), max_tokens: this.#engine.info.contextTokens };
+  }
+
+  #run(prompt: string, sampling: SamplingParams | null | undefined, signal: Signal): AsyncGenerator<string, void, undefined> {
+    const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
+    return this.#requests.run(this.#engine, prompt, merged, signal);
+  }
+
+  #template(dialog: ChatDialog, addAssistant: boolean): string {
+    try {
+      return this.#engine.applyChatTemplate(dialog.messages, addAssistant);
+    } catch (error) {
+      const { message } = nativeFailure(error);
+      throw new AanaError('ChatTemplateException', 'bad-request', `the chat template of ${this.#spec.model_name} does not take this dialog: ${message}`, {
+        data: { model_name: this.#spec.model_name },
+      });
+    }
+  }
+}
+
+async function joined(pieces: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
+async function* chunks(pieces: AsyncIterable<string>): AsyncGenerator<TextChunk> {
+  for await (const text of pieces) yield { text };
+}

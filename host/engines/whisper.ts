@@ -1,0 +1,183 @@
+// Runs in a replica: speech to text with whisper.cpp.
+import type { NativeWhisperEngine, WhisperNativeParams, WhisperNativeResult, WhisperNativeSegment } from '../../native/lib/index.ts';
+import { AsyncQueue } from '../core/async-queue.ts';
+import { AanaError } from '../core/errors.ts';
+import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
+import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
+import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
+import { inferenceException } from './inference-exception.ts';
+import { nativeFailure, openNative } from './native.ts';
+import { isSilent, mixDown, readPcm } from './pcm.ts';
+import { WHISPER_LANGUAGES } from './whisper-languages.ts';
+
+/** What a replica starts from; `deployments/whisper-deployment.ts` makes it. */
+interface WhisperSpec {
+  readonly model_path: string;
+  readonly vad_model_path: string;
+  /** As errors name it, such as `whisper_base`. */
+  readonly model_name: string;
+  readonly model_size?: string;
+  readonly threads: number;
+  readonly max_states: number;
+  readonly use_gpu: boolean;
+}
+
+/** What is transcribed by itself. */
+interface Channel {
+  readonly samples: Float32Array;
+  readonly speaker: string | null;
+}
+
+interface Transcription {
+  readonly result: WhisperNativeResult;
+  readonly speaker: string | null;
+}
+
+export async function start(spec: WhisperSpec, { log }: StartContext): Promise<Implementation> {
+  const engine = await openNative(log).loadWhisper({
+    modelPath: spec.model_path,
+    vadModelPath: spec.vad_model_path,
+    useGpu: spec.use_gpu,
+    threads: spec.threads,
+    maxStates: spec.max_states,
+    ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
+  });
+  const whisper = new Whisper(engine, spec.model_name);
+  return {
+    info: { model: spec.model_name, multilingual: engine.info.multilingual, type: engine.info.type },
+    methods: {
+      transcribe: (args, context) => whisper.transcribe(args, context),
+      transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
+    },
+    steps: () => engine.steps,
+    close: () => engine.close(),
+  };
+}
+
+class Whisper {
+  readonly #engine: NativeWhisperEngine;
+  readonly #modelName: string;
+  #nextId = 1;
+
+  constructor(engine: NativeWhisperEngine, modelName: string) {
+    this.#engine = engine;
+    this.#modelName = modelName;
+  }
+
+  async transcribe(args: Record<string, unknown>, { signal }: CallContext): Promise<AsrOutput> {
+    const params = this.#params(args);
+    const channels = await this.#channels(args, params);
+    const transcriptions = await this.#transcribeAll(channels, params, signal);
+    const segments = transcriptions
+      .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
+      .sort((a, b) => a.time_interval.start - b.time_interval.start);
+    return segments.length === 0 ? silence() : toOutput(segments, languageOf(transcriptions));
+  }
+
+  /**
+   * One item for each segment as it becomes final; channels in turn. Where the language has to be found first, these items leave it
+   * empty and a last one without segments tells it.
+   */
+  async *transcribeStream(args: Record<string, unknown>, { signal }: CallContext): AsyncGenerator<AsrOutput> {
+    const params = this.#params(args);
+    const channels = await this.#channels(args, params);
+    const known = this.#knownLanguage(params);
+    const left = new AbortController();
+    const queue = new AsyncQueue<AsrOutput>(() => left.abort());
+    const info = known === undefined ? { language: '', language_confidence: 0 } : { language: known, language_confidence: 1 };
+    let count = 0;
+    const onSegment = (segment: WhisperNativeSegment, speaker: string | null): void => {
+      count += 1;
+      queue.push(toOutput([toSegment(segment, speaker)], info));
+    };
+    const work = this.#transcribeAll(channels, params, AbortSignal.any([signal, left.signal]), onSegment).then((transcriptions) => {
+      if (count === 0) queue.push(silence());
+      else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
+    });
+    work.then(
+      () => queue.end(),
+      (error: unknown) => queue.fail(error),
+    );
+    yield* queue;
+  }
+
+  #params(args: Record<string, unknown>): WhisperParams {
+    const params = WhisperParams.parse(args['params'] ?? {});
+    const { language } = params;
+    if (language != null && !WHISPER_LANGUAGES.has(language)) {
+      throw new AanaError('ValidationError', 'invalid-input', `params.language: "${language}" is no language code that Whisper knows; leave it out to find the language from the speech`);
+    }
+    return params;
+  }
+
+  async #channels(args: Record<string, unknown>, { channels: how }: WhisperParams): Promise<Channel[]> {
+    const { channels } = args['audio'] as AudioReference;
+    const read = await Promise.all(channels.map(readPcm));
+    if (how === 'mix') return [{ samples: mixDown(read), speaker: null }];
+    return read.map((samples, index) => ({ samples, speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
+  }
+
+  /** Channels share the engine's states, so they are worked on at the same time. Waits for all of them also when one fails. */
+  async #transcribeAll(
+    channels: readonly Channel[],
+    params: WhisperParams,
+    signal: AbortSignal,
+    onSegment?: (segment: WhisperNativeSegment, speaker: string | null) => void,
+  ): Promise<Transcription[]> {
+    const native = this.#nativeParams(params);
+    const heard = channels.filter(({ samples }) => !isSilent(samples));
+    const settled = await Promise.allSettled(
+      heard.map(async ({ samples, speaker }): Promise<Transcription> => {
+        const result = await this.#transcribeOne(samples, native, signal, onSegment && ((segment) => onSegment(segment, speaker)));
+        return { result, speaker };
+      }),
+    );
+    return settled.map((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return outcome.value;
+    });
+  }
+
+  async #transcribeOne(
+    samples: Float32Array,
+    params: WhisperNativeParams,
+    signal: AbortSignal,
+    onSegment: ((segment: WhisperNativeSegment) => void) | undefined,
+  ): Promise<WhisperNativeResult> {
+    signal.throwIfAborted();
+    const id = this.#nextId++;
+    const onAbort = (): void => this.#engine.cancelTranscription(id);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await this.#engine.transcribe(id, samples, params, onSegment);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw inferenceException(this.#modelName, nativeFailure(error).message);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #nativeParams(params: WhisperParams): WhisperNativeParams {
+    const temperatures = Array.isArray(params.temperature) ? [...params.temperature].sort((a, b) => a - b) : [params.temperature];
+    return {
+      language: this.#knownLanguage(params) ?? 'auto',
+      beamSize: params.beam_size,
+      bestOf: params.best_of,
+      temperatures,
+      withoutTimestamps: params.without_timestamps,
+      wordTimestamps: params.word_timestamps,
+      vad: params.vad_filter,
+    };
+  }
+
+  /** An English model hears English, whatever was asked for. */
+  #knownLanguage({ language }: WhisperParams): string | undefined {
+    return this.#engine.info.multilingual ? (language ?? undefined) : 'en';
+  }
+}
+
+/** The language of what was heard; channels without speech have no say. */
+function languageOf(transcriptions: readonly Transcription[]): AsrOutput['transcription_info'] {
+  return combineInfo(transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)));
+}
