@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { withFileLock } from './file-lock.ts';
+
+/** A process that takes the lock, says so and keeps it until it is killed or told to end. */
+async function startHolder(lockPath: string): Promise<ChildProcess> {
+  const code = `
+    import { withFileLock } from ${JSON.stringify(new URL('./file-lock.js', import.meta.url).href)};
+    await withFileLock(${JSON.stringify(lockPath)}, async () => {
+      process.stdout.write('held');
+      await new Promise((resolve) => process.stdin.once('data', resolve));
+    });
+    process.exit(0);
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+const FileLock = suite<{ dir: string; lock: string }>('withFileLock');
+
+FileLock.before.each(async (context) => {
+  context.dir = await mkdtemp(path.join(tmpdir(), 'aana-lock-'));
+  context.lock = path.join(context.dir, 'below', 'x.lock');
+});
+FileLock.after.each(async ({ dir }) => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+FileLock('gives back what the function gives and leaves no file', async ({ lock }) => {
+  const result = await withFileLock(lock, async () => {
+    assert.ok(existsSync(lock));
+    return 7;
+  });
+  assert.is(result, 7);
+  assert.not.ok(existsSync(lock));
+});
+
+FileLock('is released when the function throws', async ({ lock }) => {
+  const reason = new Error('broken');
+  const error = await withFileLock(lock, () => Promise.reject(reason)).catch((thrown: unknown) => thrown);
+  assert.is(error, reason);
+  assert.not.ok(existsSync(lock));
+});
+
+FileLock('lets callers of one process in one after the other', async ({ lock }) => {
+  let inside = 0;
+  let most = 0;
+  const one = (): Promise<void> =>
+    withFileLock(lock, async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      inside -= 1;
+    });
+  await Promise.all([one(), one(), one()]);
+  assert.is(most, 1);
+});
+
+FileLock('waits for another process, and says once that it does', async ({ lock }) => {
+  const holder = await startHolder(lock);
+  let told = 0;
+  let got = false;
+  const waiting = withFileLock(
+    lock,
+    async () => {
+      got = true;
+    },
+    {
+      onWait: ({ pid }) => {
+        told += 1;
+        assert.is(pid, holder.pid);
+        setTimeout(() => {
+          assert.not.ok(got);
+          holder.stdin?.end('go');
+        }, 250);
+      },
+    },
+  );
+  await waiting;
+  assert.ok(got);
+  assert.is(told, 1);
+});
+
+FileLock('breaks the lock of a process that was killed', async ({ lock }) => {
+  const holder = await startHolder(lock);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  assert.ok(existsSync(lock));
+  assert.is(await withFileLock(lock, async () => 'in'), 'in');
+});
+
+FileLock('breaks the lock of a process whose id another one has now', async ({ lock }) => {
+  await withFileLock(lock, async () => {}); // makes the folder
+  await writeFile(lock, JSON.stringify({ pid: process.pid, started: 'another time', host: hostname(), token: 't' }));
+  assert.is(await withFileLock(lock, async () => 'in'), 'in');
+});
+
+FileLock('leaves the lock of another machine alone while it is touched, and breaks it when it is not', async ({ lock }) => {
+  await withFileLock(lock, async () => {});
+  await writeFile(lock, JSON.stringify({ pid: 1, started: '', host: 'elsewhere', token: 't' }));
+  const error = await withFileLock(lock, async () => 'in', { signal: AbortSignal.timeout(300) }).catch((thrown: unknown) => thrown);
+  assert.is(error instanceof Error && error.name, 'TimeoutError');
+  const long = new Date(Date.now() - 120_000);
+  await utimes(lock, long, long);
+  assert.is(await withFileLock(lock, async () => 'in'), 'in');
+});
+
+FileLock('stops waiting with the reason of the signal and takes nothing away from the holder', async ({ lock }) => {
+  const holder = await startHolder(lock);
+  const reason = new Error('client went away');
+  const controller = new AbortController();
+  const waiting = withFileLock(lock, async () => 'in', { signal: controller.signal, onWait: () => controller.abort(reason) });
+  assert.is(await waiting.catch((thrown: unknown) => thrown), reason);
+  assert.ok(existsSync(lock));
+  holder.stdin?.end('go');
+  await once(holder, 'exit');
+});
+
+FileLock.run();

@@ -1,0 +1,63 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatBytes, withProgress } from './progress.ts';
+
+function recorder(isTTY: boolean) {
+  const stream = { isTTY, columns: 40, text: '', write: (text: string) => void (stream.text += text) };
+  return stream;
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const Progress = suite('withProgress');
+
+Progress('writes nothing for work that ends sooner than the limit', async () => {
+  const stream = recorder(true);
+  assert.is(await withProgress('x', 10, async (report) => (report(10), 'done'), { stream, quietMs: 5_000 }), 'done');
+  assert.is(stream.text, '');
+});
+
+Progress('writes whole lines where there is no terminal', async () => {
+  const stream = recorder(false);
+  await withProgress(
+    'model',
+    undefined,
+    async (report) => {
+      report(500_000, 1_000_000, 'downloading');
+      await wait(60);
+    },
+    { stream, quietMs: 10 },
+  );
+  const lines = stream.text.split('\n');
+  assert.is(lines[0], 'model, downloading: 50 % of 1.0 MB');
+  assert.match(lines[1] ?? '', /^model: done, 500 kB in \d+\.\d s$/);
+  assert.not.match(stream.text, '\r');
+});
+
+Progress('writes over one line on a terminal, no longer than it is wide', async () => {
+  const stream = recorder(true);
+  await withProgress('a label that is longer than forty characters', 100, () => wait(60), { stream, quietMs: 10 });
+  const first = stream.text.split('\r').find((part) => part.length > 0) ?? '';
+  assert.is(first.replace('\u001b[2K', '').length, 39);
+});
+
+Progress('lets the error of the work through', async () => {
+  const reason = new Error('broken');
+  const error = await withProgress('x', undefined, () => Promise.reject(reason), { stream: recorder(false) }).catch((thrown: unknown) => thrown);
+  assert.is(error, reason);
+});
+
+Progress('writes sizes in decimal units with three digits', () => {
+  assert.equal([0, 999, 1_000, 99_940, 352_078, 999_960, 81_768_585, 3_095_033_483].map(formatBytes), [
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '99.9 kB',
+    '352 kB',
+    '1.0 MB',
+    '81.8 MB',
+    '3.1 GB',
+  ]);
+});
+
+Progress.run();
