@@ -1,0 +1,40 @@
+/** Joins pieces into consecutive parts of about equal length, none over `maxTokens`; a piece over it is cut. `countTokens` is a host call. */
+export function splitParts(pieces: readonly string[], maxTokens: number, countTokens: (text: string) => number): string[] {
+  const text = pieces.join('\n');
+  const total = countTokens(text);
+  if (total <= maxTokens) return [text];
+  const count = Math.ceil(total / maxTokens);
+  const target = text.length / count;
+  const groups: string[][] = [[]];
+  let length = 0;
+  for (const piece of pieces) {
+    const isFull = length + piece.length / 2 >= target * groups.length && groups.length < count;
+    if (isFull) groups.push([]);
+    groups.at(-1)?.push(piece);
+    length += piece.length + 1;
+  }
+  return groups.flatMap((group) => splitGroup(group, maxTokens, countTokens));
+}
+
+function splitGroup(group: readonly string[], maxTokens: number, countTokens: (text: string) => number): string[] {
+  if (group.length === 0) return [];
+  const text = group.join('\n');
+  if (countTokens(text) <= maxTokens) return [text];
+  const [only] = group;
+  const halves = group.length === 1 && only !== undefined ? cutInTwo(only) : halve(group);
+  return halves.flatMap((half) => splitGroup(half, maxTokens, countTokens));
+}
+
+function halve<T>(items: readonly T[]): T[][] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+}
+
+/** At the space nearest before the middle, else in the middle. */
+function cutInTwo(text: string): string[][] {
+  const characters = [...text]; // never between the halves of one character
+  const middle = Math.ceil(characters.length / 2);
+  const space = characters.lastIndexOf(' ', middle);
+  const at = space > 0 ? space : middle;
+  return [[characters.slice(0, at).join('').trim()], [characters.slice(at).join('').trim()]];
+}

@@ -1,0 +1,54 @@
+import { type Context, defineEndpoint, SamplingParams, TextChunk, VideoInput, z } from 'aana-host/plugin';
+import { lastChat } from './summary.ts';
+import { transcriptPieces } from './transcript.ts';
+
+const input = z.strictObject({
+  video: VideoInput,
+  sampling_params: z.optional(z.nullable(SamplingParams)),
+});
+type Input = z.infer<typeof input>;
+
+const noSpeech = 'There is no speech in this video, so there is nothing to summarize.';
+
+export const summarizeVideo = defineEndpoint({
+  name: 'summarize_video',
+  path: '/video/summarize',
+  summary: 'Summarize a video',
+  description: 'What is said in a video, in a few bullet points. Long videos are summarized in parts first.',
+  input,
+  output: z.strictObject({ summary: z.string().check(z.describe('The summary of the video.')) }),
+  run(args, ctx) {
+    const pieces = transcribed(args, ctx);
+    if (pieces.length === 0) return { summary: noSpeech };
+    const llm = ctx.llm('llm_deployment');
+    const { dialog, options } = lastChat(llm, ctx.log, pieces, args.sampling_params);
+    return { summary: llm.chat(dialog, options).message.content.trim() };
+  },
+});
+
+export const summarizeVideoStream = defineEndpoint({
+  name: 'summarize_video_stream',
+  path: '/video/summarize_stream',
+  summary: 'Summarize a video, streamed',
+  description: 'As /video/summarize; the text is sent while it is written.',
+  input,
+  output: TextChunk,
+  stream: true,
+  run(args, ctx) {
+    const pieces = transcribed(args, ctx);
+    if (pieces.length === 0) {
+      ctx.write({ text: noSpeech });
+      return;
+    }
+    const llm = ctx.llm('llm_deployment');
+    const { dialog, options } = lastChat(llm, ctx.log, pieces, args.sampling_params);
+    ctx.forward(llm.chatStream(dialog, options));
+  },
+});
+
+function transcribed({ video }: Input, ctx: Context): string[] {
+  const audio = ctx.video.open(video).extractAudio();
+  const transcript = ctx.asr('asr_deployment').transcribe(audio);
+  audio[Symbol.dispose]();
+  return transcriptPieces(transcript);
+}

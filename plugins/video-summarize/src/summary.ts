@@ -1,0 +1,73 @@
+import { type ChatDialog, type ChatOptions, HostError, type LlmDeployment, type Log, type SamplingParams } from 'aana-host/plugin';
+import { type Prompt, shortPrompt, summaryPrompt, type TextKind } from './prompts.ts';
+import { splitParts } from './split.ts';
+
+/** Longer texts are summarized in parts: small models lose the thread well before their context is full. */
+const MAX_PART_TOKENS = 1500;
+/** A part that holds less says too little to be worth a pass. */
+const MIN_PART_TOKENS = 64;
+/** Shorter transcripts get one sentence. */
+const SHORT_TOKENS = 60;
+const ANSWER_TOKENS = 400;
+const NOTES_TOKENS = 200;
+/** What tokenizing text and answer by themselves may be off by. */
+const SLACK_TOKENS = 24;
+
+const sampling: SamplingParams = { temperature: 0, min_p: 0.1, repetition_penalty: 1.1 };
+/** One faithful sentence repeats the text's own words. */
+const shortSampling: SamplingParams = { ...sampling, repetition_penalty: 1 };
+
+export interface Chat {
+  readonly dialog: ChatDialog;
+  readonly options: ChatOptions;
+}
+
+/**
+ * The chat whose answer is the summary of a transcript given in pieces. For a transcript that the model does not take in one piece,
+ * parts are summarized first, then the notes that this gave, until what is left fits.
+ */
+export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
+  const answerTokens = wanted?.max_tokens ?? ANSWER_TOKENS;
+  const partTokens = roomForText(llm, answerTokens);
+  const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
+  let kind: TextKind = 'transcript';
+  let parts = splitParts(pieces, partTokens, countTokens);
+  while (parts.length > 1) {
+    // A third at most, so that every pass ends with less than it began with.
+    const notesTokens = Math.min(NOTES_TOKENS, Math.floor(partTokens / 3));
+    const notes = parts.map((part, at) => {
+      log.info('summarizing a part', { part: at + 1, parts: parts.length, of: kind });
+      const { dialog, options } = chat(summaryPrompt(kind, part), sampling, wanted, notesTokens);
+      return llm.chat(dialog, options).message.content.trim();
+    });
+    kind = 'notes';
+    parts = splitParts(withoutRepeats(notes), partTokens, countTokens);
+  }
+  const text = parts.join('\n');
+  const isShort = kind === 'transcript' && countTokens(text) < SHORT_TOKENS;
+  return isShort ? chat(shortPrompt(text), shortSampling, wanted, answerTokens) : chat(summaryPrompt(kind, text), sampling, wanted, answerTokens);
+}
+
+/** The lines of all notes, each once: what a speaker comes back to is in the notes of several parts. */
+function withoutRepeats(notes: readonly string[]): string[] {
+  return [...new Set(notes.flatMap((note) => note.split('\n')).map((line) => line.trim()))].filter((line) => line !== '');
+}
+
+/** Tokens of text that leave room for the instruction and the answer. */
+function roomForText(llm: LlmDeployment, answerTokens: number): number {
+  const { dialog, assistantPrefix } = summaryPrompt('notes', '');
+  const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
+  const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
+  const room = contextTokens - fixed - Math.min(answerTokens, Math.floor(contextTokens / 2));
+  if (room < MIN_PART_TOKENS) {
+    throw new HostError('PromptTooLongException', 'bad-request', `the model's context of ${contextTokens} tokens is too small to summarize with`, {
+      data: { prompt_len: fixed + MIN_PART_TOKENS, max_len: contextTokens },
+    });
+  }
+  return Math.min(MAX_PART_TOKENS, room);
+}
+
+function chat({ dialog, assistantPrefix }: Prompt, usual: SamplingParams, wanted: SamplingParams | null | undefined, maxTokens: number): Chat {
+  const asked = Object.fromEntries(Object.entries(wanted ?? {}).filter(([, value]) => value !== null && value !== undefined));
+  return { dialog, options: { sampling_params: { ...usual, ...asked, max_tokens: maxTokens }, assistant_prefix: assistantPrefix } };
+}
