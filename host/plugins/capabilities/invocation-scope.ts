@@ -14,6 +14,8 @@ export interface InvocationScopeOptions {
   readonly outputBytes: number;
 }
 
+const maxResources = 256;
+
 type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readonly kind: 'audio'; readonly audio: AudioPort } | { readonly kind: 'stream'; readonly stream: ValueStream };
 
 /**
@@ -139,6 +141,7 @@ export class InvocationScope {
   }
 
   #keep(resource: Resource): number {
+    if (this.#resources.size >= maxResources) throw new AanaError('TooManyHandles', 'denied', `an invocation can hold ${maxResources} videos, audios and streams at a time`);
     const handle = ++this.#lastHandle;
     this.#resources.set(handle, resource);
     return handle;

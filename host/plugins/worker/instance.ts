@@ -21,6 +21,8 @@ export interface Snapshot {
 /** An instance that has grown beyond this many times its first size is not used again: memory never shrinks. */
 const maxGrowth = 4;
 const maxUses = 10_000;
+/** Characters of an invocation's standard output and error that are looked at. */
+const maxPrinted = 16_384;
 const pageBytes = 65_536;
 
 /** One instance of the component; runs one invocation at a time. */
@@ -118,9 +120,12 @@ export class GuestInstance {
     });
   }
 
+  /** A guest prints when its language runtime panics, with the stack; and what runtimes print besides is of no use here. */
   #print(text: string): void {
-    if (this.#printed.length < 16_384) this.#printed += text;
-    this.#bridge.post({ type: 'log', id: this.#invocation?.id, level: 'warn', message: text.trimEnd(), fields: '' });
+    if (text.includes('RUST_BACKTRACE')) return;
+    if (this.#printed.length >= maxPrinted) return;
+    this.#printed += text;
+    this.#bridge.post({ type: 'log', id: this.#invocation?.id, level: 'warn', message: 'plugin printed', fields: JSON.stringify({ text: text.trim() }) });
   }
 
   /** What the guest printed as it died says more than the trap. */
