@@ -1,0 +1,278 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { NativeWhisperEngine, WhisperLoadOptions, WhisperNativeParams, WhisperNativeSegment } from './binding.ts';
+import { loadNative, nativeAddonPath } from './load.ts';
+
+const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+const addonPath = nativeAddonPath(packageRoot);
+const testdata = process.env['AANA_TESTDATA'] ?? join(packageRoot, '../shared/testdata');
+const models = join(process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache/aana-host'), 'models');
+const present = (paths: (string | undefined)[]): string | undefined => paths.find((path) => path !== undefined && existsSync(path));
+
+const modelPath = present([join(models, 'whisper-tiny.en/ggml-tiny.en-q8_0.bin')]);
+const vadModelPath = present([join(models, 'silero-vad-v6.2.0/ggml-silero-v6.2.0.bin'), join(testdata, 'models/ggml-silero-v6.2.0.bin')]);
+const speechPath = present([join(testdata, 'media/jfk.wav'), process.env['AANA_TEST_SPEECH']]);
+
+const plain: WhisperNativeParams = {
+  language: 'auto',
+  beamSize: 1,
+  bestOf: 1,
+  temperatures: [0],
+  withoutTimestamps: false,
+  wordTimestamps: false,
+  vad: true,
+};
+const said = 'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
+
+/** The samples of a mono, 16-bit WAV file with a plain 44-byte header or one with further chunks. */
+async function readWav(path: string): Promise<Float32Array> {
+  const bytes = await readFile(path);
+  for (let at = 12; at < bytes.length; ) {
+    const size = bytes.readUInt32LE(at + 4);
+    if (bytes.toString('latin1', at, at + 4) === 'data') {
+      return Float32Array.from({ length: size / 2 }, (_, i) => bytes.readInt16LE(at + 8 + i * 2) / 32768);
+    }
+    at += 8 + size + (size % 2);
+  }
+  throw new Error(`${path} has no samples`);
+}
+
+const wordsOf = (segments: readonly WhisperNativeSegment[]): string =>
+  segments
+    .map((segment) => segment.text)
+    .join('')
+    .toLowerCase()
+    .replace(/[^a-z ]/g, '')
+    .replace(/ +/g, ' ')
+    .trim();
+
+const codeOf = async (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'it did not reject',
+    (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
+  );
+const messageOf = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'it did not reject',
+    (error: unknown) => String(error),
+  );
+
+function concat(...parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+const silence = (seconds: number): Float32Array => new Float32Array(seconds * 16000);
+
+const Whisper = suite('NativeWhisperEngine');
+
+if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
+  const missing = !existsSync(addonPath) ? 'the native addon' : !vadModelPath ? 'the Silero model' : !modelPath ? 'the tiny.en model' : 'the speech sample';
+  process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is not there\n`);
+} else {
+  const options: WhisperLoadOptions = { modelPath, vadModelPath, useGpu: false, threads: 1, maxStates: 2 };
+  const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> => loadNative({ addonPath }).loadWhisper({ ...options, ...changes });
+  const speech = await readWav(speechPath);
+  const durationS = speech.length / 16000;
+  let engine: NativeWhisperEngine;
+  let lastId = 0;
+  const transcribe = (samples: Float32Array, changes: Partial<WhisperNativeParams> = {}, onSegment?: (segment: WhisperNativeSegment) => void) =>
+    engine.transcribe(++lastId, samples, { ...plain, ...changes }, onSegment);
+
+  Whisper.before(async () => {
+    engine = await load();
+  });
+  Whisper.after(async () => {
+    await engine.close();
+  });
+
+  Whisper('tells what the model is', () => {
+    assert.equal(engine.info, { multilingual: false, vocabularySize: 51864, type: 'tiny' });
+  });
+
+  Whisper('hears the words of a speech, in segments inside the audio', async () => {
+    const before = engine.steps;
+    const streamed: WhisperNativeSegment[] = [];
+    const result = await transcribe(speech, {}, (segment) => streamed.push(segment));
+    assert.is(wordsOf(result.segments), said);
+    assert.equal(streamed, result.segments);
+    assert.is(result.language, 'en');
+    assert.is(result.languageProbability, 1);
+    assert.is(engine.steps, before + 1);
+    let last = 0;
+    for (const segment of result.segments) {
+      assert.ok(segment.start >= last && segment.end > segment.start && segment.end <= durationS, JSON.stringify(segment));
+      assert.ok(segment.averageLogProbability < 0 && segment.averageLogProbability > -1);
+      assert.ok(segment.noSpeechProbability >= 0 && segment.noSpeechProbability < 0.5);
+      assert.equal(segment.words, []);
+      last = segment.end;
+    }
+  });
+
+  Whisper('gives times of words that follow the speech', async () => {
+    const { segments } = await transcribe(speech, { wordTimestamps: true });
+    const words = segments.flatMap((segment) => segment.words);
+    assert.is(words.map(({ word }) => word).join(''), segments.map(({ text }) => text).join(''));
+    assert.is(words.length, said.split(' ').length);
+    for (const [i, word] of words.entries()) {
+      assert.ok(word.start >= (words[i - 1]?.end ?? 0) - 1e-6 && word.end >= word.start && word.end <= durationS, JSON.stringify(words));
+      assert.ok(word.probability > 0 && word.probability <= 1);
+    }
+    // "Americans" ends at 2.2 s, the pause after it lasts a second
+    const americans = words.find(({ word }) => word.includes('Americans'));
+    assert.ok(americans && americans.end > 1.9 && americans.end < 2.6, JSON.stringify(americans));
+  });
+
+  Whisper('finds speech and the silence around it', async () => {
+    const regions = await engine.detectSpeech(concat(silence(3), speech, silence(3)));
+    assert.ok(regions.length > 0);
+    assert.ok((regions[0]?.start ?? 0) > 2.8);
+    assert.ok((regions.at(-1)?.end ?? Infinity) < durationS + 3.2);
+    assert.equal(await engine.detectSpeech(silence(2)), []);
+  });
+
+  for (const vad of [true, false]) {
+    Whisper(`hears nothing in silence, ${vad ? 'with' : 'without'} voice activity detection`, async () => {
+      assert.equal((await transcribe(silence(5), { vad })).segments, []);
+      assert.equal((await transcribe(new Float32Array(0), { vad })).segments, []);
+      assert.equal((await transcribe(new Float32Array(3), { vad })).segments, []);
+    });
+  }
+
+  Whisper('keeps the media’s time across long silences and several windows', async () => {
+    const pauseS = 40;
+    const { segments } = await transcribe(concat(speech, silence(pauseS), speech));
+    assert.is(wordsOf(segments), `${said} ${said}`);
+    const second = segments.filter((segment) => segment.start > durationS);
+    assert.is(wordsOf(second), said);
+    assert.ok((second[0]?.start ?? 0) > durationS + pauseS - 1, JSON.stringify(segments));
+  });
+
+  Whisper('delivers segments in order although two windows run at once', async () => {
+    const starts: number[] = [];
+    const { segments } = await transcribe(concat(speech, silence(1), speech, silence(1), speech, silence(1), speech), {}, (segment) => starts.push(segment.start));
+    assert.is(wordsOf(segments), Array(4).fill(said).join(' '));
+    assert.equal(
+      starts,
+      [...starts].sort((a, b) => a - b),
+    );
+    assert.is(starts.length, segments.length);
+  });
+
+  Whisper('runs two requests at the same time with the results of each alone', async () => {
+    const [one, two] = await Promise.all([transcribe(speech), transcribe(speech, { vad: false })]);
+    assert.is(wordsOf(one.segments), said);
+    assert.is(wordsOf(two.segments), said);
+  });
+
+  Whisper('takes turns: a short request does not wait for the whole of a long one', async () => {
+    const single = await load({ maxStates: 1 });
+    const ended: string[] = [];
+    const long = single.transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain).then(() => ended.push('long'));
+    const short = single.transcribe(2, speech, plain).then(() => ended.push('short'));
+    await Promise.all([long, short]);
+    assert.equal(ended, ['short', 'long']);
+    await single.close();
+  });
+
+  Whisper('rejects a cancelled request at once and serves the next', async () => {
+    const id = ++lastId;
+    const long = engine.transcribe(id, concat(...Array.from({ length: 9 }, () => speech)), plain);
+    await transcribe(speech); // so that it has begun
+    const code = codeOf(long);
+    engine.cancelTranscription(id);
+    engine.cancelTranscription(id);
+    engine.cancelTranscription(123456);
+    assert.is(await code, 'cancelled');
+    assert.is(wordsOf((await transcribe(speech)).segments), said);
+  });
+
+  Whisper('refuses an id that is in use, and samples of another type', async () => {
+    const id = ++lastId;
+    const first = engine.transcribe(id, speech, plain);
+    assert.is(await codeOf(engine.transcribe(id, speech, plain)), 'failed');
+    await first;
+    assert.throws(() => engine.detectSpeech([0, 0] as never), /Float32Array/);
+  });
+
+  Whisper('goes on when a listener throws', async () => {
+    const { segments } = await transcribe(speech, {}, () => {
+      throw new Error('listener');
+    });
+    assert.is(wordsOf(segments), said);
+  });
+
+  Whisper('names a model file that is missing, truncated or something else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'aana-whisper-'));
+    try {
+      const file = join(folder, 'model.bin');
+      const whole = await readFile(modelPath);
+      assert.match(await messageOf(load({ modelPath: file })), `cannot open ${file}: No such file`);
+      for (const length of [0, 3, 100, 500_000, whole.length - 1]) {
+        await writeFile(file, whole.subarray(0, length));
+        assert.match(await messageOf(load({ modelPath: file })), new RegExp(`${file}: (it is truncated|the file is empty)`));
+      }
+      const silero = await readFile(vadModelPath);
+      for (const length of [100, silero.length - 1]) {
+        await writeFile(file, silero.subarray(0, length));
+        assert.match(await messageOf(load({ vadModelPath: file })), `${file}: it is truncated`);
+      }
+      await writeFile(file, 'GGUF and then something else');
+      assert.match(await messageOf(load({ modelPath: file })), 'is not a Whisper model');
+      assert.match(await messageOf(load({ modelPath: vadModelPath })), 'not a Whisper model');
+      assert.is(await codeOf(load({ modelPath: file })), 'failed');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  Whisper('ends what runs when it is closed, may be closed twice, and refuses work afterwards', async () => {
+    const other = await load();
+    const code = codeOf(other.transcribe(1, concat(speech, speech, speech, speech), plain));
+    await Promise.all([other.close(), other.close()]);
+    assert.is(await code, 'cancelled');
+    assert.is(await codeOf(other.transcribe(2, speech, plain)), 'failed');
+    assert.is(await codeOf(other.detectSpeech(speech)), 'failed');
+  });
+
+  const script = (body: string): string => `
+    import { loadNative } from ${JSON.stringify(new URL('./load.js', import.meta.url).href)};
+    import { Worker, isMainThread } from 'node:worker_threads';
+    const binding = loadNative({ addonPath: ${JSON.stringify(addonPath)} });
+    const engine = await binding.loadWhisper(${JSON.stringify(options)});
+    const noise = Float32Array.from({ length: 16000 * 20 }, () => Math.random() - 0.5);
+    ${body}`;
+  const runScript = (body: string): { readonly status: number | null; readonly stdout: string } =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', script(body)], { encoding: 'utf8', timeout: 60_000 });
+
+  Whisper('lets the process end by itself, and by process.exit() with work in flight', () => {
+    assert.is(runScript('').status, 0);
+    assert.is(runScript(`engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => process.exit(7), 100);`).status, 7);
+    const waited = runScript(`engine.transcribe(1, noise, ${JSON.stringify(plain)}).then(() => console.log('done'));`);
+    assert.equal([waited.status, waited.stdout], [0, 'done\n']);
+  });
+
+  Whisper('survives the end of a worker thread that uses it', async () => {
+    const { Worker } = await import('node:worker_threads');
+    const url = new URL(`data:text/javascript,${encodeURIComponent(script(`import { parentPort } from 'node:worker_threads'; engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); parentPort.postMessage('running');`))}`);
+    const worker = new Worker(url);
+    await new Promise((onMessage, onError) => {
+      worker.once('message', onMessage);
+      worker.once('error', onError);
+    });
+    await worker.terminate();
+    assert.is(wordsOf((await transcribe(speech)).segments), said);
+  });
+}
+
+Whisper.run();
