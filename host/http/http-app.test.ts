@@ -1,0 +1,269 @@
+import { request } from 'node:http';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
+
+const Http = suite('the HTTP application');
+let at: TestServer;
+
+Http.before(async () => {
+  at = await startServer();
+});
+Http.after(async () => at[Symbol.asyncDispose]());
+Http.after.each(() => assert.equal(at.leftovers(), [], 'uploads are gone with their request'));
+
+interface Answer {
+  status: number;
+  type: string | null;
+  headers: Headers;
+  body: { error?: string; message?: string; data?: unknown; stacktrace?: unknown } & Record<string, unknown>;
+  text: string;
+}
+
+async function send(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(at.url + path, { method: 'POST', ...init });
+  const text = await response.text();
+  return { status: response.status, type: response.headers.get('content-type'), headers: response.headers, body: JSON.parse(text), text };
+}
+
+function form(body: unknown, files: Record<string, Blob> = {}): { body: FormData } {
+  const data = new FormData();
+  if (body !== undefined) data.append('body', typeof body === 'string' ? body : JSON.stringify(body));
+  for (const [name, file] of Object.entries(files)) data.append(name, file, `${name}.bin`);
+  return { body: data };
+}
+
+const json = (body: string): RequestInit => ({ body, headers: { 'content-type': 'application/json' } });
+
+function assertError(answer: Answer, status: number, error: string): void {
+  assert.is(answer.status, status, answer.text);
+  assert.equal(Object.keys(answer.body), ['error', 'message', 'data', 'stacktrace']);
+  assert.is(answer.body.error, error);
+  assert.is(answer.body.stacktrace, null);
+  assert.match(answer.type ?? '', 'application/json');
+}
+
+const firstEntry = (answer: Answer) => (answer.body.data as { type: string; loc: unknown[]; msg: string; input: unknown }[])[0];
+
+Http('answers multipart, urlencoded and JSON alike, in compact JSON', async () => {
+  const body = JSON.stringify({ text: 'ä & <b>' });
+  const ways: RequestInit[] = [form(body), { body: new URLSearchParams({ body }) }, json(body)];
+  for (const way of ways) {
+    const answer = await send('/echo', way);
+    assert.is(answer.status, 200, answer.text);
+    assert.is(answer.text, '{"text":"ä & <b>"}');
+    assert.is(answer.type, 'application/json; charset=utf-8');
+  }
+});
+
+Http('gives uploaded files to the endpoint, byte for byte, however the request is cut', async () => {
+  const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => (i * 7) % 256));
+  const sum = content.reduce((total, byte) => total + byte, 0);
+  const whole = await send('/video/size', form({ video: { content: 'clip' } }, { clip: new Blob([content], { type: 'video/webm' }) }));
+  assert.equal(whole.body, { bytes: 70_000, sum, filename: 'clip.bin', mime: 'video/webm' });
+
+  // As some clients send: the file first and without a content type; in pieces that cut the boundary.
+  const head = '--b\r\ncontent-disposition: form-data; name="clip"; filename="a.webm"\r\n\r\n';
+  const tail = '\r\n--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json\r\n\r\n{"video":{"content":"clip"}}\r\n--b--\r\n';
+  const raw = Buffer.concat([Buffer.from(head), content, Buffer.from(tail)]);
+  const text = await new Promise<string>((resolve, reject) => {
+    const req = request(`${at.url}/video/size`, { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=b' } }, async (res) => {
+      let answer = '';
+      for await (const part of res) answer += String(part);
+      resolve(answer);
+    });
+    req.on('error', reject);
+    const cuts = [3, 40, head.length - 1, head.length + 1, 60_000, head.length + content.length + 2, head.length + content.length + 90, raw.length];
+    void (async () => {
+      let from = 0;
+      for (const to of cuts) {
+        req.write(raw.subarray(from, to));
+        from = to;
+        await new Promise((tick) => setTimeout(tick, 5));
+      }
+      req.end();
+    })();
+  });
+  assert.equal(JSON.parse(text), { bytes: 70_000, sum, filename: 'a.webm', mime: 'application/octet-stream' });
+});
+
+Http('takes an empty file and lets the endpoint judge it', async () => {
+  const answer = await send('/video/size', form({ video: { content: 'clip' } }, { clip: new Blob([]) }));
+  assert.is(answer.body['bytes'], 0);
+});
+
+const clip = (): Blob => new Blob(['abc'], { type: 'video/mp4' });
+const BAD: [title: string, path: string, init: () => RequestInit, type: string, loc: unknown[]][] = [
+  ['text that is not JSON', '/echo', () => form('{"text":'), 'json_invalid', []],
+  ['JSON with a number that is not', '/echo', () => json('{"text": NaN}'), 'json_invalid', []],
+  ['a missing key', '/echo', () => form({}), 'missing', ['text']],
+  ['an unknown key', '/echo', () => form({ text: '', nope: 1 }), 'extra_forbidden', ['nope']],
+  ['a prototype key', '/echo', () => json('{"text":"","__proto__":{"x":1}}'), 'extra_forbidden', ['__proto__']],
+  ['a JSON value that is no object', '/echo', () => json('[1]'), 'dict_type', []],
+  ['nesting without end', '/echo', () => json(`{"text":"","more":${'['.repeat(5000)}${']'.repeat(5000)}}`), 'json_too_deep', []],
+  ['a form without body', '/echo', () => form(undefined, { clip: clip() }), 'missing', ['body', 'body']],
+  ['no body at all', '/echo', () => ({}), 'missing', ['body', 'body']],
+  ['an empty JSON body', '/echo', () => json(' '), 'missing', ['body', 'body']],
+  ['an empty form', '/echo', () => ({ body: new URLSearchParams({}) }), 'missing', ['body', 'body']],
+  ['no source of a video', '/video/size', () => form({ video: {} }), 'value_error', ['video']],
+  ['two sources of a video', '/video/size', () => form({ video: { url: 'http://x/', path: '/y' } }), 'value_error', ['video']],
+  ['a file part that nothing names', '/video/size', () => form({ video: { url: 'http://x/' } }, { clip: clip() }), 'extra_file', ['clip']],
+  ['a field that is neither body nor a file', '/echo', () => ({ body: new URLSearchParams({ body: '{"text":""}', extra: '1' }) }), 'extra_forbidden', ['extra']],
+  ['body twice', '/echo', () => ({ body: new URLSearchParams('body=%7B%7D&body=%7B%7D') }), 'duplicate_part', ['body']],
+  [
+    'two file parts of one name',
+    '/video/size',
+    () => {
+      const { body } = form({ video: { content: 'clip' } }, { clip: clip() });
+      body.append('clip', clip(), 'b.mp4');
+      return { body };
+    },
+    'duplicate_part',
+    ['clip'],
+  ],
+  ['a file part named like a prototype', '/video/size', () => form({ video: { content: '__proto__' } }, { ['__proto__']: clip() } as never), 'extra_forbidden', ['__proto__']],
+];
+for (const [title, path, init, type, loc] of BAD) {
+  Http(`answers ${title} with 422, naming it`, async () => {
+    const answer = await send(path, init());
+    assert.is(answer.status, 422, answer.text);
+    assert.equal(Object.keys(answer.body), ['error', 'message', 'data', 'stacktrace']);
+    const entry = firstEntry(answer);
+    assert.is(entry?.type, type, answer.text);
+    assert.equal(entry?.loc, loc);
+    assert.equal(Object.keys(entry ?? {}), ['type', 'loc', 'msg', 'input']);
+    assert.is(answer.body.error, 'ValidationError');
+    assert.is(answer.body.message, 'Validation error');
+  });
+}
+
+Http('answers a name that no uploaded part has with 422 UploadedFileNotFound', async () => {
+  const answer = await send('/video/size', form({ video: { content: 'other' } }, { clip: clip() }));
+  assertError(answer, 422, 'UploadedFileNotFound');
+  assert.match(answer.body.message ?? '', '"other"');
+});
+
+Http('answers what is over a limit with 413, whatever the limit', async () => {
+  const big = (bytes: number): Blob => new Blob([Buffer.alloc(bytes)]);
+  const video = { video: { content: 'a' } };
+  const over: [path: string, init: RequestInit][] = [
+    ['/echo', json(JSON.stringify({ text: 'x'.repeat(30_000) }))],
+    ['/echo', form({ text: 'x'.repeat(30_000) })],
+    ['/echo', { body: new URLSearchParams({ body: JSON.stringify({ text: 'x'.repeat(30_000) }) }) }],
+    ['/video/size', form(video, { a: big(160_000) })],
+    ['/video/size', form(video, { a: big(110_000), b: big(110_000) })],
+    ['/video/size', form(video, { a: big(1), b: big(1), c: big(1), d: big(1) })],
+    ['/video/size', form(video, { a: big(5_000_000) })],
+  ];
+  for (const [path, init] of over) assertError(await send(path, init), 413, 'RequestTooLarge');
+  assert.is((await send('/echo', form({ text: 'still serving' }))).status, 200);
+});
+
+Http('counts the bytes of a request that does not tell its length', async () => {
+  const stream = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(16_384).fill(0x20));
+    },
+  });
+  const answer = await send('/echo', { ...json(''), body: stream, duplex: 'half' } as RequestInit);
+  assertError(answer, 413, 'RequestTooLarge');
+});
+
+Http('answers another content type with 415 and a broken form with 400', async () => {
+  assertError(await send('/echo', { body: 'text', headers: { 'content-type': 'text/plain' } }), 415, 'UnsupportedMediaType');
+  const multipart = (body: string, type = 'multipart/form-data; boundary=b'): RequestInit => ({ body, headers: { 'content-type': type } });
+  assertError(await send('/echo', multipart('--b\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text"')), 400, 'MalformedRequest');
+  assertError(await send('/echo', multipart('--b--\r\n', 'multipart/form-data')), 400, 'MalformedRequest');
+  assert.is((await send('/echo', multipart('--b--\r\n'))).status, 422);
+});
+
+const STATUSES: [kind: string, status: number][] = [
+  ['bad-request', 400],
+  ['denied', 403],
+  ['not-found', 404],
+  ['conflict', 409],
+  ['too-large', 413],
+  ['invalid-input', 422],
+  ['internal', 500],
+  ['plugin-failed', 502],
+  ['unavailable', 503],
+  ['deadline-exceeded', 504],
+];
+for (const [kind, status] of STATUSES) {
+  Http(`answers an error of kind ${kind} with ${status} and the name and data it has`, async () => {
+    const answer = await send('/fail', form({ kind }));
+    assertError(answer, status, 'DownloadException');
+    assert.is(answer.body.message, 'cannot be fetched');
+    assert.equal(answer.body.data, { url: 'http://x' });
+  });
+}
+
+Http('answers an unexpected error with 500 and its class name, and an error whose data is not JSON with empty data', async () => {
+  assertError(await send('/fail', form({ kind: 'unknown' })), 500, 'RangeError');
+  const odd = await send('/fail', form({ kind: 'circular' }));
+  assertError(odd, 400, 'Odd');
+  assert.equal(odd.body.data, {});
+});
+
+Http('shows a stack trace only when it is asked to', async () => {
+  await using loud = await startServer({ includeStacktrace: true });
+  const response = await fetch(`${loud.url}/fail`, { method: 'POST', ...form({ kind: 'unknown' }) });
+  assert.match(((await response.json()) as { stacktrace: string }).stacktrace, /RangeError: something broke\n\s+at /);
+});
+
+Http('answers unknown paths with 404 and wrong methods with 405 and Allow, in the four keys', async () => {
+  assertError(await send('/nothing'), 404, 'NotFound');
+  assertError(await send('/%E0%A4%A', { method: 'GET' }), 404, 'NotFound');
+  const get = await send('/echo', { method: 'GET' });
+  assertError(get, 405, 'MethodNotAllowed');
+  assert.is(get.headers.get('allow'), 'POST');
+  const post = await send('/api/ready');
+  assertError(post, 405, 'MethodNotAllowed');
+  assert.is(post.headers.get('allow'), 'GET, HEAD');
+});
+
+Http('keeps a request id that is harmless, makes one otherwise, and does not name its software', async () => {
+  const kept = await send('/echo', { ...form({ text: '' }), headers: { 'x-request-id': 'abc-1' } });
+  assert.is(kept.headers.get('x-request-id'), 'abc-1');
+  const made = await send('/nothing', { headers: { 'x-request-id': 'a"b' } });
+  assert.match(made.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  assert.is(made.headers.get('x-powered-by'), null);
+  assert.is(made.headers.get('server'), null);
+});
+
+Http('tells readiness, and refuses endpoints with 503 until it has started', async () => {
+  const ready = await fetch(`${at.url}/api/ready`);
+  assert.is(ready.status, 200);
+  assert.is(await ready.text(), '{"ready":true}');
+  await using early = await startServer({ isReady: () => false, isDeployed: () => false });
+  const notReady = await fetch(`${early.url}/api/ready`);
+  assert.is(notReady.status, 503);
+  assert.is(await notReady.text(), '{"ready":false}');
+  const refused = await fetch(`${early.url}/not/loaded/yet`, { method: 'POST', ...form({ text: '' }) });
+  assert.is(refused.status, 503);
+  assert.is(((await refused.json()) as { error: string }).error, 'NotReady');
+});
+
+Http('leaves nothing on the disk when the client goes away in the middle of an upload', async () => {
+  const head = '--b\r\ncontent-disposition: form-data; name="clip"; filename="a"\r\ncontent-type: video/webm\r\n\r\n';
+  const socket = await rawPost(at.port, '/echo', { text: 'first' });
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.write(`POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${head}${'x'.repeat(20_000)}`);
+  const deadline = Date.now() + 5000;
+  while (at.leftovers().length === 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.is(at.leftovers().length, 1, 'the upload has begun');
+  socket.destroy();
+  while (at.leftovers().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+Http('answers what is not HTTP with 400 in the four keys', async () => {
+  const socket = await rawPost(at.port, '/echo', { text: '' });
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.write('this is not http\r\n\r\n');
+  let text = '';
+  for await (const part of socket) text += String(part);
+  assert.match(text, /^HTTP\/1\.1 400 /);
+  assert.equal(Object.keys(JSON.parse(text.slice(text.indexOf('{')))), ['error', 'message', 'data', 'stacktrace']);
+});
+
+Http.run();

@@ -1,0 +1,149 @@
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { AanaError, toErrorRecord } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type Endpoint, type EndpointRegistry, invoke } from '../endpoints/index.ts';
+import { docsRoutes } from './docs-page.ts';
+import { errorJson, HttpError } from './error-body.ts';
+import { buildOpenApi } from './openapi.ts';
+import { type BodyLimits, readBody } from './request-body.ts';
+import { abortOnClose, takeRequestId } from './request-context.ts';
+import { statusOf } from './status.ts';
+import { JsonStream } from './stream.ts';
+
+export interface AppStatus {
+  readonly status: 'RUNNING' | 'DEPLOYING' | 'UNHEALTHY';
+  readonly message: string;
+  readonly deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>;
+}
+
+export interface HttpAppOptions {
+  readonly title: string;
+  readonly version: string;
+  readonly registry: EndpointRegistry;
+  readonly status: () => AppStatus;
+  /** What `/api/ready` answers. */
+  readonly isReady: () => boolean;
+  /** Whether the start is over; until then endpoints answer 503. */
+  readonly isDeployed: () => boolean;
+  readonly limits: BodyLimits & { readonly invocation_timeout_s: number };
+  readonly includeStacktrace: boolean;
+  readonly tempDir: string;
+  readonly log: Logger;
+}
+
+/** The HTTP face of the registered endpoints. It translates between HTTP and `invoke`, and decides nothing. */
+export function createHttpApp(options: HttpAppOptions): Koa {
+  const app = new Koa();
+  app.silent = true; // the funnel below logs
+  app.use((ctx, next) => funnel(ctx, next, options));
+  const router = systemRoutes(options);
+  app.use(router.routes());
+  app.use((ctx, next) => {
+    const endpoint = options.registry.find(ctx.path);
+    // Which paths there are is known when all plugins are loaded.
+    if (ctx.method === 'POST' && !options.isDeployed()) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
+    if (endpoint) return serveEndpoint(ctx, endpoint, options);
+    return next();
+  });
+  app.use((ctx) => {
+    const known = router.match(ctx.path, 'GET').path.length > 0;
+    if (known) throw methodNotAllowed(ctx, 'GET, HEAD');
+    throw new HttpError('NotFound', 404, `there is nothing at ${ctx.path}`);
+  });
+  return app;
+}
+
+/** Where every error of a request ends: logged once, answered with its status and the four keys. */
+async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
+  const startedAt = performance.now();
+  const requestId = takeRequestId(ctx);
+  ctx.state['requestId'] = requestId;
+  ctx.set('x-content-type-options', 'nosniff');
+  try {
+    await next();
+  } catch (error) {
+    answerError(ctx, error, options);
+  } finally {
+    const ms = Math.round(performance.now() - startedAt);
+    options.log.info('request', { requestId, method: ctx.method, path: ctx.path, status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms });
+  }
+}
+
+function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
+  const record = toErrorRecord(error);
+  const status = error instanceof HttpError ? error.status : statusOf(record.kind);
+  const fields = { requestId: ctx.state['requestId'], path: ctx.path, error: record.name, reason: record.message };
+  if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
+  else options.log.debug('request refused', fields);
+  ctx.state['failedStatus'] = status;
+  if (ctx.headerSent || ctx.res.destroyed) return;
+  if (error instanceof HttpError) ctx.set(error.headers);
+  if (!ctx.req.complete) dropRest(ctx);
+  ctx.status = status;
+  ctx.type = 'application/json';
+  ctx.body = errorJson(error, options.includeStacktrace);
+}
+
+const LINGER_MS = 2000;
+
+/**
+ * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends. With
+ * `connection: close` Node would end it at once, and the client would see a reset in place of the answer.
+ */
+function dropRest({ req, res }: Context): void {
+  req.on('error', () => {});
+  res.once('finish', () => {
+    const timer = setTimeout(() => req.destroy(), LINGER_MS);
+    for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
+    req.resume();
+  });
+}
+
+function systemRoutes({ registry, status, isReady, title, version }: HttpAppOptions): Router {
+  const router = new Router();
+  router.get('/api/ready', (ctx) => {
+    const ready = isReady();
+    ctx.status = ready ? 200 : 503;
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { ready };
+  });
+  router.get('/api/status', (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = status();
+  });
+  router.get('/openapi.json', (ctx) => {
+    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}` });
+  });
+  docsRoutes(router, title);
+  return router;
+}
+
+function methodNotAllowed(ctx: Context, allow: string): HttpError {
+  return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { allow });
+}
+
+async function serveEndpoint(ctx: Context, endpoint: Endpoint, options: HttpAppOptions): Promise<void> {
+  if (ctx.method !== 'POST') throw methodNotAllowed(ctx, 'POST');
+  const signal = abortOnClose(ctx);
+  await using body = await readBody(ctx, options.limits, options.tempDir);
+  const stream = new JsonStream(ctx, signal);
+  try {
+    const output = await invoke(endpoint, body.input, {
+      requestId: String(ctx.state['requestId']),
+      timeoutMs: options.limits.invocation_timeout_s * 1000,
+      signal,
+      files: body.files,
+      write: stream.write,
+    });
+    if (endpoint.streaming) return stream.end();
+    ctx.type = 'application/json';
+    ctx.body = output;
+  } catch (error) {
+    if (!stream.started) throw error;
+    const { name, message } = toErrorRecord(error);
+    ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
+    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, error: name, reason: message });
+    stream.fail(error, options.includeStacktrace);
+  }
+}

@@ -1,0 +1,106 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { type Endpoint, pluginEndpoints } from '../endpoints/index.ts';
+import { AsrOutput, VideoInput } from '../schemas/index.ts';
+import { startServer } from './fixtures/test-server.ts';
+import { buildOpenApi } from './index.ts';
+
+const OpenApi = suite('the OpenAPI document');
+
+const Node = z.strictObject({
+  name: z.string(),
+  get children() {
+    return z.optional(z.array(Node));
+  },
+});
+
+const endpoints: Endpoint[] = pluginEndpoints({
+  name: 'video',
+  endpoints: [
+    {
+      name: 'transcribe_video',
+      path: '/video/transcribe',
+      summary: 'Transcribe a video',
+      description: 'Long.',
+      inputSchema: z.toJSONSchema(z.strictObject({ video: VideoInput, tree: z.optional(Node) }), { io: 'input' }),
+      outputSchema: z.toJSONSchema(AsrOutput),
+      streaming: false,
+    },
+    { name: 'tell', path: '/tell', summary: 'Tell', description: '', inputSchema: { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] }, outputSchema: { type: 'object' }, streaming: true },
+  ],
+  run: async () => '{}',
+});
+// biome-ignore lint: the document is read as any client reads it
+const document = JSON.parse(JSON.stringify(buildOpenApi(endpoints, { title: 't', version: '1', baseUrl: 'http://h:1' })));
+
+function resolve(reference: string): unknown {
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+}
+
+function references(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' && typeof inner === 'string' ? [inner] : references(inner)));
+}
+
+OpenApi('is 3.1 with one POST per endpoint, its name as operationId', () => {
+  assert.is(document.openapi, '3.1.0');
+  assert.equal(Object.keys(document.paths), ['/video/transcribe', '/tell', '/api/ready', '/api/status']);
+  assert.is(document.paths['/video/transcribe'].post.operationId, 'transcribe_video');
+  assert.equal(document.paths['/video/transcribe'].post.tags, ['video']);
+});
+
+OpenApi('has only references that lead somewhere, also in schemas that contain themselves', () => {
+  const all = references(document);
+  assert.ok(all.length > 8);
+  assert.equal(all.filter((reference) => resolve(reference) === undefined), []);
+});
+
+OpenApi('shows the form with its JSON field, and a binary part for inputs that name files', () => {
+  const { schema, encoding } = document.paths['/video/transcribe'].post.requestBody.content['multipart/form-data'];
+  assert.equal(schema.required, ['body']);
+  assert.is(schema.properties.video.format, 'binary');
+  assert.is(encoding.body.contentType, 'application/json');
+  assert.is(document.paths['/tell'].post.requestBody.content['multipart/form-data'].schema.additionalProperties, undefined);
+});
+
+OpenApi('shows the answer, a stream as json-seq, and the real shapes of errors', () => {
+  const { responses } = document.paths['/video/transcribe'].post;
+  assert.equal(Object.keys(responses['200'].content), ['application/json']);
+  assert.equal(Object.keys(document.paths['/tell'].post.responses['200'].content), ['application/json-seq']);
+  assert.equal(document.components.schemas.ValidationError.required, ['error', 'message', 'data', 'stacktrace']);
+  for (const status of ['400', '403', '413', '422', '503']) assert.ok(responses[status], status);
+});
+
+OpenApi('has code samples whose input fits the endpoint', () => {
+  const [curl, python] = document.paths['/video/transcribe'].post['x-codeSamples'];
+  assert.is(curl.source, `curl -sN http://h:1/video/transcribe \\\n  -F 'body={"video":{"content":"file"}}' \\\n  -F file=@video.mp4`);
+  assert.match(python.source, 'files={"file": open("video.mp4", "rb")}');
+  assert.match(document.paths['/tell'].post['x-codeSamples'][0].source, `'body={"n":3}'`);
+});
+
+OpenApi('is served with the address of the request, and the documentation page needs nothing from elsewhere', async () => {
+  await using at = await startServer();
+  const served = (await (await fetch(`${at.url}/openapi.json`)).json()) as { info: unknown; paths: Record<string, { post: { 'x-codeSamples': { source: string }[] } }> };
+  assert.equal(served.info, { title: 'test <app>', version: '1.2.3' });
+  assert.match(served.paths['/echo']?.post['x-codeSamples'][0]?.source ?? '', at.url);
+
+  const page = await fetch(`${at.url}/docs`);
+  const html = await page.text();
+  assert.match(page.headers.get('content-type') ?? '', 'text/html');
+  assert.match(page.headers.get('content-security-policy') ?? '', "default-src 'none'");
+  assert.not.match(html, /https?:\/\//);
+  assert.match(html, 'test &#60;app&#62;');
+  const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => new URL(path ?? '', `${at.url}/docs`).href);
+  assert.is(assets.length, 4);
+  for (const asset of assets) {
+    const response = await fetch(asset);
+    assert.is(response.status, 200, asset);
+    assert.ok((await response.arrayBuffer()).byteLength > 100);
+  }
+});
+
+OpenApi.run();

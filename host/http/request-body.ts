@@ -1,0 +1,191 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { AanaError, cancelledError } from '../core/errors.ts';
+import { type UploadedFile, validationError } from '../endpoints/index.ts';
+import { HttpError } from './error-body.ts';
+import { parseJson, tooLarge } from './json.ts';
+
+export interface BodyLimits {
+  readonly max_body_bytes: number;
+  readonly max_file_bytes: number;
+  readonly max_files: number;
+  readonly max_json_bytes: number;
+  readonly max_json_depth: number;
+}
+
+export interface RequestBody extends AsyncDisposable {
+  /** The parsed JSON input. */
+  readonly input: unknown;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+}
+
+/** Room for the boundaries and headers of parts, and for the escapes of an urlencoded form. */
+const FRAMING_BYTES = 64 * 1024;
+
+/**
+ * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by itself. Files
+ * are streamed to `tempDir` and go when the body is disposed, or when reading fails.
+ */
+export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string): Promise<RequestBody> {
+  const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
+  if (type === null) throw missingBody(); // no body at all
+  if (type === false && ctx.get('content-type') !== '') {
+    throw new HttpError('UnsupportedMediaType', 415, `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`);
+  }
+  if (type === false) throw missingBody();
+  if (type === 'multipart/form-data') return readMultipart(ctx, limits, tempDir);
+
+  const isForm = type === 'application/x-www-form-urlencoded';
+  const limit = isForm ? limits.max_json_bytes * 3 + FRAMING_BYTES : limits.max_json_bytes;
+  const text = await readText(ctx, limit);
+  const json = isForm ? formField(text, limits.max_json_bytes) : text;
+  if (json.trim() === '') throw missingBody();
+  return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
+}
+
+async function readText(ctx: Context, limit: number): Promise<string> {
+  if (Number(ctx.get('content-length')) > limit) throw tooLarge('the request is too large', limit);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limit) throw tooLarge('the request is too large', limit);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof AanaError ? error : cancelledError('the client closed the connection while it sent the request');
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function formField(text: string, limit: number): string {
+  const form = new URLSearchParams(text);
+  const unknown = [...new Set(form.keys())].filter((name) => name !== 'body');
+  if (unknown.length > 0) throw validationError(unknown.map(unknownField));
+  const values = form.getAll('body');
+  if (values.length > 1) throw duplicateParts(['body']);
+  const value = values[0] ?? '';
+  if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit);
+  return value;
+}
+
+/** What formidable, below koa-body, tells of a part before it reads it. */
+interface PartHead {
+  name: string | null;
+  originalFilename: string | null;
+  mimetype: string | null;
+}
+
+async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string): Promise<RequestBody> {
+  const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
+  if (Number(ctx.get('content-length')) > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  const uploadDir = await mkdtemp(join(tempDir, 'aana-upload-'));
+  const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
+  try {
+    const names: string[] = [];
+    const parse = koaBody({
+      multipart: true,
+      json: false,
+      text: false,
+      urlencoded: false,
+      formidable: {
+        uploadDir,
+        maxFiles: limits.max_files,
+        maxFileSize: limits.max_file_bytes,
+        maxTotalFileSize: limits.max_body_bytes,
+        maxFields: limits.max_files + 16,
+        maxFieldsSize: limits.max_json_bytes,
+        allowEmptyFiles: true,
+        minFileSize: 0,
+        onPart: (part, handle) => {
+          classify(part as unknown as PartHead, names);
+          handle(part);
+        },
+      },
+    });
+    await parse(ctx, async () => {});
+    checkNames(names);
+    const files = uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>);
+    const fields = (ctx.request.body ?? {}) as Record<string, unknown>;
+    const unknown = names.filter((name) => name !== 'body' && !files.has(name));
+    if (unknown.length > 0) throw validationError(unknown.map(unknownField));
+    const json = fields['body'];
+    if (typeof json !== 'string' || json.trim() === '') throw missingBody();
+    return { input: parseJson(json, limits.max_json_depth), files, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw fromFormidable(error, limits);
+  }
+}
+
+/** formidable takes a part for a file by its content type; what makes it one is a file name, and `body` is never one. */
+function classify(part: PartHead, names: string[]): void {
+  names.push(part.name ?? '');
+  if (part.name === 'body') part.mimetype = null;
+  else if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
+}
+
+function checkNames(names: readonly string[]): void {
+  if (names.includes('')) throw validationError([{ type: 'missing', loc: [], msg: 'A part of the form has no name', input: null }]);
+  const repeated = names.filter((name, i) => names.indexOf(name) !== i);
+  if (repeated.length > 0) throw duplicateParts([...new Set(repeated)]);
+  if (names.includes('__proto__')) throw validationError([unknownField('__proto__')]);
+}
+
+interface FormidableFile {
+  readonly filepath: string;
+  readonly originalFilename: string | null;
+  readonly mimetype: string | null;
+  readonly size: number;
+}
+
+function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>): Map<string, UploadedFile> {
+  return new Map(
+    Object.entries(parts).map(([name, part]) => {
+      const file = [part].flat()[0] as FormidableFile;
+      const { filepath: path, originalFilename, mimetype, size: bytes } = file;
+      return [name, { path, bytes, ...(originalFilename ? { filename: originalFilename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) }];
+    }),
+  );
+}
+
+function missingBody(): AanaError {
+  return validationError([{ type: 'missing', loc: ['body', 'body'], msg: 'Field required', input: null }]);
+}
+
+function unknownField(name: string): { type: string; loc: string[]; msg: string; input: null } {
+  return { type: 'extra_forbidden', loc: [name], msg: 'The form has the field "body" and file parts, nothing else', input: null };
+}
+
+function duplicateParts(names: readonly string[]): AanaError {
+  return validationError(names.map((name) => ({ type: 'duplicate_part', loc: [name], msg: 'More than one part of the form has this name', input: name })));
+}
+
+/** formidable's codes (its `FormidableError.js`) as our errors. */
+function fromFormidable(error: unknown, limits: BodyLimits): unknown {
+  if (error instanceof AanaError || !(error instanceof Error)) return error;
+  const { code, httpCode } = error as Error & { code?: unknown; httpCode?: number };
+  switch (code) {
+    case 1002:
+      return cancelledError('the client closed the connection while it sent the request');
+    case 1006:
+      return tooLarge('the fields of the form are too large', limits.max_json_bytes);
+    case 1007:
+      return new AanaError('RequestTooLarge', 'too-large', 'the form has too many fields');
+    case 1009:
+      return tooLarge('the uploaded files together are too large', limits.max_body_bytes);
+    case 1015:
+      return new AanaError('RequestTooLarge', 'too-large', `too many files were uploaded: the limit is ${limits.max_files}`, { data: { limit: limits.max_files } });
+    case 1016:
+      return tooLarge('an uploaded file is too large', limits.max_file_bytes);
+    case 'ENOSPC':
+      return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', { cause: error });
+    default:
+      break;
+  }
+  if (httpCode !== undefined) return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${error.message}`, { cause: error });
+  return error;
+}

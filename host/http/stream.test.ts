@@ -1,0 +1,125 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { eventually, rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
+
+const Stream = suite('streaming');
+let at: TestServer;
+
+Stream.before.each(async () => {
+  at = await startServer();
+});
+Stream.after.each(async () => at[Symbol.asyncDispose]());
+
+/** Head and chunks of a response as they stand on the wire. */
+async function readChunks(path: string, json: unknown): Promise<{ head: string; chunks: string[] }> {
+  const socket = await rawPost(at.port, path, json, ['connection: close']);
+  let text = '';
+  for await (const part of socket) text += String(part);
+  const end = text.indexOf('\r\n\r\n');
+  const chunks: string[] = [];
+  let rest = text.slice(end + 4);
+  while (rest !== '') {
+    const size = Number.parseInt(rest, 16);
+    const start = rest.indexOf('\r\n') + 2;
+    if (size > 0) chunks.push(rest.slice(start, start + size));
+    rest = rest.slice(start + size + 2);
+  }
+  return { head: text.slice(0, end).toLowerCase(), chunks };
+}
+
+Stream('sends each object as one HTTP chunk with nothing between them', async () => {
+  const { head, chunks } = await readChunks('/count_stream', { until: 4 });
+  assert.match(head, 'http/1.1 200');
+  assert.match(head, 'content-type: application/json-seq');
+  assert.match(head, 'x-accel-buffering: no');
+  assert.match(head, 'transfer-encoding: chunked');
+  assert.equal(chunks, ['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}']);
+});
+
+Stream('flushes an object before the next one is made', async () => {
+  const response = await fetch(`${at.url}/count_stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ until: 2, pause_ms: 60_000 }),
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const { value } = await reader.read();
+  assert.is(Buffer.from(value as Uint8Array).toString(), '{"n":0}');
+  await reader.cancel();
+});
+
+Stream('answers an error before the first object with its ordinary status', async () => {
+  const response = await fetch(`${at.url}/count_stream`, { method: 'POST', body: JSON.stringify({ until: 3, fail_at: 0 }), headers: { 'content-type': 'application/json' } });
+  assert.is(response.status, 503);
+  assert.is(((await response.json()) as { error: string }).error, 'InferenceException');
+  const bad = await fetch(`${at.url}/count_stream`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  assert.is(bad.status, 422);
+});
+
+Stream('ends with one error object when it fails after the first one', async () => {
+  const { head, chunks } = await readChunks('/count_stream', { until: 5, fail_at: 2 });
+  assert.match(head, 'http/1.1 200');
+  assert.is(chunks.length, 3);
+  assert.equal(JSON.parse(chunks[2] ?? ''), { error: 'InferenceException', message: 'the replica was lost', data: { model_name: 'm' }, stacktrace: null });
+});
+
+Stream('answers a stream of nothing with 200 and an empty body', async () => {
+  const { head, chunks } = await readChunks('/count_stream', { until: 0 });
+  assert.match(head, 'http/1.1 200');
+  assert.equal(chunks, []);
+});
+
+Stream('holds the producer back while the client does not read, and goes on when it does', async () => {
+  const total = 4000; // 32 MB: more than the buffers of both ends of a socket
+  const socket = await rawPost(at.port, '/flood_stream', { chunks: total }, ['connection: close']);
+  socket.pause();
+  await eventually(() => at.seen.written > 0, 'the stream begins');
+  let before = -1;
+  while (before !== at.seen.written) {
+    before = at.seen.written;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.ok(before < total / 2, `the producer stopped after ${before} of ${total}`);
+  let bytes = 0;
+  socket.on('data', (part) => {
+    bytes += part.length;
+  });
+  socket.resume();
+  await new Promise((resolve) => socket.once('close', resolve));
+  assert.is(at.seen.written, total);
+  assert.ok(bytes > total * 8000);
+});
+
+Stream('aborts a run with the reason that the client has gone, within 100 ms', async () => {
+  for (const path of ['/wait', '/flood_stream']) {
+    at.seen.aborted = undefined;
+    const socket = await rawPost(at.port, path, path === '/wait' ? {} : { chunks: 1_000_000 });
+    await eventually(() => at.seen.running > 0 || at.seen.written > 0, 'the run begins');
+    const gone = performance.now();
+    socket.destroy();
+    await eventually(() => at.seen.aborted !== undefined, 'the abort');
+    const { reason, at: aborted } = at.seen.aborted as unknown as { reason: AanaError; at: number };
+    assert.is(reason.name, 'CancelledError');
+    assert.is(reason.kind, 'cancelled');
+    assert.ok(aborted - gone < 100, `it took ${aborted - gone} ms`);
+  }
+});
+
+Stream('aborts a run when a client that has stopped reading goes away', async () => {
+  const socket = await rawPost(at.port, '/flood_stream', { chunks: 1_000_000 });
+  socket.pause();
+  await eventually(() => at.seen.written > 0, 'the stream begins');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  socket.destroy();
+  await eventually(() => at.seen.aborted !== undefined, 'the abort');
+});
+
+Stream('does not abort a run whose answer was complete', async () => {
+  const response = await fetch(`${at.url}/wait`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ms":1}' });
+  assert.is(await response.text(), '{"waited":1}');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.is(at.seen.aborted, undefined);
+});
+
+Stream.run();
