@@ -81,7 +81,8 @@ class Reader {
 
   async skipValue(type: number, depth: number): Promise<void> {
     if (type === STRING) {
-      this.at += await this.count();
+      const length = await this.count(); // moves `at` itself
+      this.at += length;
     } else if (type === ARRAY && depth < 4) {
       const itemType = await this.uint32();
       const items = await this.count();

@@ -98,26 +98,30 @@ async function writeBody(options: HttpDownloadOptions, response: Response, start
     stalled = setTimeout(stop, STALL_MS);
   };
   const counted = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-    try {
-      for await (const chunk of source) {
-        awake();
-        bytes += chunk.length;
-        options.onProgress?.(bytes, total);
-        yield chunk;
-      }
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      throw new BrokenOffError(`the connection broke off after ${bytes} bytes`, { cause: error });
+    for await (const chunk of source) {
+      awake();
+      bytes += chunk.length;
+      options.onProgress?.(bytes, total);
+      yield chunk;
     }
   };
   awake();
   try {
     const body = response.body ? Readable.fromWeb(response.body as import('node:stream/web').ReadableStream<Uint8Array>) : Readable.from([]);
     await pipeline(body, counted, createWriteStream(options.partial, { flags: start > 0 ? 'a' : 'w' }));
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (isFileError(error)) throw error;
+    throw new BrokenOffError(`the connection broke off after ${bytes} bytes`, { cause: error });
   } finally {
     clearTimeout(stalled);
   }
   if (total !== undefined && bytes < total) throw new BrokenOffError(`the connection ended after ${bytes} of ${total} bytes`);
+}
+
+/** An error of the disk, not of the connection. */
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && /^(open|write|close)$/.test(String(error.syscall));
 }
 
 /** Follows redirects by hand: the token goes to the first host alone, and the hub tells the digest only there. */
