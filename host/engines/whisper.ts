@@ -105,7 +105,9 @@ class Whisper {
     const params = WhisperParams.parse(args['params'] ?? {});
     const { language } = params;
     if (language != null && !WHISPER_LANGUAGES.has(language)) {
-      throw new AanaError('ValidationError', 'invalid-input', `params.language: "${language}" is no language code that Whisper knows; leave it out to find the language from the speech`);
+      const msg = `"${language}" is no language code that Whisper knows; leave it out to find the language from the speech`;
+      const entry = { type: 'value_error', loc: ['params', 'language'], msg, input: language };
+      throw new AanaError('ValidationError', 'invalid-input', `params.language: ${msg}`, { data: [entry] });
     }
     return params;
   }

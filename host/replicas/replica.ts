@@ -140,7 +140,7 @@ export class Replica {
   /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. */
   async stop(graceMs: number): Promise<void> {
     if (this.#enter('drain') && this.#state === 'draining') {
-      if (this.#ongoing > 0) await within(this.#idle.promise, graceMs);
+      if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, this.exited]), graceMs);
       this.#enter('drained');
     }
     this.#endReason ??= 'it was told to stop';

@@ -1,0 +1,44 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isSilent, mixDown, readPcm } from './pcm.ts';
+
+const Pcm = suite('samples');
+
+let folder = '';
+Pcm.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-pcm-'));
+});
+Pcm.after(() => rm(folder, { recursive: true }));
+
+Pcm('are read as they were written', async () => {
+  const path = join(folder, 'three.f32');
+  await writeFile(path, Buffer.from(Float32Array.of(0.5, -1, 0.25).buffer));
+  assert.equal([...(await readPcm({ path, samples: 3 }))], [0.5, -1, 0.25]);
+});
+
+Pcm('of no length need no file', async () => {
+  assert.is((await readPcm({ path: join(folder, 'absent'), samples: 0 })).length, 0);
+});
+
+Pcm('that the file does not hold are an error with both numbers', async () => {
+  const path = join(folder, 'short.f32');
+  await writeFile(path, Buffer.alloc(8));
+  const error = await readPcm({ path, samples: 3 }).catch((thrown: unknown) => thrown);
+  assert.match(String(error), 'holds 2 samples, not 3');
+});
+
+Pcm('of several channels are mixed to their mean', () => {
+  assert.equal([...mixDown([Float32Array.of(1, 0.5, 1), Float32Array.of(0, 0.5)])], [0.5, 0.5, 0.5]);
+  assert.is(mixDown([]).length, 0);
+});
+
+Pcm('that are all zero are silent', () => {
+  assert.ok(isSilent(new Float32Array(100)));
+  assert.ok(isSilent(new Float32Array(0)));
+  assert.not.ok(isSilent(Float32Array.of(0, 0, 0.001)));
+});
+
+Pcm.run();
