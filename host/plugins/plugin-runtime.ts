@@ -117,7 +117,7 @@ export class PluginRuntime {
     this.#isClosed = true;
     const workers = [...this.#workers];
     this.#workers.clear();
-    for (const task of [...this.#tasks.values()]) this.#settle(task, { error: this.#unavailable('was closed') });
+    for (const task of this.#tasks.values()) this.#settle(task, { error: this.#unavailable('was closed') });
     await Promise.all([...workers.map((worker) => worker.terminate()), ...this.#settling]);
   }
 
@@ -144,7 +144,7 @@ export class PluginRuntime {
       if (this.#isClosed) return;
       this.#log.error('plugin thread did not start', { error });
       if (this.#workers.size > 0) return;
-      for (const task of [...this.#queue]) this.#settle(task, { error: this.#unavailable('cannot start') });
+      for (let task = this.#queue[0]; task; task = this.#queue[0]) this.#settle(task, { error: this.#unavailable('cannot start') });
     });
   }
 

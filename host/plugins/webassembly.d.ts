@@ -1,28 +1,25 @@
 /** The part of the global `WebAssembly` that the plugin runtime uses; Node's own declarations have none of it. */
-declare global {
-  namespace WebAssembly {
-    class Module {
-      constructor(bytes: Uint8Array);
-      static exports(module: Module): { name: string; kind: string }[];
-    }
-    class Instance {
-      constructor(module: Module, imports?: Record<string, unknown>);
-      readonly exports: Readonly<Record<string, unknown>>;
-    }
-    class Memory {
-      constructor(descriptor: { initial: number; maximum?: number });
-      readonly buffer: ArrayBuffer;
-      grow(pages: number): number;
-    }
-    class Global {
-      value: unknown;
-    }
-    class RuntimeError extends Error {}
-    function compile(bytes: Uint8Array): Promise<Module>;
-    /** Absent before Node 24. */
-    let Suspending: (new (fn: (...args: never[]) => Promise<unknown>) => unknown) | undefined;
-    /** Absent before Node 24. */
-    let promising: ((fn: unknown) => unknown) | undefined;
+declare namespace WebAssembly {
+  class Module {
+    constructor(bytes: Uint8Array);
+    static exports(module: Module): { name: string; kind: string }[];
   }
+  class Instance {
+    constructor(module: Module, imports?: Record<string, unknown>);
+    readonly exports: Readonly<Record<string, unknown>>;
+  }
+  class Memory {
+    constructor(descriptor: { initial: number; maximum?: number });
+    readonly buffer: ArrayBuffer;
+    grow(pages: number): number;
+  }
+  class Global {
+    value: unknown;
+  }
+  class RuntimeError extends Error {}
+  function compile(bytes: Uint8Array): Promise<Module>;
+  /** Absent before Node 24. */
+  let Suspending: (new (fn: (...args: never[]) => Promise<unknown>) => unknown) | undefined;
+  /** Absent before Node 24. */
+  let promising: ((fn: unknown) => unknown) | undefined;
 }
-export {};

@@ -58,7 +58,7 @@ export class GuestInstance {
     try {
       this.endpoints = this.#endpoint.describe();
     } catch (error) {
-      throw new Error(this.#trapReason(error));
+      throw new Error(this.#trapReason(error), { cause: error });
     }
     this.snapshot = snapshot ?? this.#take();
     if (snapshot) this.#restore();

@@ -39,7 +39,7 @@ function denyingTheRest(interfaceName: string, given: Record<string, unknown>): 
     get: (known, key) => {
       const name = String(key);
       if (Object.hasOwn(known, name)) return known[name];
-      if (/^[A-Z]/.test(name)) return class {}; // a resource nobody can get
+      if (/^[A-Z]/.test(name)) return function unobtainable(): void {}; // stands for the class of a resource that nobody gets
       return () => {
         throw new Error(`denied: ${interfaceName} ${name}`);
       };
