@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -50,7 +50,9 @@ export async function compile(options: CompileOptions): Promise<void> {
   }, PROGRESS_INTERVAL_MS);
   try {
     const code = await new Promise<number | string>((resolve, reject) => {
-      const child = spawn(process.execPath, args, { cwd: packageRoot, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], signal });
+      signal?.throwIfAborted();
+      const child = spawn(process.execPath, args, { cwd: packageRoot, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+      const release = endGroupWithUs(child, signal);
       const read = (chunk: string): void => {
         for (const line of chunk.split('\n')) {
           if (line.trim() === '') continue;
@@ -63,12 +65,48 @@ export async function compile(options: CompileOptions): Promise<void> {
       child.stdout.setEncoding('utf8').on('data', read);
       child.stderr.setEncoding('utf8').on('data', read);
       child.on('error', reject);
-      child.on('close', (exit, name) => resolve(exit ?? name ?? 'unknown'));
+      child.on('close', (exit, name) => {
+        release();
+        resolve(exit ?? name ?? 'unknown');
+      });
     });
+    signal?.throwIfAborted();
     if (code !== 0) throw new AanaError('NativeBuildFailed', 'internal', `building the native addon ended with ${code}:\n${failure(lines)}`);
   } finally {
     clearInterval(progress);
   }
+}
+
+const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * cmake-js does not pass signals on to the compilers, so they are a process group of their own, which is ended when `signal` aborts, when
+ * this process exits, or when a signal ends it that nobody else handles.
+ */
+function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): () => void {
+  const endGroup = (): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, 'SIGTERM');
+    } catch {
+      // it has ended
+    }
+  };
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (process.listenerCount(name) > 1) return; // its handler decides
+    endGroup();
+    release();
+    process.kill(process.pid, name);
+  };
+  const release = (): void => {
+    signal?.removeEventListener('abort', endGroup);
+    process.off('exit', endGroup);
+    for (const name of END_SIGNALS) process.off(name, onSignal);
+  };
+  signal?.addEventListener('abort', endGroup, { once: true });
+  process.on('exit', endGroup);
+  for (const name of END_SIGNALS) process.on(name, onSignal);
+  return release;
 }
 
 /** The lines from the first failed command on; cmake-js prints its configuration before. */
