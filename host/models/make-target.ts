@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -39,6 +39,7 @@ export interface MadeTarget {
 export async function makeTarget(target: ModelTarget, output: string, context: MakeContext): Promise<MadeTarget> {
   const folder = path.dirname(output);
   await mkdir(folder, { recursive: true });
+  await removeUnfinished(output);
   const reasons: string[] = [];
   for (const source of target.sources) {
     context.signal?.throwIfAborted();
@@ -61,6 +62,13 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
   throw new AanaError('DownloadException', 'unavailable', `${target.id} could not be fetched from any source:${listed}`, {
     data: { url: target.id, reasons },
   });
+}
+
+/** What processes left that were killed while they wrote `output`. */
+async function removeUnfinished(output: string): Promise<void> {
+  const folder = path.dirname(output);
+  const prefix = `${path.basename(output)}.`;
+  for (const name of await readdir(folder)) if (name.startsWith(prefix) && name.endsWith('.making')) await rm(path.join(folder, name), { force: true });
 }
 
 async function fromSource(target: ModelTarget, source: ModelSource, output: string, context: MakeContext): Promise<MadeFileResult> {

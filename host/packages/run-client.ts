@@ -82,24 +82,20 @@ function watchGrowth(options: RunClientOptions, onStall: () => void): () => void
   let largest = 0;
   let grewMs = performance.now();
   let busy = false;
-  const timer = setInterval(() => {
+  const look = async (): Promise<void> => {
     if (busy) return;
     busy = true;
-    sizeOfTree(options.watchDir)
-      .then((bytes) => {
-        if (bytes > largest) {
-          largest = bytes;
-          grewMs = performance.now();
-          options.onProgress?.(bytes);
-        } else if (options.stallMs !== undefined && performance.now() - grewMs > options.stallMs) {
-          onStall();
-        }
-      })
-      .catch(() => {})
-      .finally(() => {
-        busy = false;
-      });
-  }, POLL_MS);
+    const bytes = await sizeOfTree(options.watchDir);
+    busy = false;
+    if (bytes > largest) {
+      largest = bytes;
+      grewMs = performance.now();
+      options.onProgress?.(bytes);
+    } else if (options.stallMs !== undefined && performance.now() - grewMs > options.stallMs) {
+      onStall();
+    }
+  };
+  const timer = setInterval(() => void look(), POLL_MS); // reads sizes only, and those never throw
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -3,6 +3,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import type { ReportProgress } from '../../packages/index.ts';
 import { downloadError, UnreachableError } from './source-errors.ts';
 
@@ -107,7 +108,7 @@ async function writeBody(options: HttpDownloadOptions, response: Response, start
   };
   awake();
   try {
-    const body = response.body ? Readable.fromWeb(response.body as import('node:stream/web').ReadableStream<Uint8Array>) : Readable.from([]);
+    const body = response.body ? Readable.fromWeb(response.body as ReadableStream<Uint8Array>) : Readable.from([]);
     await pipeline(body, counted, createWriteStream(options.partial, { flags: start > 0 ? 'a' : 'w' }));
   } catch (error) {
     options.signal?.throwIfAborted();
