@@ -22,6 +22,8 @@ SinkHolder& Holder() {
   return *holder;
 }
 
+thread_local const std::atomic<bool>* demote_when = nullptr;
+
 LogLevel LevelOf(ggml_log_level level) {
   switch (level) {
     case GGML_LOG_LEVEL_ERROR: return LogLevel::kError;
@@ -36,7 +38,7 @@ void OnLibraryLog(ggml_log_level level, const char* text, void*) {
   thread_local std::string pending;
   thread_local LogLevel pending_level = LogLevel::kDebug;
   try {
-    if (level != GGML_LOG_LEVEL_CONT) pending_level = LevelOf(level);
+    if (level != GGML_LOG_LEVEL_CONT) pending_level = demote_when && *demote_when ? LogLevel::kDebug : LevelOf(level);
     pending += text;
     size_t start = 0;
     for (size_t end; (end = pending.find('\n', start)) != std::string::npos; start = end + 1) {
@@ -64,6 +66,10 @@ void Log(LogLevel level, std::string line) {
   }
   if (sink) (*sink)(level, std::move(line));
 }
+
+ScopedLogDemotion::ScopedLogDemotion(const std::atomic<bool>& when) { demote_when = &when; }
+
+ScopedLogDemotion::~ScopedLogDemotion() { demote_when = nullptr; }
 
 void InitEngines() {
   static std::once_flag once;

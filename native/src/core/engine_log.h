@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -15,6 +16,15 @@ void SetLogSink(LogSink sink);
 
 // Sends a line of our own to the sink.
 void Log(LogLevel level, std::string line);
+
+// While it lives and `when` is true, what the libraries log on this thread counts as debug: work that we abandon is no error.
+class ScopedLogDemotion {
+ public:
+  explicit ScopedLogDemotion(const std::atomic<bool>& when);
+  ~ScopedLogDemotion();
+  ScopedLogDemotion(const ScopedLogDemotion&) = delete;
+  ScopedLogDemotion& operator=(const ScopedLogDemotion&) = delete;
+};
 
 // Takes over the log callbacks of the three libraries and starts llama.cpp's backend; the first call counts, any thread.
 void InitEngines();

@@ -148,6 +148,7 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
 }
 
 int32_t DecodeLoop::Decode() {
+  const ScopedLogDemotion demotion(inbox_.is_abandoned());
   try {
     return llama_decode(context_.get(), batch_.get());
   } catch (const std::exception& error) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
-bool IsAbandoned(void* inbox) { return static_cast<const Inbox*>(inbox)->IsAbandoned(); }
+bool IsAbandoned(void* inbox) { return static_cast<const Inbox*>(inbox)->is_abandoned().load(std::memory_order_relaxed); }
 
 }  // namespace
 

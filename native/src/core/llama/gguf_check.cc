@@ -8,18 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
+#include "core/deleter.h"
 #include "core/llama/load_error.h"
 
 namespace aana::llama {
-namespace {
-
-struct FreeGguf {
-  void operator()(gguf_context* context) const noexcept { gguf_free(context); }
-};
-
-}  // namespace
 
 void CheckGguf(const std::string& path) {
   namespace fs = std::filesystem;
@@ -35,7 +30,7 @@ void CheckGguf(const std::string& path) {
     throw LoadError("model file " + path + " is not a GGUF file");
   }
 
-  const std::unique_ptr<gguf_context, FreeGguf> header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
+  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
   if (!header) throw LoadError("model file " + path + " has a broken or truncated GGUF header");
   uint64_t n_needed = 0;
   for (int64_t i = 0; i < gguf_get_n_tensors(header.get()); i++) {

@@ -63,8 +63,8 @@ class Inbox {
     main_id_ = kNone;
     abandon_ = stopping_.load();
   }
-  // Called often, by the threads that decode.
-  bool IsAbandoned() const { return abandon_.load(std::memory_order_relaxed); }
+  // Read often, by the threads that decode.
+  const std::atomic<bool>& is_abandoned() const { return abandon_; }
 
  private:
   static constexpr RequestId kNone = -1;

@@ -101,8 +101,9 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
-    throw LoadError("not enough memory for " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
-                    " tokens with model file " + options.model_path);
+    throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
+                    " tokens could be made with model file " + options.model_path + ": there is not enough memory" +
+                    (options.kv_type == KvType::kQ8_0 ? ", or keys and values in q8_0 do not fit the model" : ""));
   }
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/deleter.h"
+
 namespace aana::llama {
 
 enum class KvType { kF16, kQ8_0 };
@@ -54,10 +56,7 @@ class Model {
   bool CanRollBack() const { return !llama_model_is_recurrent(get()) && !llama_model_is_hybrid(get()); }
 
  private:
-  struct Free {
-    void operator()(llama_model* model) const noexcept { llama_model_free(model); }
-  };
-  std::unique_ptr<llama_model, Free> model_;
+  std::unique_ptr<llama_model, Deleter<llama_model_free>> model_;
   const llama_vocab* vocab_ = nullptr;
 };
 
@@ -75,12 +74,9 @@ class Context {
   int32_t n_batch() const { return n_batch_; }
 
  private:
-  struct Free {
-    void operator()(llama_context* context) const noexcept { llama_free(context); }
-  };
   int32_t n_context_;
   int32_t n_batch_;
-  std::unique_ptr<llama_context, Free> context_;
+  std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 
 ModelInfo Describe(const Model& model, const Context& context);

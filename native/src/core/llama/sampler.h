@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "core/deleter.h"
 #include "core/llama/request.h"
 
 namespace aana::llama {
@@ -19,10 +20,7 @@ class Sampler {
   llama_token Sample(llama_context* context, int32_t index);
 
  private:
-  struct Free {
-    void operator()(llama_sampler* sampler) const noexcept { llama_sampler_free(sampler); }
-  };
-  std::unique_ptr<llama_sampler, Free> chain_;
+  std::unique_ptr<llama_sampler, Deleter<llama_sampler_free>> chain_;
 };
 
 }  // namespace aana::llama

@@ -1,0 +1,428 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LlamaEvent, LlamaLoadOptions, LlamaSampling, NativeLlamaEngine } from './binding.ts';
+import { loadNative, nativeAddonPath } from './load.ts';
+
+const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+const modelsFolder = join(process.env['AANA_TESTDATA'] ?? join(packageRoot, '../shared/testdata'), 'models');
+const stories = join(modelsFolder, 'stories260K.gguf');
+const addonPath = nativeAddonPath(packageRoot);
+
+const options: LlamaLoadOptions = {
+  modelPath: stories,
+  contextTokens: 256,
+  maxSequences: 2,
+  threads: 1,
+  gpuLayers: 0,
+  prefillTokensPerStep: 32,
+  kvType: 'f16',
+};
+const greedy: LlamaSampling = { temperature: 0, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 1, maxTokens: 32, stop: [] };
+const prompt = 'Once upon a time';
+
+type EndEvent = Extract<LlamaEvent, { type: 'end' }>;
+type ErrorEvent = Extract<LlamaEvent, { type: 'error' }>;
+
+interface Generation {
+  readonly texts: readonly string[];
+  readonly text: string;
+  readonly last: EndEvent | ErrorEvent;
+}
+
+/** An engine of its own for a test, with the events of all its requests in the order in which they came. */
+class TestEngine {
+  readonly engine: NativeLlamaEngine;
+  readonly events: LlamaEvent[];
+  #waiting: (() => void)[] = [];
+  #lastId = 0;
+  /** Ids whose events are left unacknowledged. */
+  readonly unread = new Set<number>();
+
+  static async load(changes: Partial<LlamaLoadOptions> = {}): Promise<TestEngine> {
+    const events: LlamaEvent[] = [];
+    let loaded: TestEngine | undefined;
+    const onEvents = (batch: LlamaEvent[]) => {
+      events.push(...batch);
+      loaded?.onEvents(batch);
+    };
+    const engine = await loadNative({ addonPath }).loadLlama({ ...options, ...changes }, onEvents, () => {});
+    loaded = new TestEngine(engine, events);
+    return loaded;
+  }
+
+  constructor(engine: NativeLlamaEngine, events: LlamaEvent[]) {
+    this.engine = engine;
+    this.events = events;
+  }
+
+  submit(text: string, changes: Partial<LlamaSampling> = {}): number {
+    const id = ++this.#lastId;
+    this.engine.submit(id, text, { ...greedy, ...changes, parseSpecial: true });
+    return id;
+  }
+
+  of(id: number): LlamaEvent[] {
+    return this.events.filter((event) => event.id === id);
+  }
+
+  onEvents(batch: readonly LlamaEvent[]): void {
+    for (const event of batch) {
+      if (event.type === 'text' && !this.unread.has(event.id)) this.engine.acknowledge(event.id, 1);
+    }
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((go) => this.#waiting.push(go));
+  }
+
+  async finish(id: number): Promise<Generation> {
+    const isLast = (event: LlamaEvent) => event.type !== 'text';
+    await this.until(() => this.of(id).some(isLast));
+    const texts = this.of(id).flatMap((event) => (event.type === 'text' ? [event.text] : []));
+    const last = this.of(id).find((event) => event.type !== 'text');
+    return { texts, text: texts.join(''), last: last as EndEvent | ErrorEvent };
+  }
+
+  async generate(text: string, changes: Partial<LlamaSampling> = {}): Promise<Generation> {
+    return this.finish(this.submit(text, changes));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine.close();
+  }
+}
+
+function endOf(generation: Generation): EndEvent {
+  assert.is(generation.last.type, 'end', JSON.stringify(generation.last));
+  return generation.last as EndEvent;
+}
+
+async function rejection(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => assert.unreachable('it should reject'),
+    (error: Error) => error,
+  ) as Promise<Error>;
+}
+
+const Llama = suite('llama engine');
+const missing = [stories, addonPath].find((file) => !existsSync(file));
+
+function test(title: string, run: () => Promise<void>): void {
+  if (missing) process.stdout.write(`SKIP ${title}: ${missing} is not there\n`);
+  else Llama(title, run);
+}
+
+test('text comes in pieces and ends with the counts', async () => {
+  await using llama = await TestEngine.load();
+  const generation = await llama.generate(prompt);
+  assert.ok(generation.texts.length > 5, `${generation.texts.length} pieces`);
+  assert.ok(generation.text.length > 20);
+  assert.equal(generation.last, { id: 1, type: 'end', reason: 'length', promptTokens: 5, reusedTokens: 0, completionTokens: 32 });
+  const tokens = llama.events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0);
+  assert.is(tokens, 32);
+});
+
+test('what is known of the model is in info', async () => {
+  await using llama = await TestEngine.load({ contextTokens: 0 });
+  const { info } = llama.engine;
+  assert.is(info.trainedContextTokens, 512);
+  assert.is(info.contextTokens, 512);
+  assert.is(info.vocabularySize, 512);
+  assert.ok(info.parameterCount > 200_000 && info.sizeBytes > 1_000_000 && info.description.includes('llama'));
+});
+
+test('a context longer than the trained one is cut to it', async () => {
+  await using llama = await TestEngine.load({ contextTokens: 100_000 });
+  assert.is(llama.engine.info.contextTokens, 512);
+});
+
+test('two requests that run together interleave their events', async () => {
+  await using llama = await TestEngine.load();
+  const ids = [llama.submit(prompt), llama.submit('The dog ran')];
+  await Promise.all(ids.map((id) => llama.finish(id)));
+  const [first = 0, second = 0] = ids;
+  const place = (id: number, which: 'findIndex' | 'findLastIndex') => llama.events[which]((event) => event.id === id && event.type === 'text');
+  assert.ok(place(second, 'findIndex') < place(first, 'findLastIndex'), 'the second starts before the first ends');
+  assert.ok(place(first, 'findIndex') < place(second, 'findLastIndex'));
+});
+
+test('greedy text repeats when a request runs alone', async () => {
+  await using first = await TestEngine.load();
+  await using second = await TestEngine.load();
+  assert.is((await first.generate(prompt)).text, (await second.generate(prompt)).text);
+});
+
+test('the same seed draws the same text, another seed another', async () => {
+  const draw = async (seed: number) => {
+    await using llama = await TestEngine.load();
+    return (await llama.generate(prompt, { temperature: 1.5, seed, maxTokens: 64 })).text;
+  };
+  const text = await draw(7);
+  assert.is(await draw(7), text);
+  assert.is.not(await draw(8), text);
+});
+
+test('all sampling settings together still make text', async () => {
+  await using llama = await TestEngine.load();
+  const generation = await llama.generate(prompt, { temperature: 0.8, topK: 40, topP: 0.9, minP: 0.05, repetitionPenalty: 1.1 });
+  assert.ok(generation.text.length > 20);
+});
+
+test('text ends before a stop string, wherever its tokens part', async () => {
+  await using llama = await TestEngine.load();
+  const whole = (await llama.generate(prompt)).text;
+  const at = 11;
+  const stop = whole.slice(at, at + 9);
+  const generation = await llama.generate(prompt, { stop: ['never in the text', stop] });
+  assert.is(endOf(generation).reason, 'stop');
+  assert.is(generation.text, whole.slice(0, whole.indexOf(stop)));
+});
+
+test('text that only began like a stop string is shown', async () => {
+  await using llama = await TestEngine.load();
+  const whole = (await llama.generate(prompt)).text;
+  const generation = await llama.generate(prompt, { stop: [`${whole.slice(-6)}#`, `${whole.slice(3, 9)}#`] });
+  assert.is(endOf(generation).reason, 'length');
+  assert.is(generation.text, whole);
+});
+
+test('a request makes exactly its most tokens, and none for 0', async () => {
+  await using llama = await TestEngine.load();
+  for (const maxTokens of [0, 1, 7]) {
+    const end = endOf(await llama.generate(prompt, { maxTokens }));
+    assert.is(end.completionTokens, maxTokens);
+    assert.is(end.reason, 'length');
+  }
+});
+
+test('a full context ends a request with length', async () => {
+  await using llama = await TestEngine.load({ contextTokens: 64 });
+  const end = endOf(await llama.generate(prompt, { maxTokens: 1000, temperature: 1, seed: 3 }));
+  assert.is(end.reason, 'length');
+  assert.is(end.promptTokens + end.completionTokens, 64);
+});
+
+test('a prompt that does not fit is refused with both numbers', async () => {
+  await using llama = await TestEngine.load({ contextTokens: 64 });
+  const text = 'one two three '.repeat(30);
+  const { last } = await llama.generate(text);
+  const tokens = llama.engine.countTokens(text, true);
+  assert.ok(tokens > 64);
+  assert.equal(
+    { ...last, message: '' },
+    { id: 1, type: 'error', code: 'prompt-too-long', message: '', promptTokens: tokens, maxTokens: 64 },
+  );
+  endOf(await llama.generate(prompt));
+});
+
+test('a prompt is decoded over many steps', async () => {
+  await using llama = await TestEngine.load({ prefillTokensPerStep: 8 });
+  const end = endOf(await llama.generate('the little dog '.repeat(10), { maxTokens: 1 }));
+  assert.ok(end.promptTokens > 40);
+  assert.is(llama.engine.steps, Math.ceil(end.promptTokens / 8));
+});
+
+test('a cancelled request ends as cancelled and leaves its slot', async () => {
+  await using llama = await TestEngine.load({ maxSequences: 1 });
+  const id = llama.submit(prompt, { maxTokens: 200 });
+  const waiting = llama.submit('A cat', { maxTokens: 4 });
+  await llama.until(() => llama.of(id).length > 0);
+  llama.engine.cancel(id);
+  assert.is(endOf(await llama.finish(id)).reason, 'cancelled');
+  assert.is(endOf(await llama.finish(waiting)).reason, 'length');
+});
+
+test('a request that waits for a slot can be cancelled', async () => {
+  await using llama = await TestEngine.load({ maxSequences: 1 });
+  const running = llama.submit(prompt, { maxTokens: 60 });
+  const waiting = llama.submit(prompt);
+  llama.engine.cancel(waiting);
+  assert.equal(await llama.finish(waiting).then((generation) => generation.text), '');
+  assert.is(endOf(await llama.finish(running)).reason, 'length');
+  llama.engine.cancel(12345);
+});
+
+test('more requests than slots all finish, in the order in which they came', async () => {
+  await using llama = await TestEngine.load();
+  const ids = Array.from({ length: 9 }, (_, i) => llama.submit(`Story number ${i}`, { maxTokens: 6 }));
+  for (const id of ids) assert.is(endOf(await llama.finish(id)).completionTokens, 6);
+  const starts = ids.map((id) => llama.events.findIndex((event) => event.id === id));
+  for (const [i, start] of starts.entries()) assert.ok(i < 2 || start > (starts[i - 2] ?? 0), `${starts}`);
+});
+
+test('a reader that does not acknowledge is paused and does not stop another', async () => {
+  await using llama = await TestEngine.load();
+  const slow = llama.submit(prompt, { maxTokens: 200, temperature: 1.2, seed: 5 });
+  llama.unread.add(slow);
+  await llama.until(() => llama.of(slow).length >= 64);
+  const other = endOf(await llama.generate('The dog', { maxTokens: 40 }));
+  assert.is(other.completionTokens, 40);
+  assert.is(llama.of(slow).length, 64, 'bounded while nobody reads');
+  llama.engine.acknowledge(slow, 10);
+  await llama.until(() => llama.of(slow).length >= 74);
+  llama.engine.cancel(slow);
+  assert.is(endOf(await llama.finish(slow)).reason, 'cancelled');
+});
+
+test('the second identical prompt reuses all of the first but its last token', async () => {
+  await using llama = await TestEngine.load();
+  const text = 'Once upon a time there was a little girl who lived';
+  const first = await llama.generate(text);
+  const second = await llama.generate(text);
+  assert.is(endOf(first).reusedTokens, 0);
+  assert.is(endOf(second).reusedTokens, endOf(second).promptTokens - 1);
+  assert.is(second.text, first.text);
+});
+
+test('a conversation that goes on finds its own slot again', async () => {
+  await using llama = await TestEngine.load();
+  const [mine, theirs] = ['Lily had a red ball and she', 'The big dog was very sad because'];
+  const [first] = await Promise.all([mine, theirs].map((text) => llama.generate(text)));
+  assert.ok(first);
+  const tokens = llama.engine.countTokens(mine + first.text, true);
+  const end = endOf(await llama.generate(`${mine}${first.text} And then`));
+  // Text and tokens need not part alike at the seam.
+  assert.ok(end.reusedTokens > tokens - 8, `${end.reusedTokens} of ${end.promptTokens} reused`);
+});
+
+test('text is made of whole characters', async () => {
+  await using llama = await TestEngine.load();
+  const generation = await llama.generate('🙂 é ü 漢', { temperature: 5, seed: 2, maxTokens: 120 });
+  for (const text of generation.texts) assert.not.match(text, /\p{Surrogate}/u);
+});
+
+test('keys and values of a type that does not fit the model fail the load', async () => {
+  const error = await rejection(TestEngine.load({ kvType: 'q8_0' })); // its heads are narrower than a block of q8_0
+  assert.match(error.message, 'q8_0');
+  assert.match(error.message, 'stories260K.gguf');
+});
+
+test('a template in place of the model’s own forms the prompt', async () => {
+  await using llama = await TestEngine.load({
+    chatTemplate: "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
+  });
+  const messages = [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'U' },
+  ];
+  assert.is(llama.engine.info.hasChatTemplate, true);
+  assert.is(llama.engine.applyChatTemplate(messages, true), '[system]S[user]U[assistant]');
+  assert.is(llama.engine.applyChatTemplate(messages, false), '[system]S[user]U');
+});
+
+test('a template that cannot be parsed fails the load', async () => {
+  const error = await rejection(TestEngine.load({ chatTemplate: '{% for m in %}' }));
+  assert.match(error.message, 'chat template');
+  assert.match(error.message, 'stories260K.gguf');
+});
+
+test('a model file that is missing, foreign, truncated or not for text fails with its name', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
+  try {
+    const whole = await readFile(stories);
+    const files = { 'text.gguf': Buffer.from('not a model'), 'empty.gguf': Buffer.alloc(0), 'half.gguf': whole.subarray(0, whole.length / 2), 'header.gguf': whole.subarray(0, 500) };
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    const paths = ['missing.gguf', ...Object.keys(files)].map((name) => join(folder, name));
+    const projector = join(modelsFolder, 'tiny-mmproj-64.gguf');
+    if (existsSync(projector)) paths.push(projector);
+    for (const modelPath of [...paths, folder]) {
+      const error = await rejection(TestEngine.load({ modelPath }));
+      assert.ok(error.message.includes(modelPath), `${modelPath}: ${error.message}`);
+    }
+    const truncated = await rejection(TestEngine.load({ modelPath: join(folder, 'half.gguf') }));
+    assert.match(truncated.message, `${Math.floor(whole.length / 2)} of ${whole.length} bytes`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('options that make no sense are refused before the load', async () => {
+  for (const changes of [{ maxSequences: 0 }, { maxSequences: 65 }, { threads: 0.5 }, { contextTokens: -1 }, { kvType: 'q2' as 'f16' }]) {
+    const error = await rejection(TestEngine.load(changes));
+    assert.match(error.message, Object.keys(changes)[0] ?? '');
+  }
+});
+
+test('closing ends running and waiting requests as cancelled, and may be done twice', async () => {
+  const llama = await TestEngine.load({ maxSequences: 1 });
+  const ids = [llama.submit(prompt, { maxTokens: 200 }), llama.submit(prompt)];
+  await llama.until(() => llama.events.length > 0);
+  await Promise.all([llama.engine.close(), llama.engine.close()]);
+  await llama.engine.close();
+  for (const id of ids) assert.is(endOf(await llama.finish(id)).reason, 'cancelled');
+});
+
+test('a closed engine refuses requests and ignores what is about old ones', async () => {
+  const llama = await TestEngine.load();
+  const id = llama.submit(prompt, { maxTokens: 3 });
+  await llama.finish(id);
+  await llama.engine.close();
+  llama.engine.cancel(id);
+  llama.engine.acknowledge(id, 1);
+  assert.ok(llama.engine.steps > 0);
+  assert.throws(() => llama.submit(prompt), 'closed');
+  assert.throws(() => llama.engine.countTokens('x', false), 'closed');
+  assert.throws(() => llama.engine.applyChatTemplate([], true), 'closed');
+});
+
+test('an id that is running cannot be used again', async () => {
+  await using llama = await TestEngine.load();
+  const id = llama.submit(prompt, { maxTokens: 100 });
+  assert.throws(() => llama.engine.submit(id, prompt, { ...greedy, parseSpecial: true }), 'is running');
+});
+
+/** Source of a program that loads an engine as `engine` and submits a long request to it. */
+const program = `
+  import { loadNative } from ${JSON.stringify(new URL('load.js', import.meta.url).href)};
+  let onEvents = () => {};
+  const engine = await loadNative({ addonPath: ${JSON.stringify(addonPath)} })
+    .loadLlama(${JSON.stringify(options)}, (events) => onEvents(events), () => {});
+  const submit = () => engine.submit(1, 'Once upon a time', { ...${JSON.stringify(greedy)}, maxTokens: 250, parseSpecial: true });
+`;
+
+async function exitCode(source: string): Promise<number | NodeJS.Signals | null> {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program + source], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? signal;
+}
+
+test('an engine with nothing to do does not keep the process running', async () => {
+  assert.is(await exitCode('process.exitCode = 7'), 7);
+});
+
+test('a running request keeps the process running until its end', async () => {
+  assert.is(await exitCode("onEvents = (events) => { engine.acknowledge(1, 99); if (events.at(-1).type === 'end') process.exitCode = 8; }; submit()"), 8);
+});
+
+test('a process can exit while it loads, and while it decodes', async () => {
+  assert.is(await exitCode('submit(); onEvents = () => process.exit(9)'), 9);
+  assert.is(await exitCode(`loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, () => {}, () => {}); process.exit(6)`), 6);
+});
+
+test('a thread that is ended while it decodes leaves the process alone', async () => {
+  for (let i = 0; i < 5; i++) {
+    const send = 'onEvents = (events) => { engine.acknowledge(1, events.length); parentPort.postMessage(0); }; submit();';
+    const worker = new Worker(`import { parentPort } from 'node:worker_threads'; ${program} ${send}`, { eval: true });
+    await once(worker, 'message');
+    await worker.terminate();
+  }
+});
+
+test('a listener that throws does not end the engine', async () => {
+  const source = `
+    let ended = false;
+    onEvents = (events) => { engine.acknowledge(1, 99); ended = events.at(-1).type === 'end'; if (ended) process.exitCode = 5; else throw new Error('of the listener'); };
+    submit();`;
+  assert.is(await exitCode(source), 5);
+});
+
+Llama.run();
