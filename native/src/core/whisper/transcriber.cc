@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/engine_log.h"
 #include "core/whisper/segments.h"
 
 namespace aana {
@@ -74,6 +75,7 @@ bool KnownLanguage(whisper_context* context, const std::string& asked, Language&
 }
 
 void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
+  const ScopedLogDemotion demotion(job.cancelled);
   const auto& params = job.params;
   auto& weights = params.word_timestamps ? model.with_word_times() : model.plain();
   auto* context = weights.context();
