@@ -55,13 +55,22 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
       if (error instanceof AanaError && error.name === 'InsufficientResources') throw error;
       const reason = error instanceof Error ? error.message : String(error);
       context.log.debug('model source failed', { model: target.id, source: name, reason });
-      reasons.push(`${name}: ${reason.replace(`${name}: `, '').replace(`${name} could not be fetched: `, '')}`);
+      if (error instanceof NoSourceError) reasons.push(...error.reasons);
+      else reasons.push(`${name}: ${reason.replace(`${name}: `, '').replace(`${name} could not be fetched: `, '')}`);
     }
   }
-  const listed = reasons.map((reason) => `\n  - ${reason}`).join('');
-  throw new AanaError('DownloadException', 'unavailable', `${target.id} could not be fetched from any source:${listed}`, {
-    data: { url: target.id, reasons },
-  });
+  throw new NoSourceError(target.id, reasons);
+}
+
+/** Every source failed; has a line for each. */
+class NoSourceError extends AanaError {
+  readonly reasons: readonly string[];
+
+  constructor(id: string, reasons: readonly string[]) {
+    const listed = reasons.map((reason) => `\n  - ${reason}`).join('');
+    super('DownloadException', 'unavailable', `${id} could not be fetched from any source:${listed}`, { data: { url: id, reasons } });
+    this.reasons = reasons;
+  }
 }
 
 /** What processes left that were killed while they wrote `output`. */

@@ -163,6 +163,11 @@ Store('says why each source failed when all do', async ({ cacheDir }) => {
   assert.match(message, /^DownloadException: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/);
 });
 
+Store('counts the sources of a 16-bit file among those of the quantised one', async ({ cacheDir }) => {
+  const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
+  assert.match(await messageOf(store.pull('whisper-small')), /^DownloadException: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/);
+});
+
 Store('does not ask a hub twice that could not be reached', async ({ cacheDir, server }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: server.url });
   server.handler = (request) => {
