@@ -1,9 +1,10 @@
 import { type ChatDialog, type ChatOptions, HostError, type LlmDeployment, type Log, type SamplingParams } from 'aana-host/plugin';
+import { condenseNotes } from './notes.ts';
 import { type Prompt, shortPrompt, summaryPrompt, type TextKind } from './prompts.ts';
 import { splitParts } from './split.ts';
 
 /** Longer texts are summarized in parts: small models lose the thread well before their context is full. */
-const MAX_PART_TOKENS = 1500;
+const MAX_PART_TOKENS = 1200;
 /** A part that holds less says too little to be worth a pass. */
 const MIN_PART_TOKENS = 64;
 /** Shorter transcripts get one sentence. */
@@ -41,16 +42,11 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
       return llm.chat(dialog, options).message.content.trim();
     });
     kind = 'notes';
-    parts = splitParts(withoutRepeats(notes), partTokens, countTokens);
+    parts = splitParts(condenseNotes(notes), partTokens, countTokens);
   }
   const text = parts.join('\n');
   const isShort = kind === 'transcript' && countTokens(text) < SHORT_TOKENS;
   return isShort ? chat(shortPrompt(text), shortSampling, wanted, answerTokens) : chat(summaryPrompt(kind, text), sampling, wanted, answerTokens);
-}
-
-/** The lines of all notes, each once: what a speaker comes back to is in the notes of several parts. */
-function withoutRepeats(notes: readonly string[]): string[] {
-  return [...new Set(notes.flatMap((note) => note.split('\n')).map((line) => line.trim()))].filter((line) => line !== '');
 }
 
 /** Tokens of text that leave room for the instruction and the answer. */

@@ -1,0 +1,239 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Audio, type Context, defineEndpoint, definePlugin, HostError, type StreamContext, TextChunk, VideoInput, z } from './node.ts';
+import { type FakeHost, runEndpoint } from './testing.ts';
+
+const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });
+const Output = z.strictObject({ text: z.string() });
+
+/** A plugin of one endpoint that does `act`. */
+function unary(act: (ctx: Context, input: z.infer<typeof Input>) => unknown) {
+  const run = (input: z.infer<typeof Input>, ctx: Context): { text: string } => act(ctx, input) as { text: string };
+  return definePlugin([defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: Input, output: Output, run })]);
+}
+
+function streaming(run: (ctx: StreamContext<TextChunk>) => Iterable<TextChunk> | void) {
+  return definePlugin([
+    defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: z.strictObject({}), output: TextChunk, stream: true, run: (_, ctx) => run(ctx) }),
+  ]);
+}
+
+const video = { path: '/a.mp4' };
+
+function failure(run: () => unknown): HostError {
+  try {
+    run();
+  } catch (error) {
+    assert.instance(error, HostError);
+    return error as HostError;
+  }
+  throw new Error('it did not fail');
+}
+
+const Endpoint = suite('endpoints of the SDK');
+
+Endpoint('describe themselves with JSON Schemas that mark file parts', () => {
+  const [info] = unary(() => ({ text: '' })).describe();
+  assert.is(info?.streaming, false);
+  const schema = JSON.parse(info?.inputSchema ?? '');
+  assert.equal(schema.required, ['video'], 'what has a default is not required');
+  assert.is(schema.properties.video.properties.content.anyOf[0]['x-aana-file'], true);
+  assert.is(schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
+});
+
+Endpoint('get their input with defaults filled in', () => {
+  const { output } = runEndpoint(unary((_, { times }) => ({ text: 'a'.repeat(times) })), 'act', { video });
+  assert.equal(output, { text: 'aa' });
+});
+
+Endpoint('refuse an input that does not match, with one entry a thing', () => {
+  const error = failure(() => runEndpoint(unary(() => ({ text: '' })), 'act', { video: {}, more: 1 }));
+  assert.is(error.kind, 'invalid-input');
+  assert.is(error.name, 'ValidationError');
+  assert.equal((error.data as { type: string; loc: unknown }[]).map(({ type, loc }) => ({ type, loc })), [
+    { type: 'value_error', loc: ['video'] },
+    { type: 'extra_forbidden', loc: ['more'] },
+  ]);
+});
+
+Endpoint('fail as internal when their output does not match', () => {
+  const error = failure(() => runEndpoint(unary(() => ({ text: 5 })), 'act', { video }));
+  assert.is(error.kind, 'internal');
+  assert.match(error.message, /output schema.*text: Input should be a valid string/);
+});
+
+Endpoint('pass an error of the host on unchanged', () => {
+  const fakes: FakeHost = {
+    video: () => {
+      throw new HostError('DownloadException', 'bad-request', 'cannot fetch it', { data: { url: 'http://a' } });
+    },
+  };
+  const error = failure(() => runEndpoint(unary((ctx) => ctx.video.open(video)), 'act', { video }, fakes));
+  assert.equal([error.name, error.kind, error.message, error.data], ['DownloadException', 'bad-request', 'cannot fetch it', { url: 'http://a' }]);
+});
+
+Endpoint('can catch an error of the host by its name', () => {
+  const plugin = unary((ctx) => {
+    try {
+      return ctx.deployment('absent').call('x');
+    } catch (error) {
+      return { text: error instanceof HostError ? `${error.kind} ${error.name}` : 'other' };
+    }
+  });
+  assert.equal(runEndpoint(plugin, 'act', { video }).output, { text: 'not-found NotFoundError' });
+});
+
+Endpoint('turn an error of their own into one of kind internal with its class name, and log where it came from', () => {
+  const logs: unknown[] = [];
+  const plugin = unary(() => (undefined as unknown as { a: string }).a);
+  const host = hostThatLogs(logs);
+  try {
+    plugin.endpoints[0]?.run(host, JSON.stringify({ video }));
+    assert.unreachable();
+  } catch (thrown) {
+    assert.is((thrown as { kind: string }).kind, 'internal');
+    assert.is((thrown as { name: string }).name, 'TypeError');
+    assert.not.instance(thrown, Error, 'a plain record crosses the border');
+  }
+  assert.match(JSON.stringify(logs), /endpoint\.test/);
+});
+
+Endpoint('fail with a reason when run is async', () => {
+  const error = failure(() => runEndpoint(unary(() => Promise.resolve({ text: 'a' })), 'act', { video }));
+  assert.match(error.message, /leave out async and await/);
+});
+
+Endpoint('hand audio to deployments by index, wherever it stands in the arguments', () => {
+  const plugin = unary((ctx) => {
+    const opened = ctx.video.open(video);
+    const audio = opened.extractAudio({ channels: 'separate' });
+    return ctx.deployment('asr').call('two', { first: audio, nested: [{ audio }], text: `${opened.info.duration} ${audio.duration}` });
+  });
+  const two = ({ first, nested, text }: { first: unknown; nested: { audio: unknown }[]; text: string }) => {
+    assert.equal(first, { duration: 3, channels: 'separate' });
+    assert.is(nested[0]?.audio, first);
+    return { text };
+  };
+  assert.equal(runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }).output, { text: '3 3' });
+});
+
+Endpoint('close every handle when they end, also by an error, and let plugins close earlier', () => {
+  // runEndpoint fails when a handle stays open or is closed twice
+  const open = (ctx: Context): Audio => ctx.video.open(video).extractAudio();
+  runEndpoint(unary((ctx) => (open(ctx), { text: '' })), 'act', { video });
+  runEndpoint(unary((ctx) => (open(ctx)[Symbol.dispose](), { text: '' })), 'act', { video });
+  const error = failure(() =>
+    runEndpoint(
+      unary((ctx) => {
+        open(ctx);
+        throw new RangeError('later');
+      }),
+      'act',
+      { video },
+    ),
+  );
+  assert.is(error.name, 'RangeError');
+});
+
+const words: FakeHost = {
+  deployments: {
+    llm: {
+      *chat_stream() {
+        yield { text: 'a' };
+        yield { text: 'b' };
+        yield { text: 'c' };
+      },
+    },
+  },
+};
+const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
+
+Endpoint('stream by writing, by yielding and by forwarding', () => {
+  const ways: ((ctx: StreamContext<TextChunk>) => Iterable<TextChunk> | void)[] = [
+    (ctx) => {
+      for (const chunk of ctx.llm('llm').chatStream(dialog)) ctx.write(chunk);
+    },
+    function* (ctx) {
+      yield* ctx.llm('llm').chatStream(dialog);
+    },
+    (ctx) => ctx.forward(ctx.llm('llm').chatStream(dialog)),
+  ];
+  for (const way of ways) {
+    const { output, written } = runEndpoint(streaming(way), 'act', {}, words);
+    assert.is(output, null);
+    assert.equal(written, [{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+  }
+});
+
+Endpoint('cancel a stream whose loop is left early', () => {
+  let finished = false;
+  const fakes: FakeHost = {
+    deployments: {
+      llm: {
+        *chat_stream() {
+          try {
+            for (;;) yield { text: 'a' };
+          } finally {
+            finished = true;
+          }
+        },
+      },
+    },
+  };
+  const plugin = streaming((ctx) => {
+    for (const chunk of ctx.llm('llm').chatStream(dialog)) {
+      ctx.write(chunk);
+      break;
+    }
+    assert.ok(finished, 'cancelled before run ends');
+  });
+  assert.equal(runEndpoint(plugin, 'act', {}, fakes).written, [{ text: 'a' }]);
+});
+
+Endpoint('end when the client has gone', () => {
+  const gone = (): never => {
+    throw new HostError('CancelledError', 'cancelled', 'the client has gone');
+  };
+  const plugin = streaming((ctx) => ctx.forward(ctx.llm('llm').chatStream(dialog)));
+  assert.is(failure(() => runEndpoint(plugin, 'act', {}, { ...words, onWrite: gone })).kind, 'cancelled');
+});
+
+Endpoint('refuse to stream a value that does not match', () => {
+  const plugin = streaming((ctx) => ctx.write({ words: 'a' } as unknown as TextChunk));
+  assert.is(failure(() => runEndpoint(plugin, 'act', {})).kind, 'internal');
+});
+
+Endpoint('know the request, the time left and the log, and make UUIDs of the host\'s bytes', () => {
+  const plugin = unary((ctx) => {
+    ctx.log.info('running', { id: ctx.requestId, left: ctx.remainingMs, cancelled: ctx.isCancelled() });
+    return { text: ctx.random.uuid() };
+  });
+  const { output, logs } = runEndpoint(plugin, 'act', { video }, { remainingMs: () => 5 });
+  assert.match((output as { text: string }).text, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(logs, [{ level: 'info', message: 'running', fields: { id: 'test-request', left: 5, cancelled: false } }]);
+});
+
+Endpoint('of one plugin have different names', () => {
+  const make = () => defineEndpoint({ name: 'a', path: '/a', summary: '', input: z.strictObject({}), output: Output, run: () => ({ text: '' }) });
+  assert.throws(() => definePlugin([make(), make()]), /same name/);
+});
+
+function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndpoint>['run']>[0] {
+  const absent = (): never => {
+    throw new Error('not used');
+  };
+  return {
+    log: (...line) => void lines.push(line),
+    randomBytes: absent,
+    requestId: () => 'r',
+    remainingMs: () => 1,
+    isCancelled: () => false,
+    openVideo: absent,
+    call: absent,
+    open: absent,
+    write: absent,
+    forward: absent,
+  };
+}
+
+Endpoint.run();
