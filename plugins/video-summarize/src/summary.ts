@@ -28,14 +28,11 @@ export interface Chat {
  * parts are summarized first, then the notes that this gave, until what is left fits.
  */
 export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
-  const answerTokens = wanted?.max_tokens ?? ANSWER_TOKENS;
-  const partTokens = roomForText(llm, answerTokens);
+  const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
   const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
   let kind: TextKind = 'transcript';
   let parts = splitParts(pieces, partTokens, countTokens);
   while (parts.length > 1) {
-    // A third at most, so that every pass ends with less than it began with.
-    const notesTokens = Math.min(NOTES_TOKENS, Math.floor(partTokens / 3));
     const notes = parts.map((part, at) => {
       log.info('summarizing a part', { part: at + 1, parts: parts.length, of: kind });
       const { dialog, options } = chat(summaryPrompt(kind, part), sampling, wanted, notesTokens);
@@ -49,18 +46,21 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
   return isShort ? chat(shortPrompt(text), shortSampling, wanted, answerTokens) : chat(summaryPrompt(kind, text), sampling, wanted, answerTokens);
 }
 
-/** Tokens of text that leave room for the instruction and the answer. */
-function roomForText(llm: LlmDeployment, answerTokens: number): number {
+/** How many tokens of the context are for text, for the answer to it, and for the notes about a part. */
+function shareContext(llm: LlmDeployment, wantedTokens: number): { partTokens: number; answerTokens: number; notesTokens: number } {
   const { dialog, assistantPrefix } = summaryPrompt('notes', '');
   const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
-  const room = contextTokens - fixed - Math.min(answerTokens, Math.floor(contextTokens / 2));
-  if (room < MIN_PART_TOKENS) {
+  const answerTokens = Math.min(wantedTokens, Math.floor(contextTokens / 2));
+  const reserved = Math.max(answerTokens, Math.min(NOTES_TOKENS, Math.floor(contextTokens / 4)));
+  const partTokens = Math.min(MAX_PART_TOKENS, contextTokens - fixed - reserved);
+  if (partTokens < MIN_PART_TOKENS) {
     throw new HostError('PromptTooLongException', 'bad-request', `the model's context of ${contextTokens} tokens is too small to summarize with`, {
       data: { prompt_len: fixed + MIN_PART_TOKENS, max_len: contextTokens },
     });
   }
-  return Math.min(MAX_PART_TOKENS, room);
+  // A third at most, so that every pass ends with less than it began with.
+  return { partTokens, answerTokens, notesTokens: Math.min(NOTES_TOKENS, reserved, Math.floor(partTokens / 3)) };
 }
 
 function chat({ dialog, assistantPrefix }: Prompt, usual: SamplingParams, wanted: SamplingParams | null | undefined, maxTokens: number): Chat {

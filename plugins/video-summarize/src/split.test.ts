@@ -1,0 +1,59 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { condenseNotes } from './notes.ts';
+import { splitParts } from './split.ts';
+import { transcriptPieces } from './transcript.ts';
+
+/** A token a word. */
+const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+const transcript = (text: string) => ({ segments: [], transcription_info: { language: 'en', language_confidence: 1 }, transcription: { text } });
+
+const Split = suite('cutting a transcript');
+
+Split('finds sentences', () => {
+  assert.equal(transcriptPieces(transcript(' One is 1.5 metres. "Two?" he said.\nThree!')), ['One is 1.5 metres.', '"Two?"', 'he said.', 'Three!']);
+  assert.equal(transcriptPieces(transcript('こんにちは。元気ですか？はい')), ['こんにちは。', '元気ですか？', 'はい']);
+});
+
+Split('finds nothing in silence', () => {
+  assert.equal(transcriptPieces(transcript(' \n')), []);
+});
+
+Split('cuts text without punctuation between words, and text without spaces anywhere', () => {
+  const words = transcriptPieces(transcript('word '.repeat(500)));
+  assert.ok(words.length > 1 && words.every((piece) => piece.length <= 400 && /^word( word)*$/.test(piece)));
+  const letters = transcriptPieces(transcript('あ'.repeat(1000)));
+  assert.equal([letters.length, letters.join('').length], [3, 1000]);
+});
+
+Split('leaves a text that fits in one part', () => {
+  assert.equal(splitParts(['a b.', 'c d.'], 4, countWords), ['a b.\nc d.']);
+});
+
+Split('makes parts of about equal length that keep everything in order', () => {
+  const pieces = Array.from({ length: 100 }, (_, at) => `sentence number ${at} here.`);
+  const parts = splitParts(pieces, 90, countWords);
+  assert.equal(parts.flatMap((part) => part.split('\n')), pieces);
+  const sizes = parts.map(countWords);
+  assert.ok(sizes.every((size) => size <= 90 && size >= 60), String(sizes));
+});
+
+Split('keeps every part under the limit when tokens are spread unevenly, and cuts a piece that is over it', () => {
+  const dense = 'a b c d e f g h i j k l m n o p q r s t';
+  const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], 12, countWords);
+  assert.ok(parts.every((part) => countWords(part) <= 12), JSON.stringify(parts.map(countWords)));
+  assert.is(parts.join(' ').replace(/\s+/g, ' '), `${'internationalization '.repeat(10)}${dense} ${dense}`);
+});
+
+Split('drops repeated and cut-off lines of notes, and keeps the first lines of each part', () => {
+  const note = (name: string) => Array.from({ length: 8 }, (_, at) => `- ${name} ${at}.`).join('\n');
+  assert.equal(condenseNotes(['- A.\n- B.\n- A.', '- B.\n- C.\n- Cut off in the mid', '- A.']), ['Part 1: A. B.', 'Part 2: C.']);
+  assert.equal(condenseNotes([note('a'), note('b')]), ['Part 1: a 0. a 1. a 2. a 3. a 4.', 'Part 2: b 0. b 1. b 2. b 3. b 4.']);
+  assert.is(condenseNotes(Array.from({ length: 20 }, (_, at) => note(String(at))))[19], 'Part 20: 19 0. 19 1.');
+});
+
+Split('keeps lines without full stops', () => {
+  assert.equal(condenseNotes(['- one\n- two', '- three']), ['Part 1: one two', 'Part 2: three']);
+});
+
+Split.run();

@@ -1,0 +1,130 @@
+import type { ChatDialog, SamplingParams } from 'aana-host/plugin';
+import { type FakeHost, runEndpoint } from 'aana-host/plugin/testing';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { endpoint } from './index.ts';
+
+interface Chat {
+  readonly dialog: ChatDialog;
+  readonly sampling_params: SamplingParams;
+  readonly assistant_prefix: string;
+}
+
+const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
+/** A model whose token is a word: answers with the prefix and a number, or with what `answer` gives. */
+class FakeModel {
+  readonly chats: Chat[] = [];
+  readonly streamed: Chat[] = [];
+  readonly #contextTokens: number;
+
+  constructor(contextTokens = 8192) {
+    this.#contextTokens = contextTokens;
+  }
+
+  count_tokens = ({ text, dialog }: { text?: string; dialog?: ChatDialog }) => {
+    const tokens = countWords(text ?? dialog?.messages.map((message) => message.content).join(' ') ?? '');
+    return { tokens, max_tokens: this.#contextTokens };
+  };
+
+  chat = (chat: Chat) => {
+    this.chats.push(chat);
+    return { message: { role: 'assistant', content: this.#answer(chat, this.chats.length) } };
+  };
+
+  chat_stream = (chat: Chat) => {
+    this.streamed.push(chat);
+    return this.#answer(chat, 0).match(/\S+\s*/g)?.map((text) => ({ text })) ?? [];
+  };
+
+  /** Fails as the deployment does when prompt and answer do not fit. */
+  #answer({ dialog, sampling_params, assistant_prefix }: Chat, at: number): string {
+    const { tokens } = this.count_tokens({ dialog });
+    const answerTokens = sampling_params.max_tokens ?? 0;
+    assert.ok(tokens + countWords(assistant_prefix) + answerTokens <= this.#contextTokens, `${tokens} and ${answerTokens} do not fit`);
+    return `${assistant_prefix} thing ${at} ${'at length '.repeat(Math.floor(answerTokens / 4))}.`;
+  }
+}
+
+function host(text: string, model: FakeModel): FakeHost {
+  const language = text === '' ? 'silence' : 'en';
+  const transcribe = () => ({ segments: [], transcription_info: { language, language_confidence: 1 }, transcription: { text } });
+  return { deployments: { asr_deployment: { transcribe }, llm_deployment: model as never } };
+}
+
+const video = { path: '/talk.mp4' };
+const sentence = 'The speaker lifts an object of fifteen kilograms by one meter.';
+const talk = (sentences: number): string => Array.from({ length: sentences }, (_, at) => `${sentence.slice(0, -1)} ${at}.`).join(' ');
+const lastOf = (chat: Chat | undefined): string => chat?.dialog.messages.at(-1)?.content ?? '';
+const textOf = (written: readonly unknown[]): string => written.map((chunk) => (chunk as { text: string }).text).join('');
+
+const Summarize = suite('summarize_video');
+
+Summarize('asks for the summary after the transcript and begins the answer', () => {
+  const model = new FakeModel();
+  const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), model));
+  const [chat] = model.chats;
+  assert.is(model.chats.length, 1);
+  assert.equal(chat?.dialog.messages.map((message) => message.role), ['system', 'user']);
+  assert.ok(lastOf(chat).indexOf(sentence.slice(0, -1)) < lastOf(chat).indexOf('five bullet points'));
+  assert.match((output as { summary: string }).summary, /^- The speaker explains thing 1/);
+});
+
+Summarize('streams the same chat, first chunk included', () => {
+  const model = new FakeModel();
+  const { output, written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(20), model));
+  assert.is(output, null);
+  assert.is(model.chats.length, 0);
+  assert.ok(written.length > 3);
+  assert.match(textOf(written), /^- The speaker explains thing 0/);
+});
+
+Summarize('says so when there is no speech, without asking the model', () => {
+  const model = new FakeModel();
+  const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host('', model));
+  const { written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host('', model));
+  assert.match((output as { summary: string }).summary, /no speech/);
+  assert.is(written.length, 1);
+  assert.is(textOf(written), (output as { summary: string }).summary);
+  assert.is(model.chats.length + model.streamed.length, 0);
+});
+
+Summarize('asks for one sentence when there are only a few', () => {
+  const model = new FakeModel();
+  runEndpoint(endpoint, 'summarize_video', { video }, host(sentence, model));
+  assert.match(lastOf(model.chats[0]), /one bullet point/);
+  assert.is(model.chats[0]?.sampling_params.repetition_penalty, 1);
+});
+
+Summarize('summarizes an hour in parts and streams only the last pass', () => {
+  const model = new FakeModel();
+  const { written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(1000), model));
+  assert.ok(model.chats.length >= 10, String(model.chats.length));
+  assert.is(model.streamed.length, 1);
+  const seen = model.chats.map(lastOf).join(' ');
+  for (const at of [0, 250, 500, 999]) assert.ok(seen.includes(`meter ${at}.`), `sentence ${at} is in a part`);
+  assert.match(lastOf(model.streamed[0]), /^Notes about the parts.*Part 1: The speaker explains thing 1 .*Part 10: /s);
+  assert.match(textOf(written), /^- The speaker explains thing 0/);
+});
+
+Summarize('works in a small context, by as many passes as it takes', () => {
+  for (const contextTokens of [300, 512, 1024]) {
+    const model = new FakeModel(contextTokens);
+    runEndpoint(endpoint, 'summarize_video', { video, sampling_params: { max_tokens: 100 } }, host(talk(400), model));
+    assert.ok(model.chats.length > 5);
+  }
+});
+
+Summarize('refuses a context in which nothing fits, with the numbers', () => {
+  const run = () => runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), new FakeModel(128)));
+  assert.throws(run, (error: Error & { data: { max_len: number } }) => error.name === 'PromptTooLongException' && error.data.max_len === 128);
+});
+
+Summarize('lets the caller choose the sampling, null meaning unchanged', () => {
+  const model = new FakeModel();
+  const sampling_params = { temperature: 0.7, min_p: null, max_tokens: 50, seed: 3 };
+  runEndpoint(endpoint, 'summarize_video', { video, sampling_params }, host(talk(20), model));
+  assert.equal(model.chats[0]?.sampling_params, { temperature: 0.7, min_p: 0.1, repetition_penalty: 1.1, max_tokens: 50, seed: 3 });
+});
+
+Summarize.run();
