@@ -82,6 +82,7 @@ Manager('gives replicas what prepare made of the configuration', async () => {
   const made = manager({ one: { user_config: { model: 'big' }, ray_actor_options: { num_cpus: 3, num_gpus: 0 } } });
   await made.start({ onProgress: (step) => progress.push(step) });
   assert.equal(progress[0], { deployment: 'one', fraction: undefined, text: 'fetching big' });
+  assert.equal(await made.handle('one').call('spec', {}), { path: '/models/big', threads: 3, num_gpus: 0 });
   assert.is(made.status()['one']?.status, 'RUNNING');
 });
 
@@ -100,7 +101,7 @@ Manager('streams', async () => {
 });
 
 const BAD_CALLS: readonly (readonly [what: string, method: string, args: Record<string, unknown>, name: string, pattern: RegExp])[] = [
-  ['an unknown method', 'shout', {}, 'MethodNotFound', /deployment one has no method shout; its methods are: echo, wait, crash, count/],
+  ['an unknown method', 'shout', {}, 'MethodNotFound', /deployment one has no method shout; its methods are: echo, spec, wait, crash, count/],
   ['a method that every object has', 'toString', {}, 'MethodNotFound', /no method toString/],
   ['a missing parameter', 'echo', {}, 'ValidationError', /one\.echo: text: /],
   ['an unknown parameter', 'echo', { text: '', loud: true }, 'ValidationError', /one\.echo: loud: /],

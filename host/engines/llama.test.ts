@@ -1,0 +1,165 @@
+// The real engine on a small real model, through a deployment: in a replica process of its own.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
+import { AanaError } from '../core/errors.ts';
+import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import { skip } from '../test/skip.ts';
+import { cannotRun, deployed } from './fixtures/real-models.ts';
+
+const Llama = suite('a text generation deployment');
+
+const CONTEXT = 512;
+let manager: DeploymentManager;
+let llm: DeploymentHandle;
+
+Llama.before(async () => {
+  manager = deployed({
+    type: 'LlamaTextGenerationDeployment',
+    user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: CONTEXT, n_threads: 1 }, default_sampling_params: { max_tokens: 24 } },
+  });
+  await manager.start();
+  llm = manager.handle('model');
+});
+
+Llama.after(() => manager?.shutdown({ graceMs: 0 }));
+
+const dialog = (content: string): object => ({ messages: [{ role: 'user', content }] });
+const QUESTION = dialog('Name three colours.');
+
+const textOf = (value: unknown): string => (value as { text: string }).text;
+const contentOf = (value: unknown): string => (value as { message: { content: string } }).message.content;
+
+async function texts(args: Record<string, unknown>, signal?: AbortSignal): Promise<string[]> {
+  const all: string[] = [];
+  for await (const batch of llm.stream('chat_stream', args, { signal })) all.push(...batch.map(textOf));
+  return all;
+}
+
+async function failure(promise: Promise<unknown>): Promise<AanaError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AanaError) return error;
+  throw error ?? new Error('it did not reject');
+}
+
+const ongoing = (): number => manager.status()['model']?.replicas[0]?.ongoing ?? 0;
+const replicaPid = (): number => manager.status()['model']?.replicas[0]?.pid ?? 0;
+
+Llama('answers as the assistant', async () => {
+  const answer = (await llm.call('chat', { dialog: QUESTION })) as { message: { role: string; content: string } };
+  assert.is(answer.message.role, 'assistant');
+  assert.match(answer.message.content, /\w+ \w+/);
+  assert.not.match(answer.message.content, /<\|im_/);
+});
+
+Llama('streams an answer in many pieces', async () => {
+  assert.ok((await texts({ dialog: QUESTION })).length > 5);
+});
+
+Llama('begins the answer with the prefix, in its first piece', async () => {
+  const [first = '', ...rest] = await texts({ dialog: QUESTION, assistant_prefix: 'Three colours are' });
+  assert.ok(first.startsWith('Three colours are') && first.length > 'Three colours are'.length, first);
+  assert.ok(rest.length > 0 && !rest.some((text) => text.includes('Three colours are')));
+});
+
+Llama('has the prefix in a whole answer', async () => {
+  assert.match(contentOf(await llm.call('chat', { dialog: QUESTION, assistant_prefix: 'My answer: ' })), /^My answer: /);
+});
+
+Llama('makes as many tokens as asked', async () => {
+  const text = contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { max_tokens: 3 } }));
+  const { tokens } = (await llm.call('count_tokens', { text })) as { tokens: number };
+  assert.ok(tokens >= 1 && tokens <= 3, `${tokens} tokens`);
+});
+
+Llama('stops before a stop string', async () => {
+  const whole = contentOf(await llm.call('chat', { dialog: QUESTION }));
+  const stop = whole.slice(6, 9);
+  assert.is(contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { stop: [stop] } })), whole.slice(0, whole.indexOf(stop)));
+});
+
+Llama('continues a text', async () => {
+  assert.ok(textOf(await llm.call('generate', { prompt: 'Once upon a time' })).length > 10);
+});
+
+Llama('counts the tokens of a text, and of a dialog with its template', async () => {
+  const of = async (args: Record<string, unknown>): Promise<number> => ((await llm.call('count_tokens', args)) as { tokens: number }).tokens;
+  const plain = await of({ text: 'Name three colours.' });
+  assert.ok(plain >= 4 && plain <= 8);
+  assert.ok((await of({ dialog: QUESTION })) > plain + 4);
+  assert.equal(((await llm.call('count_tokens', { text: '' })) as { max_tokens: number }).max_tokens, CONTEXT);
+});
+
+Llama('refuses a dialog that is longer than the context, with both numbers', async () => {
+  const error = await failure(llm.call('chat', { dialog: dialog('word '.repeat(2 * CONTEXT)) }));
+  const { prompt_len: length, max_len: most } = error.data as { prompt_len: number; max_len: number };
+  assert.equal([error.name, error.kind], ['PromptTooLongException', 'bad-request']);
+  assert.ok(length > 2 * CONTEXT && most <= CONTEXT);
+  assert.match(error.message, `${length} tokens`);
+  assert.match(error.message, String(most));
+});
+
+Llama('lets two streams progress together', async () => {
+  const order: string[] = [];
+  const read = async (name: string): Promise<void> => {
+    for await (const batch of llm.stream('chat_stream', { dialog: dialog(`Tell a story about ${name}.`) })) order.push(...batch.map(() => name));
+  };
+  await Promise.all([read('a cat'), read('a dog')]);
+  const firstOf = (name: string): number => order.indexOf(name);
+  const lastOf = (name: string): number => order.lastIndexOf(name);
+  assert.ok(firstOf('a dog') < lastOf('a cat') && firstOf('a cat') < lastOf('a dog'), order.join());
+});
+
+Llama('answers more dialogs at a time than it has places for', async () => {
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => llm.call('chat', { dialog: dialog(`What is ${n} plus 1?`), sampling_params: { max_tokens: 8 } })));
+  assert.ok(answers.every((answer) => contentOf(answer).length > 0));
+});
+
+Llama('ends a cancelled answer, and its place is free again', async () => {
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  const args = { dialog: dialog('Count to one thousand.'), sampling_params: { max_tokens: 400 } };
+  const error = await (async () => {
+    for await (const _ of llm.stream('chat_stream', args, { signal: controller.signal })) controller.abort(reason);
+  })().catch((thrown: unknown) => thrown);
+  assert.is(error, reason);
+  while (ongoing() !== 0) await delay(5);
+});
+
+Llama('ends an answer whose reader leaves', async () => {
+  for await (const _ of llm.stream('chat_stream', { dialog: dialog('Count to one thousand.'), sampling_params: { max_tokens: 400 } })) break;
+  while (ongoing() !== 0) await delay(5);
+  assert.ok((await texts({ dialog: QUESTION })).length > 0);
+});
+
+Llama('does not let a slow reader hold up another', async () => {
+  const slow = llm.stream('chat_stream', { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 300 } })[Symbol.asyncIterator]();
+  await slow.next();
+  assert.ok((await texts({ dialog: QUESTION })).length > 5);
+  await slow.return?.(undefined);
+});
+
+Llama('loses a stream with a clear error when its replica is killed; the next one works', async () => {
+  const pid = replicaPid();
+  const error = await failure(
+    (async () => {
+      for await (const _ of llm.stream('chat_stream', { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 400 } })) process.kill(pid, 'SIGKILL');
+    })(),
+  );
+  assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
+  assert.ok((await texts({ dialog: QUESTION })).length > 5);
+  assert.is.not(replicaPid(), pid);
+});
+
+Llama('does not start on a file that is not there, and says which', async () => {
+  const broken = deployed({ type: 'LlamaTextGenerationDeployment', user_config: { model_id: '/nowhere/model.gguf' } });
+  const error = await failure(broken.start());
+  assert.is(error.name, 'FailedDeployment');
+  assert.match(error.message, '/nowhere/model.gguf');
+});
+
+if (cannotRun === undefined) Llama.run();
+else skip('a text generation deployment', cannotRun);

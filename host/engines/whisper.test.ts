@@ -1,0 +1,162 @@
+// The real engine on real speech, through a deployment: in a replica process of its own.
+import { basename } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
+import { AanaError } from '../core/errors.ts';
+import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import { AsrOutput } from '../schemas/index.ts';
+import { SAMPLE_TEXT, testdata } from '../test/helpers/media.ts';
+import { wordErrors } from '../test/helpers/word-errors.ts';
+import { skip } from '../test/skip.ts';
+import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
+
+const Whisper = suite('a Whisper deployment');
+
+const files = new SampleFiles();
+let manager: DeploymentManager;
+let asr: DeploymentHandle;
+let speech: Float32Array = new Float32Array(0);
+
+Whisper.before(async () => {
+  manager = deployed({ type: 'WhisperDeployment', user_config: { model_size: 'tiny.en', threads: 1 } });
+  await manager.start();
+  asr = manager.handle('model');
+  [speech = speech] = await readWav(process.env['AANA_TEST_SPEECH'] ?? testdata('media', 'jfk.wav') ?? '');
+});
+
+Whisper.after(async () => {
+  await manager?.shutdown({ graceMs: 0 });
+  await files.remove();
+});
+
+const transcribe = async (audio: unknown, params = {}, signal?: AbortSignal): Promise<AsrOutput> =>
+  AsrOutput.parse(await asr.call('transcribe', { audio, params }, { signal }));
+
+async function failure(promise: Promise<unknown>): Promise<AanaError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AanaError) return error;
+  throw error ?? new Error('it did not reject');
+}
+
+function repeated(samples: Float32Array, times: number): Float32Array {
+  const all = new Float32Array(samples.length * times);
+  for (let n = 0; n < times; n += 1) all.set(samples, n * samples.length);
+  return all;
+}
+
+Whisper('hears what is said', async () => {
+  const output = await transcribe(await files.write(speech));
+  assert.is(wordErrors(SAMPLE_TEXT, output.transcription.text), 0);
+  assert.equal(output.transcription_info, { language: 'en', language_confidence: 1 });
+  assert.is(output.transcription.text, output.segments.map(({ text }) => text).join(''));
+});
+
+Whisper('gives segments in order, inside the audio, with a confidence', async () => {
+  const { segments } = await transcribe(await files.write(speech));
+  let last = 0;
+  for (const { time_interval: at, confidence, words } of segments) {
+    assert.ok(at.start >= last && at.end >= at.start && at.end <= speech.length / 16000, JSON.stringify(at));
+    assert.ok((confidence ?? 0) > 0.5);
+    assert.equal(words, []);
+    last = at.end;
+  }
+});
+
+Whisper('gives the times of words when asked', async () => {
+  const { segments } = await transcribe(await files.write(speech), { word_timestamps: true });
+  const words = segments.flatMap((segment) => segment.words);
+  assert.is(wordErrors(SAMPLE_TEXT, words.map(({ word }) => word).join('')), 0);
+  for (const [index, { time_interval: at }] of words.entries()) assert.ok(index === 0 || at.start >= (words[index - 1]?.time_interval.start ?? 0));
+});
+
+Whisper('streams a segment at a time', async () => {
+  const items: AsrOutput[] = [];
+  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(speech) })) items.push(...batch.map((item) => AsrOutput.parse(item)));
+  assert.ok(items.length > 0);
+  assert.ok(items.every(({ segments, transcription }) => segments.length === 1 && segments[0]?.text === transcription.text));
+  assert.is(wordErrors(SAMPLE_TEXT, items.map(({ transcription }) => transcription.text).join('')), 0);
+});
+
+const SILENT = { segments: [], transcription_info: { language: 'silence', language_confidence: 1 }, transcription: { text: '' } };
+for (const [what, channels] of [
+  ['no channel', []],
+  ['an empty channel', [new Float32Array(0)]],
+  ['zeros', [new Float32Array(32_000)]],
+  ['faint noise', [Float32Array.from({ length: 48_000 }, (_, n) => 0.001 * Math.sin(n * n))]],
+] as const) {
+  Whisper(`calls ${what} silence`, async () => {
+    assert.equal(await transcribe(await files.write(...channels)), SILENT);
+  });
+}
+
+Whisper('says so once when it streams silence', async () => {
+  const items: unknown[] = [];
+  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(new Float32Array(32_000)) })) items.push(...batch);
+  assert.equal(items, [SILENT]);
+});
+
+Whisper('takes channels apart, names them, and merges their segments by time', async () => {
+  const later = new Float32Array(speech.length + 64_000);
+  later.set(speech, 64_000);
+  const output = await transcribe(await files.write(speech, later), { channels: 'separate' });
+  const of = (speaker: string): string => output.segments.filter((segment) => segment.speaker === speaker).map(({ text }) => text).join('');
+  assert.is(wordErrors(SAMPLE_TEXT, of('CHANNEL_00')), 0);
+  assert.is(wordErrors(SAMPLE_TEXT, of('CHANNEL_01')), 0);
+  const starts = output.segments.map(({ time_interval: { start } }) => start);
+  assert.equal(starts, [...starts].sort((a, b) => a - b));
+});
+
+Whisper('refuses a language code that does not exist, as bad input', async () => {
+  const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
+  assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
+  assert.match(error.message, '"xx" is no language code');
+});
+
+Whisper('fails when the samples are not there', async () => {
+  const audio = { channels: [{ path: '/nowhere/audio.f32', samples: 10 }], sample_rate: 16000 };
+  assert.match((await failure(transcribe(audio))).message, '/nowhere/audio.f32');
+});
+
+Whisper('lets go of a cancelled transcription before it would have ended', async () => {
+  const audio = await files.write(repeated(speech, 60));
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  const call = transcribe(audio, {}, controller.signal).catch((error: unknown) => error);
+  await delay(300);
+  controller.abort(reason);
+  assert.is(await call, reason);
+  const before = manager.status()['model']?.replicas[0];
+  while (manager.status()['model']?.replicas[0]?.ongoing !== 0) await delay(10);
+  assert.is(manager.status()['model']?.replicas[0]?.pid, before?.pid);
+  assert.is(wordErrors(SAMPLE_TEXT, (await transcribe(await files.write(speech))).transcription.text), 0);
+});
+
+Whisper('answers four requests at the same time', async () => {
+  const audio = await files.write(speech);
+  const outputs = await Promise.all([1, 2, 3, 4].map(() => transcribe(audio)));
+  assert.equal(outputs.map(({ transcription }) => wordErrors(SAMPLE_TEXT, transcription.text)), [0, 0, 0, 0]);
+});
+
+Whisper('loses a request with a clear error when its replica is killed; the next one works', async () => {
+  const lost = failure(transcribe(await files.write(repeated(speech, 60))));
+  await delay(300);
+  process.kill(manager.status()['model']?.replicas[0]?.pid ?? 0, 'SIGKILL');
+  const error = await lost;
+  assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
+  assert.is(wordErrors(SAMPLE_TEXT, (await transcribe(await files.write(speech))).transcription.text), 0);
+});
+
+Whisper('does not start on a file that is no model, and says which', async () => {
+  const path = (await files.write(speech)).channels[0]?.path ?? '';
+  const broken = deployed({ type: 'WhisperDeployment', user_config: { model_size: path } });
+  const error = await failure(broken.start());
+  assert.is(error.name, 'FailedDeployment');
+  assert.match(error.message, basename(path));
+});
+
+if (cannotRun === undefined) Whisper.run();
+else skip('a Whisper deployment', cannotRun);
