@@ -90,14 +90,17 @@ class Whisper {
       count += 1;
       queue.push(toOutput([toSegment(segment, speaker)], info));
     };
-    const work = this.#transcribeAll(channels, params, AbortSignal.any([signal, left.signal]), onSegment).then((transcriptions) => {
-      if (count === 0) queue.push(silence());
-      else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
-    });
-    work.then(
-      () => queue.end(),
-      (error: unknown) => queue.fail(error),
-    );
+    const work = async (): Promise<void> => {
+      try {
+        const transcriptions = await this.#transcribeAll(channels, params, AbortSignal.any([signal, left.signal]), onSegment);
+        if (count === 0) queue.push(silence());
+        else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
+        queue.end();
+      } catch (error) {
+        queue.fail(error);
+      }
+    };
+    void work(); // its failure reaches the reader
     yield* queue;
   }
 

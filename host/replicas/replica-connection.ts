@@ -78,7 +78,7 @@ export class ReplicaConnection {
 
   /** Ends every open call with `error`. */
   failAll(error: () => Error): void {
-    for (const id of [...this.#calls.keys()]) this.#close(id, (call) => call.onError(error()));
+    for (const id of this.#calls.keys()) this.#close(id, (call) => call.onError(error()));
   }
 
   #open(

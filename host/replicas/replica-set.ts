@@ -1,4 +1,5 @@
 import { delay } from '../core/abort.ts';
+import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { restartDelayMs } from './backoff.ts';
@@ -127,14 +128,13 @@ export class ReplicaSet {
   #startSlot(index: number): Promise<void> {
     const slot: Slot = { name: `${this.#options.deployment}#${index + 1}`, replica: undefined, restarts: 0, failure: undefined };
     this.#slots.push(slot);
-    return new Promise((resolve, reject) => {
-      this.#loops.push(
-        this.#keep(slot, resolve).then(() => {
-          const reason = slot.failure ?? 'it was stopped before it was ready';
-          reject(failedDeployment(this.#options.deployment, reason)); // without effect on one that was ready
-        }),
-      );
-    });
+    const ready = deferred();
+    const loop = async (): Promise<void> => {
+      await this.#keep(slot, ready.resolve);
+      ready.reject(failedDeployment(this.#options.deployment, slot.failure ?? 'it was stopped before it was ready')); // without effect on one that was ready
+    };
+    this.#loops.push(loop());
+    return ready.promise;
   }
 
   /** Starts replicas one after the other until told to stop, or one is given up. */

@@ -92,11 +92,11 @@ export class Replica {
     });
     this.#log = options.log.child({ replica: options.name, pid: this.#child.pid });
     this.#followOutput();
-    this.#child.on('error', (error) => this.#onGone(null, null, error.message));
-    this.#child.on('exit', (code, signal) => this.#onGone(code, signal));
+    this.#child.on('error', (error) => void this.#onGone(null, null, error.message));
+    this.#child.on('exit', (code, signal) => void this.#onGone(code, signal));
     this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(socketOf(this.#child), {
       onFrame: (frame) => this.#onFrame(frame),
-      onClose: (error) => this.#onSocketClosed(error),
+      onClose: (error) => void this.#onSocketClosed(error),
     });
     this.#connection = new ReplicaConnection((frame) => this.#socket.send(frame));
     this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec });
@@ -201,11 +201,11 @@ export class Replica {
   }
 
   /** The process is ending, or cannot be talked to any more. */
-  #onSocketClosed(error: Error | undefined): void {
+  async #onSocketClosed(error: Error | undefined): Promise<void> {
     this.#socketClosed.resolve();
     this.#enter('drain');
     if (error) this.kill(error.message);
-    else void within(this.exited, EXIT_AFTER_CLOSE_MS).then(() => this.kill('it closed its socket'));
+    else if (!(await within(this.exited, EXIT_AFTER_CLOSE_MS))) this.kill('it closed its socket');
   }
 
   #onReady(): void {
@@ -238,20 +238,18 @@ export class Replica {
     this.#startTimer = setTimeout(() => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`), startTimeoutMs);
   }
 
-  #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): void {
+  async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
     clearTimeout(this.#startTimer);
     clearInterval(this.#healthTimer);
     if (!this.#enter('exit')) return; // first it leaves the pool
+    await within(this.#socketClosed.promise, CLOSE_TIMEOUT_MS); // what it sent before its end is still to be read
+    this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
-    // What it sent before its end is still to be read.
-    void within(this.#socketClosed.promise, CLOSE_TIMEOUT_MS).then(() => {
-      this.#socket.destroy();
-      const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last) };
-      this.#connection.failAll(() => this.#lostError(signal));
-      this.#started.resolve({ ok: false, final: false, reason: exit.reason });
-      this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
-      this.#exited.resolve(exit);
-    });
+    const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last) };
+    this.#connection.failAll(() => this.#lostError(signal));
+    this.#started.resolve({ ok: false, final: false, reason: exit.reason });
+    this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
+    this.#exited.resolve(exit);
   }
 
   #lostError(signal: NodeJS.Signals | null): AanaError {
