@@ -1,7 +1,20 @@
-import type { AsrOutput, ChatDialog, ChatOutput, SamplingParams, TextChunk, WhisperParams } from '../schemas/index.ts';
+import { AsrOutput, type ChatDialog, ChatOutput, type SamplingParams, type TextChunk, type WhisperParams } from '../schemas/index.ts';
 import { Audio, type HandleScope, Stream } from './handles.ts';
 import { hostCall } from './host-error.ts';
 import type { Host, HostAudio } from './host.ts';
+
+/** What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words again. */
+const typedAnswers = new WeakMap<object, unknown>();
+
+function typed<T extends object>(schema: unknown, answer: T): T {
+  typedAnswers.set(answer, schema);
+  return answer;
+}
+
+/** Whether a value is, as it came, what a typed method of a deployment gave for this schema. */
+export function isTypedAnswer(schema: unknown, value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typedAnswers.get(value) === schema;
+}
 
 /** Arguments by name; an {@link Audio} may stand anywhere in them. */
 export type DeploymentArgs = Readonly<Record<string, unknown>>;
@@ -38,7 +51,7 @@ export class Deployment {
 export class AsrDeployment extends Deployment {
   /** Audio of 0 seconds, or without speech, gives language "silence" and no segments. */
   transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
-    return this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params }));
+    return typed(AsrOutput, this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
   }
 }
 
@@ -59,7 +72,7 @@ export interface TokenCount {
 /** Text generation. */
 export class LlmDeployment extends Deployment {
   chat(dialog: ChatDialog, options: ChatOptions = {}): ChatOutput {
-    return this.call<ChatOutput>('chat', withoutAbsent({ dialog, ...options }));
+    return typed(ChatOutput, this.call<ChatOutput>('chat', withoutAbsent({ dialog, ...options })));
   }
 
   chatStream(dialog: ChatDialog, options: ChatOptions = {}): Stream<TextChunk> {

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { validationEntries, validationMessage } from '../schemas/validation.ts';
 import { Context, createLog, StreamContext } from './context.ts';
+import { isTypedAnswer } from './deployments.ts';
 import { HandleScope } from './handles.ts';
 import { HostError, toErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
@@ -64,7 +65,7 @@ export function defineEndpoint<I extends Schema, O extends Schema>(definition: U
     outputSchema: jsonSchema(output, 'output'),
     streaming: definition.stream === true,
   };
-  const encode = (value: z.input<O>): string => JSON.stringify(parsed(output, value, fromPlugin) ?? null);
+  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : parsed(output, value, fromPlugin)) ?? null);
 
   const respond = (host: Host, scope: HandleScope, raw: string): string => {
     const args = parsed(input, JSON.parse(raw), fromClient);
@@ -83,7 +84,7 @@ export function defineEndpoint<I extends Schema, O extends Schema>(definition: U
         return respond(host, scope, raw);
       } catch (thrown) {
         const record = toErrorRecord(thrown);
-        if (record.kind === 'internal' && thrown instanceof Error) {
+        if (thrown instanceof Error && !(thrown instanceof HostError)) {
           createLog(host).error('endpoint failed', { endpoint: name, error: record.name, stack: thrown.stack });
         }
         throw record;

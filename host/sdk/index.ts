@@ -1,4 +1,5 @@
 /** `aana-host/plugin` inside the sandbox. */
+import './zod-config.ts';
 import { installConsole } from './console.ts';
 import type { Endpoint } from './endpoint.ts';
 import { host } from './imports.ts';
