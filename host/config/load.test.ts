@@ -37,7 +37,7 @@ Load('fills every key without a file, and names the two default deployments', ()
   const config = load();
   assert.is(config.port, 8000);
   assert.is(config.host, '127.0.0.1');
-  assert.equal(config.deployments, DEFAULT_DEPLOYMENTS);
+  assert.equal(Object.entries(config.deployments).map(([name, { type, user_config }]) => [name, { type, user_config }]), Object.entries(DEFAULT_DEPLOYMENTS));
   assert.is(config.media.allow_private_urls, false);
 });
 
@@ -54,7 +54,10 @@ Load('prefers flags to the environment, that to the file, that to the defaults',
 
 Load('lets a file replace the default deployments as a whole', () => {
   writeConfig({ deployments: { only: { type: 'WhisperDeployment', num_replicas: 2 } } });
-  assert.equal(load().deployments, { only: { type: 'WhisperDeployment', num_replicas: 2 } });
+  const { deployments } = load();
+  assert.equal(Object.keys(deployments), ['only']);
+  assert.is(deployments['only']?.num_replicas, 2);
+  assert.is(deployments['only']?.health_check_period_s, 10);
 });
 
 Load('is frozen to the bottom', () => {
@@ -91,6 +94,8 @@ Load('takes an empty variable as unset, except that an empty CUDA_VISIBLE_DEVICE
 Load('refuses an unknown key with the file and the whole key', () => {
   const path = writeConfig({ media: { alow_paths: [] } });
   assert.is(messageOf(load), `${path}: unknown key "media.alow_paths"; the known keys are in docs/configuration.md`);
+  writeConfig({ deployments: { only: { type: 'WhisperDeployment', replicas: 2 } } });
+  assert.match(messageOf(load), 'unknown key "deployments.only.replicas"');
   writeConfig({ deploymnets: {} });
   assert.match(messageOf(load), 'unknown key "deploymnets"');
 });

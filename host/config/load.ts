@@ -109,6 +109,11 @@ function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: s
   }
 }
 
+/** The environment for child processes: that of this process, with what the configuration says about devices. */
+export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return config.cuda_visible_devices === null ? { ...env } : { ...env, CUDA_VISIBLE_DEVICES: config.cuda_visible_devices };
+}
+
 interface Issue {
   readonly code?: string | undefined;
   readonly path: readonly PropertyKey[];

@@ -50,7 +50,7 @@ export function renderConfigurationDocs(deployment: unknown): string {
   });
   return `# Configuration
 
-<!-- Made by \`aana-host docs config\` from host/config/schema.ts; do not edit. -->
+<!-- Made by \`aana-host docs config > docs/configuration.md\` from host/config/schema.ts; do not edit. -->
 
 A configuration is put together from four sources; each beats the one before, key by key:
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DeploymentOptions } from '../deployments/deployment-options.ts';
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -41,10 +42,12 @@ const LimitsConfig = z.strictObject({
 });
 
 const PluginConfig = z.strictObject({
-  memory_bytes: positiveBytes(256 * MIB, 'Memory of one component instance, in bytes.'),
-  max_output_bytes: positiveBytes(64 * MIB, 'Most that one invocation may answer, in bytes.'),
-  max_workers: z.int().min(1).max(64).default(4).describe('Worker threads of one plugin on a Node without JavaScript Promise Integration: invocations that run at the same time.'),
-  strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
+  memory_bytes: positiveBytes(128 * MIB, 'Memory of one component instance, in bytes.'),
+  cpu_slice_ms: z.int().min(1).default(2000).describe('Milliseconds that a plugin may compute without calling the host.'),
+  output_bytes: positiveBytes(64 * MIB, 'Largest answer of one invocation, all streamed values together, in bytes.'),
+  max_suspended: z.int().min(1).max(10_000).default(128).describe('Invocations of one plugin at the same time, on Node 24 and later.'),
+  max_threads: z.int().min(1).max(64).default(8).describe('Invocations of one plugin at the same time before Node 24, where each holds a thread.'),
+  max_queued: z.int().min(0).max(100_000).default(256).describe('Invocations of one plugin that wait for their turn; more are refused with status 503.'),
 });
 
 const ModelsConfig = z.strictObject({
@@ -65,8 +68,8 @@ export const ConfigSchema = z.strictObject({
   port: z.int().min(0).max(65_535).default(8000).describe('Port to listen on; 0 takes a free one.'),
   plugins: z.array(z.string().min(1)).default([]).describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),
   deployments: z
-    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'), z.looseObject({ type: z.string().min(1) }))
-    .default(DEFAULT_DEPLOYMENTS)
+    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'), DeploymentOptions)
+    .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name: the type of each and its options.'),
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
@@ -78,7 +81,8 @@ export const ConfigSchema = z.strictObject({
   shutdown_grace_s: z.number().min(0).max(86_400).default(30).describe('Time that running requests have to finish when the server stops, in seconds.'),
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
-  plugin_limits: PluginConfig.prefault({}).describe('Plugins.'),
+  strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
+  plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins.'),
   models: ModelsConfig.prefault({}).describe('Where models come from.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

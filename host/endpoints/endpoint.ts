@@ -1,14 +1,9 @@
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
+import type { UploadedFile } from '../media/index.ts';
 import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
 
-/** A file part of a request, on disk until the request ends. */
-export interface UploadedFile {
-  readonly path: string;
-  readonly filename?: string;
-  readonly mimeType?: string;
-  readonly bytes: number;
-}
+export type { UploadedFile };
 
 /** What an endpoint is, for clients. */
 export interface EndpointDescription {

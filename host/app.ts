@@ -1,0 +1,325 @@
+import { mkdir } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import type * as z from 'zod';
+import { childEnvironment, type Config, loadConfig } from './config/index.ts';
+import { deferred } from './core/deferred.ts';
+import { AanaError } from './core/errors.ts';
+import { createLogger, type Logger } from './core/logger.ts';
+import { packageVersion } from './core/package-root.ts';
+import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, DeploymentManager, type DeploymentOptionsInput } from './deployments/index.ts';
+import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
+import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
+import { findFfmpeg, MediaService } from './media/index.ts';
+import { ModelStore } from './models/index.ts';
+import { buildNative } from './native-build/index.ts';
+import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
+import { buildPlugin } from './plugins/build/build-plugin.ts';
+import { findPluginFolders } from './plugins/find-plugin-folders.ts';
+import { PluginHost } from './plugins/plugin-host.ts';
+
+export interface AanaAppOptions {
+  /** Title of the API documentation. Default: the configuration's `name`. */
+  readonly name?: string;
+  /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
+  readonly config?: Config;
+  /** Default: lines on the standard error, as the configuration says. */
+  readonly log?: Logger;
+  /** Kinds of deployments besides those of the package. */
+  readonly definitions?: readonly DeploymentDefinition[];
+  /** Where the progress of the start is shown. Default: the standard error. */
+  readonly progress?: ProgressStream;
+}
+
+type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
+
+/**
+ * An application: register deployments, plugins and endpoints, then `connect` and `deploy`. Everything it starts ends with
+ * `shutdown`, or with `await using`.
+ */
+export class AanaApp implements AsyncDisposable {
+  readonly config: Config;
+  readonly models: ModelStore;
+  readonly #name: string;
+  readonly #log: Logger;
+  readonly #progress: ProgressStream;
+  readonly #registry = new EndpointRegistry();
+  readonly #deployments: DeploymentManager;
+  readonly #deploymentTypes = new Map<string, string>();
+  readonly #pluginFolders: string[] = [];
+  readonly #plugins: PluginHost;
+  readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
+  readonly #stopping = new AbortController();
+  readonly #stopped = deferred();
+  #media: MediaService | undefined;
+  #native: Promise<unknown> = Promise.resolve();
+  #server: HttpServer | undefined;
+  #url: string | undefined;
+  #phase: Phase = 'new';
+  #shutdown: Promise<void> | undefined;
+
+  constructor(options: AanaAppOptions = {}) {
+    const config = options.config ?? loadConfig();
+    this.config = config;
+    this.#name = options.name ?? config.name;
+    this.#log = options.log ?? createLogger({ ...config.log, write: (line) => process.stderr.write(line) });
+    this.#progress = options.progress ?? process.stderr;
+    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
+    this.models = new ModelStore({ cacheDir: config.cache_dir, log: this.#log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    this.#deployments = new DeploymentManager({
+      log: this.#log,
+      env: childEnvironment(config),
+      definitions: options.definitions,
+      // The first model is fetched while the addon is built; no replica starts before it is there.
+      models: { pull: async (id, pull) => (await Promise.all([this.models.pull(id, pull), this.#native]))[0] },
+    });
+    this.#plugins = new PluginHost({
+      cacheDir: config.cache_dir,
+      log: this.#log,
+      limits: pluginLimits(config),
+      ports: { deployments: this.#deployments, openMediaScope: () => this.#requireMedia().openScope(), log: this.#log },
+    });
+    const tempDir = config.media.temp_dir ?? tmpdir();
+    this.#callback = createHttpApp({
+      title: this.#name,
+      version: packageVersion(),
+      registry: this.#registry,
+      status: () => this.status(),
+      isReady: () => this.#phase === 'deployed' && this.status().status === 'RUNNING',
+      isDeployed: () => this.#phase === 'deployed' || this.#phase === 'stopping',
+      limits: config.limits,
+      includeStacktrace: config.include_stacktrace,
+      tempDir,
+      log: this.#log,
+    }).callback();
+  }
+
+  /** Where the server listens, once connected: `http://127.0.0.1:8000`. */
+  get url(): string | undefined {
+    return this.#url;
+  }
+
+  /** The endpoints that are served, in the order of registration. */
+  get endpoints(): readonly Endpoint[] {
+    return this.#registry.list();
+  }
+
+  /** Resolves when the application has shut down. */
+  get stopped(): Promise<void> {
+    return this.#stopped.promise;
+  }
+
+  /** Registers a deployment under the name that handles use. It starts with `deploy`. Throws `ValidationError` naming the bad option. */
+  registerDeployment(name: string, options: DeploymentOptionsInput): this {
+    this.#deployments.register(name, options);
+    this.#deploymentTypes.set(name, options.type);
+    return this;
+  }
+
+  /** Registers an endpoint made of a function of this program. */
+  registerEndpoint<I extends z.ZodType>(definition: HostEndpointDefinition<I>): this {
+    this.#registry.add(hostEndpoint(definition));
+    return this;
+  }
+
+  /** Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when there is none at `path`. */
+  registerPlugins(...paths: readonly string[]): this {
+    for (const path of paths) {
+      for (const folder of findPluginFolders(path)) if (!this.#pluginFolders.includes(folder)) this.#pluginFolders.push(folder);
+    }
+    return this;
+  }
+
+  /** What host code calls a deployment through. Throws `DeploymentNotFound`, naming those that there are. */
+  handle(name: string): DeploymentHandle {
+    return this.#deployments.handle(name);
+  }
+
+  /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */
+  async connect(address: { readonly host?: string; readonly port?: number } = {}): Promise<this> {
+    if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
+    await mkdir(this.config.media.temp_dir ?? tmpdir(), { recursive: true });
+    const server = new HttpServer(this.#callback, this.config.limits);
+    this.#url = (await server.listen(address.host ?? this.config.host, address.port ?? this.config.port)).url;
+    this.#server = server;
+    return this;
+  }
+
+  /** Brings stored data up to this version. There is nothing to migrate yet. */
+  async migrate(): Promise<this> {
+    return this;
+  }
+
+  /**
+   * Fetches what is missing, starts the deployments and loads the plugins, at the same time. When a deployment fails, everything is
+   * stopped and `FailedDeployment` says why. With `blocking` it resolves when the application has shut down, by SIGINT or SIGTERM too.
+   */
+  async deploy({ blocking = false }: { readonly blocking?: boolean } = {}): Promise<this> {
+    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'the application was deployed before');
+    const release = blocking ? stopOnSignals(this) : undefined;
+    try {
+      this.#phase = 'deploying';
+      await withProgress('starting', undefined, (report) => this.#start(report), { stream: this.#progress });
+      this.#stopping.signal.throwIfAborted();
+      this.#phase = 'deployed';
+      this.#log.info('Deployed successfully.', { deployments: this.#deploymentTypes.size, endpoints: this.endpoints.length });
+      if (blocking) await this.stopped;
+      return this;
+    } catch (error) {
+      if (this.#phase === 'deploying') this.#phase = 'failed';
+      await this.shutdown({ graceMs: 0 });
+      throw error;
+    } finally {
+      release?.();
+    }
+  }
+
+  status(): AppStatus {
+    const app = { new: 'NOT_STARTED', deploying: 'DEPLOYING', deployed: 'RUNNING', failed: 'DEPLOY_FAILED', stopping: 'DELETING' }[this.#phase];
+    const deployments = Object.fromEntries([
+      ['app', { status: app, message: '' }],
+      ...Object.entries(this.#deployments.status()).map(([name, { status, message }]) => [
+        name,
+        { status: this.#phase === 'new' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message },
+      ]),
+    ]) as AppStatus['deployments'];
+    const bad = Object.entries(deployments).filter(([, { status }]) => ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'].includes(status));
+    const message = bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n');
+    if (bad.length > 0) return { status: 'UNHEALTHY', message, deployments };
+    const isRunning = Object.values(deployments).every(({ status }) => status === 'RUNNING');
+    return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments };
+  }
+
+  /** The ffmpeg to use, fetched first when this machine has none. */
+  async ffmpeg({ signal, report }: { readonly signal?: AbortSignal; readonly report?: ReportProgress } = {}): Promise<string> {
+    const cached = await this.models.resolveTool('ffmpeg');
+    const found = await findFfmpeg({ configured: this.config.media.ffmpeg_path, cached, log: this.#log, signal });
+    if (found) return found.path;
+    return this.models.pullTool('ffmpeg', { signal, onProgress: (bytes, total) => report?.(bytes, total, 'fetching ffmpeg') });
+  }
+
+  /** For a server of the embedding program: handles one request. */
+  callback(): (req: IncomingMessage, res: ServerResponse) => void {
+    return this.#callback;
+  }
+
+  /** Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything. May be called twice. */
+  shutdown({ graceMs = this.config.shutdown_grace_s * 1000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#shutdown ??= this.#stop(graceMs);
+    return this.#shutdown;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown();
+  }
+
+  async #start(report: ReportProgress): Promise<void> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([failed.signal, this.#stopping.signal]);
+    const work = [this.#startDeployments(report, signal), this.#loadPlugins(report, signal)];
+    for (const one of work) one.catch((error: unknown) => failed.abort(error));
+    await Promise.allSettled(work);
+    failed.signal.throwIfAborted();
+  }
+
+  async #startDeployments(report: ReportProgress, signal: AbortSignal): Promise<void> {
+    if (this.#deploymentTypes.size === 0) return;
+    const needsAddon = [...this.#deploymentTypes.values()].some((type) => builtinDefinitions.some(({ name }) => name === type));
+    if (needsAddon) {
+      report(0, undefined, 'checking the native addon');
+      const { cache_dir: cacheDir, native_build: mode } = this.config;
+      this.#native = buildNative({ cacheDir, mode, log: this.#log, signal, env: childEnvironment(this.config) });
+      this.#native.catch(() => {}); // seen through the pull of the first model
+    }
+    await this.#deployments.start({
+      signal,
+      onProgress: ({ deployment, fraction, text }) => report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`),
+    });
+  }
+
+  /** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`. */
+  async #loadPlugins(report: ReportProgress, signal: AbortSignal): Promise<void> {
+    if (this.#pluginFolders.length === 0) return;
+    this.#media = new MediaService(mediaOptions(this.config, await this.ffmpeg({ signal, report }), this.#log));
+    for (const folder of this.#pluginFolders) {
+      signal.throwIfAborted();
+      try {
+        report(0, undefined, `loading ${folder}`);
+        await buildPlugin(folder, { log: this.#log, signal });
+        await this.#loadPlugin(folder);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (this.config.strict) throw error;
+        this.#log.error('plugin skipped', { folder, reason: error instanceof Error ? error.message : String(error) });
+      }
+    }
+  }
+
+  async #loadPlugin(folder: string): Promise<void> {
+    const plugin = await this.#plugins.load(folder);
+    try {
+      this.#registry.addPlugin(plugin);
+    } catch (error) {
+      await plugin.close();
+      throw error;
+    }
+  }
+
+  #requireMedia(): MediaService {
+    if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
+    return this.#media;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#phase = this.#phase === 'failed' ? 'failed' : 'stopping';
+    const until = performance.now() + graceMs;
+    this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
+    await this.#server?.close(graceMs);
+    await this.#plugins.close();
+    await this.#deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
+    await this.#media?.close();
+    await this.#native.catch(() => {}); // its compilers end with the signal
+    this.#stopped.resolve();
+  }
+}
+
+/** Shuts the application down on SIGINT or SIGTERM; the second signal ends the process at once. Gives a function that takes this back. */
+export function stopOnSignals(app: AanaApp): () => void {
+  let signals = 0;
+  const onSignal = (): void => {
+    signals += 1;
+    if (signals > 1) process.exit(130); // replicas end with their parent
+    void app.shutdown(); // who waits for `stopped` sees the end
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return () => {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  };
+}
+
+function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+  return {
+    ffmpegPath,
+    allowPaths: media.allow_paths,
+    allowPrivateUrls: media.allow_private_urls,
+    maxBytes: media.max_bytes,
+    maxDurationS: media.max_duration_s,
+    fetchTimeoutMs: media.fetch_timeout_s * 1000,
+    maxRedirects: media.max_redirects,
+    tempDir: media.temp_dir ?? tmpdir(),
+    log,
+  };
+}
+
+function pluginLimits({ plugin_limits: limits }: Config): NonNullable<ConstructorParameters<typeof PluginHost>[0]['limits']> {
+  return {
+    memoryBytes: limits.memory_bytes,
+    cpuSliceMs: limits.cpu_slice_ms,
+    outputBytes: limits.output_bytes,
+    maxSuspended: limits.max_suspended,
+    maxThreads: limits.max_threads,
+    maxQueued: limits.max_queued,
+  };
+}

@@ -1,0 +1,33 @@
+import { Option, type Command } from 'commander';
+import { type Config, loadConfig, type LoadOptions, type Setting, SETTINGS } from '../config/index.ts';
+import { configKeys } from '../config/render-docs.ts';
+
+/** Flags that every command with a configuration takes. */
+const COMMON = ['cache_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
+
+/** Adds `--config` and the flags of settings: all of them, or those that matter beside serving. */
+export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {
+  command.option('--config <file>', 'configuration file (default: aana.config.json in the working directory, if there is one)');
+  const descriptions = new Map(configKeys().map(([key, schema]) => [key, schema.description ?? '']));
+  for (const { setting, option } of flags()) {
+    if (which === 'common' && !COMMON.includes(setting.key)) continue;
+    option.description = descriptions.get(setting.key) ?? '';
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** The configuration that a command's flags, the environment and the file make. */
+export function configOf(options: Readonly<Record<string, unknown>>): Config {
+  const values = flags().map(({ setting, option }) => [setting.key, options[option.attributeName()]] as const);
+  return loadConfig({ file: options['config'] as string | undefined, flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']> });
+}
+
+function flags(): { setting: Setting; option: Option }[] {
+  return SETTINGS.flatMap((setting) => {
+    if (setting.flag === undefined) return [];
+    const option = new Option(setting.flag);
+    if (setting.kind === 'paths') option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
+    return [{ setting, option }];
+  });
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { type Command, CommanderError } from 'commander';
+import { AanaError, toErrorRecord } from '../core/errors.ts';
+import { program } from './program.ts';
+
+/** Mistakes in the command line or the configuration end with 2, failures with 1. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof AanaError) return error.kind === 'invalid-input' || error.name === 'PluginNotFound' ? 2 : 1;
+  return 1;
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const state = { exitCode: 0 };
+  try {
+    const command: Command = program(state);
+    await command.parseAsync([...argv]);
+    return state.exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      const { message, stack } = toErrorRecord(error);
+      const isDebugging = argv.includes('debug') || argv.includes('--log-level=debug') || process.env['AANA_LOG_LEVEL'] === 'debug';
+      process.stderr.write(`error: ${message}\n`);
+      if (isDebugging) process.stderr.write(`${stack ?? ''}\n${error instanceof Error && error.cause instanceof Error ? `cause: ${error.cause.stack}\n` : ''}`);
+    }
+    return exitCodeOf(error);
+  }
+}
+
+// `aana-host models list | head` is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+process.exitCode = await main(process.argv);

@@ -1,0 +1,135 @@
+import { Command, Option } from 'commander';
+import * as z from 'zod';
+import { AanaApp } from '../app.ts';
+import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
+import { createLogger, type Logger } from '../core/logger.ts';
+import { packageVersion } from '../core/package-root.ts';
+import { DeploymentOptions } from '../deployments/index.ts';
+import { type CommandOutput, modelsImport, modelsList, modelsPath, modelsPull, modelsRemove } from '../models/commands.ts';
+import { ModelStore } from '../models/index.ts';
+import { buildNative } from '../native-build/index.ts';
+import { withProgress } from '../packages/index.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
+import { addConfigOptions, configOf } from './config-options.ts';
+import { demo } from './demo.ts';
+import { serve } from './serve.ts';
+import { type Purpose, setup } from './setup.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** The commands of `aana-host`. Each leaves its exit code in `state`; what goes wrong is thrown. */
+export function program(state: { exitCode: number }): Command {
+  const root = new Command('aana-host')
+    .description('Multimodal applications over HTTP: sandboxed endpoints, native speech and language models.')
+    .version(packageVersion(), '--version')
+    .showSuggestionAfterError()
+    .exitOverride();
+  const command = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).exitOverride();
+
+  addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins in these folders, and set up first what is missing'), 'all').action(
+    async (folders: string[], options: Options) => {
+      const config = configOf(options);
+      state.exitCode = await serve(config, folders, loggerOf(config), process.stdout);
+    },
+  );
+
+  addConfigOptions(command(root, 'setup [folders...]', 'build and download what serving these plugins needs'), 'common')
+    .addOption(new Option('--for <purpose>', 'what to set up for').choices(['serve', 'test', 'demo']).default('serve'))
+    .action(async (folders: string[], options: Options) => {
+      const config = configOf(options);
+      await untilSignal((signal) => setup({ config, folders, purpose: options['for'] as Purpose, log: loggerOf(config), signal }));
+    });
+
+  addConfigOptions(command(root, 'build <folders...>', 'build the components of plugins'), 'common')
+    .option('--force', 'build even if nothing has changed')
+    .action(async (folders: string[], options: Options) => {
+      const log = loggerOf(configOf(options));
+      for (const folder of folders.flatMap(findPluginFolders)) {
+        const build = (signal: AbortSignal) => withProgress(`building ${folder}`, undefined, () => buildPlugin(folder, { log, force: options['force'] === true, signal }));
+        const { component, rebuilt } = await untilSignal(build);
+        process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);
+      }
+    });
+
+  addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
+    .option('--force', 'build even if nothing has changed')
+    .option('--jobs <number>', 'compilers at once', Number)
+    .action(async (options: Options) => {
+      const config = configOf(options);
+      const settings = { cacheDir: config.cache_dir, mode: config.native_build, log: loggerOf(config), force: options['force'] === true, env: childEnvironment(config) };
+      const jobs = options['jobs'] as number | undefined;
+      const { addon, rebuilt } = await untilSignal((signal) => withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })));
+      process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
+    });
+
+  addModelsCommands(command(root, 'models', 'the models on this machine'), command, state);
+
+  addConfigOptions(command(root, 'demo', 'transcribe and summarize a short video, made here, on a server of its own'), 'common').action(async (options: Options) => {
+    const config = configOf(options);
+    const log = loggerOf(config);
+    await untilSignal(async (signal) => {
+      await setup({ config, folders: [], purpose: 'demo', log, signal });
+      const app = new AanaApp({ config, log });
+      const samplePath = await app.models.pullTool('speech-sample', { signal });
+      const serveArguments = ['--cache-dir', config.cache_dir, ...(options['config'] === undefined ? [] : ['--config', String(options['config'])])];
+      await demo({ ffmpegPath: await app.ffmpeg({ signal }), samplePath, serveArguments, env: childEnvironment(config), out: process.stdout });
+    });
+  });
+
+  command(command(root, 'docs', 'pages made from the sources'), 'config', 'the page that lists every key, variable and flag').action(() => {
+    process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
+  });
+  command(root, 'version', 'the version of this package').action(() => {
+    process.stdout.write(`${packageVersion()}\n`);
+  });
+  return root;
+}
+
+function addModelsCommands(models: Command, command: (parent: Command, name: string, description: string) => Command, state: { exitCode: number }): void {
+  /** Runs a command with a store made of the configuration. */
+  const run = async (options: Options, action: (store: ModelStore, io: CommandOutput) => Promise<number>): Promise<void> => {
+    const config = configOf(options);
+    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
+    const store = new ModelStore({ cacheDir: config.cache_dir, log: loggerOf(config, 'warn'), hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    state.exitCode = await untilSignal((signal) => action(store, { out: process.stdout, err: process.stderr, signal }));
+  };
+  const add = (name: string, description: string): Command => addConfigOptions(command(models, name, description), 'common');
+
+  add('list', 'models of the catalogue, and which are here')
+    .option('--all', 'every file of every model')
+    .action((options: Options) => run(options, (store, io) => modelsList(store, io, { all: options['all'] === true })));
+  add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action((ids: string[], options: Options) =>
+    run(options, (store, io) => modelsPull(store, ids, io)),
+  );
+  add('path <id>', 'where the file of a model is').action((id: string, options: Options) => run(options, (store, io) => modelsPath(store, id, io)));
+  add('import <source>', 'copy or convert a model from a file or folder into the cache')
+    .option('--id <id>', 'what to call it (default: the name of the file or folder)')
+    .option('--quantise <type>', 'quantise a Whisper model on the way: q8_0, q5_1, …')
+    .option('--licence <name>', 'its licence, for the list')
+    .action((source: string, { id, quantise, licence, ...options }: Options) =>
+      run(options, (store, io) => modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io)),
+    );
+  add('rm <ids...>', 'remove models from the cache').action((ids: string[], options: Options) => run(options, (store, io) => modelsRemove(store, ids, io)));
+}
+
+function loggerOf({ log }: Config, level = log.level): Logger {
+  return createLogger({ level, format: log.format, write: (line) => process.stderr.write(line) });
+}
+
+/** Runs work that ends early on SIGINT or SIGTERM; the second signal ends the process. */
+async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort(new Error('stopped by a signal'));
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  }
+}

@@ -1,0 +1,37 @@
+import { AanaApp, stopOnSignals } from '../app.ts';
+import type { Config } from '../config/index.ts';
+import { delay } from '../core/abort.ts';
+import type { Logger } from '../core/logger.ts';
+import { curlLine } from './curl-line.ts';
+
+/** How long a ready server waits for the sample that its curl line names. */
+const SAMPLE_WAIT_MS = 5000;
+
+/** `serve`: the deployments of the configuration and the plugins, until a signal. */
+export async function serve(config: Config, folders: readonly string[], log: Logger, out: { write(text: string): unknown }): Promise<number> {
+  const app = new AanaApp({ config, log });
+  for (const [name, options] of Object.entries(config.deployments)) app.registerDeployment(name, structuredClone(options) as Parameters<AanaApp['registerDeployment']>[1]);
+  app.registerPlugins(...config.plugins, ...folders);
+  await app.connect();
+  const release = stopOnSignals(app);
+  const stopping = new AbortController();
+  void app.stopped.then(() => stopping.abort());
+  try {
+    const sample = app.models.pullTool('speech-sample', { signal: stopping.signal }).catch(() => undefined);
+    await app.deploy();
+    const url = app.url ?? '';
+    const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, stopping.signal).catch(() => {})]);
+    out.write(`API documentation: ${url}/docs\n`);
+    const line = curlLine(app.endpoints, url, there ?? undefined);
+    if (line) out.write(`${there ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
+    await app.stopped;
+    return 0;
+  } catch (error) {
+    await app.shutdown({ graceMs: 0 });
+    if (error instanceof Error && error.name === 'ShuttingDown') return 130; // a signal during the start
+    throw error;
+  } finally {
+    stopping.abort();
+    release();
+  }
+}

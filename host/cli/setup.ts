@@ -1,0 +1,80 @@
+import { AanaApp } from '../app.ts';
+import { childEnvironment, type Config } from '../config/index.ts';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { check } from '../deployments/check.ts';
+import { builtinDefinitions, defaultThreads } from '../deployments/index.ts';
+import { buildNative } from '../native-build/index.ts';
+import { type ReportProgress, withProgress } from '../packages/index.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
+
+export type Purpose = 'serve' | 'test' | 'demo';
+
+export interface SetupOptions {
+  readonly config: Config;
+  readonly purpose: Purpose;
+  /** Plugin folders, or folders of them, to build. */
+  readonly folders: readonly string[];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Small models that the tests run on. */
+const TEST_MODELS = ['whisper-tiny.en', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
+
+/** Does what serving, testing or the demonstration needs: builds and downloads, at the same time. What is there is reused. */
+export async function setup(options: SetupOptions): Promise<void> {
+  const failed = new AbortController();
+  const all = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) };
+  await withProgress('setting up', undefined, async (report) => {
+    const work = [build(all, report), download(all, report)];
+    for (const one of work) one.catch((error: unknown) => failed.abort(error));
+    await Promise.allSettled(work);
+    failed.signal.throwIfAborted();
+  });
+}
+
+async function build({ config, folders, log, signal }: SetupOptions, report: ReportProgress): Promise<void> {
+  report(0, undefined, 'checking the native addon');
+  await buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+  for (const folder of folders.flatMap(findPluginFolders)) {
+    report(0, undefined, `building ${folder}`);
+    await buildPlugin(folder, { log, signal });
+  }
+}
+
+async function download(options: SetupOptions, report: ReportProgress): Promise<void> {
+  const { config, purpose, log, signal } = options;
+  const app = new AanaApp({ config, log });
+  const models = {
+    pull: (id: string) => app.models.pull(id, { signal, onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`) }),
+  };
+  /** What tests lack makes them skip; everything else must be there. */
+  const needed = async (what: string, fetch: () => Promise<unknown>): Promise<void> => {
+    try {
+      await fetch();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (purpose !== 'test') throw error;
+      log.warn('missing for the tests', { what, reason: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
+  if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
+  else await pullDeploymentModels(options, models);
+  // The sample is for trying things out: serving does without it.
+  const sample = (): Promise<unknown> => models.pull('speech-sample');
+  if (purpose === 'serve') await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
+  else await needed('speech-sample', sample);
+}
+
+/** The models of the configured deployments. */
+async function pullDeploymentModels({ config, log, signal }: SetupOptions, models: { pull(id: string): Promise<{ readonly path: string }> }): Promise<void> {
+  for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(config.deployments)) {
+    const definition = builtinDefinitions.find((one) => one.name === type);
+    if (!definition) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`);
+    const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
+    await definition.prepare(checked, { models, log, signal, threads: defaultThreads(), numGpus: devices.num_gpus, progress: () => {} });
+  }
+}
