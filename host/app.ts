@@ -273,12 +273,14 @@ export class AanaApp implements AsyncDisposable {
   async #stop(graceMs: number): Promise<void> {
     this.#phase = this.#phase === 'failed' ? 'failed' : 'stopping';
     const until = performance.now() + graceMs;
+    this.#log.info('shutting down');
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
     await this.#server?.close(graceMs);
     await this.#plugins.close();
     await this.#deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
     await this.#native.catch(() => {}); // its compilers end with the signal
+    this.#log.info('shut down');
     this.#stopped.resolve();
   }
 }

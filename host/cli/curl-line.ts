@@ -1,17 +1,15 @@
 import type { Endpoint } from '../endpoints/index.ts';
-import { fileKeys } from '../endpoints/index.ts';
-import { schemaExample } from '../http/index.ts';
+import { exampleFiles, schemaExample } from '../http/index.ts';
 
-/** A command line that tries an endpoint: one that takes a file, when `sample` is one. Undefined without endpoints. */
+/** A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined without endpoints. */
 export function curlLine(endpoints: readonly Endpoint[], url: string, sample: string | undefined): string | undefined {
-  const endpoint = endpoints.find((one) => fileKeys(one.inputSchema).length > 0) ?? endpoints[0];
+  const takesFile = (endpoint: Endpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
+  const endpoint = endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
   if (!endpoint) return undefined;
-  const example = schemaExample(endpoint.inputSchema);
-  const takesFile = fileKeys(endpoint.inputSchema).length > 0;
   return [
     endpoint.streaming ? 'curl -sN' : 'curl -s',
-    `-F ${quote(`body=${JSON.stringify(example)}`)}`,
-    ...(takesFile ? [`-F ${quote(`file=@${sample ?? 'video.mp4'}`)}`] : []),
+    `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema))}`)}`,
+    ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
     `${url}${endpoint.path}`,
   ].join(' ');
 }

@@ -77,8 +77,8 @@ OpenApi('shows the answer, a stream as json-seq, and the real shapes of errors',
 
 OpenApi('has code samples whose input fits the endpoint', () => {
   const [curl, python] = document.paths['/video/transcribe'].post['x-codeSamples'];
-  assert.is(curl.source, `curl -sN http://h:1/video/transcribe \\\n  -F 'body={"video":{"content":"file"}}' \\\n  -F file=@video.mp4`);
-  assert.match(python.source, 'files={"file": open("video.mp4", "rb")}');
+  assert.is(curl.source, `curl -sN http://h:1/video/transcribe \\\n  -F 'body={"video":{"content":"video"}}' \\\n  -F video=@video.mp4`);
+  assert.match(python.source, 'files={"video": open("video.mp4", "rb")}');
   assert.match(document.paths['/tell'].post['x-codeSamples'][0].source, `'body={"n":3}'`);
 });
 

@@ -1,5 +1,5 @@
 import { oas31 } from 'openapi3-ts';
-import { type Endpoint, fileKeys } from '../endpoints/index.ts';
+import { type Endpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
 import { schemaExample } from './schema-example.ts';
 
 export interface OpenApiOptions {
@@ -130,14 +130,20 @@ interface CodeSample {
   readonly source: string;
 }
 
+/** Names of the file parts that the example of a schema refers to. */
+export function exampleFiles(schema: object): string[] {
+  return [...new Set(findFileReferences(schema, schemaExample(schema)).map(({ name }) => name))];
+}
+
 function codeSamples(endpoint: Endpoint, baseUrl: string): CodeSample[] {
   const body = schemaExample(endpoint.inputSchema);
   const url = `${baseUrl}${endpoint.path}`;
-  const hasFile = JSON.stringify(body).includes('"file"') && fileKeys(endpoint.inputSchema).length > 0;
+  const files = exampleFiles(endpoint.inputSchema);
   const json = JSON.stringify(body);
-  const curl = [`curl -sN ${url}`, `  -F 'body=${json.replaceAll("'", `'\\''`)}'`, ...(hasFile ? ['  -F file=@video.mp4'] : [])].join(' \\\n');
-  const files = hasFile ? ', files={"file": open("video.mp4", "rb")}' : '';
-  const request = `requests.post("${url}", data={"body": json.dumps(body)}${files}${endpoint.streaming ? ', stream=True' : ''})`;
+  const curl = [`curl -sN ${url}`, `  -F 'body=${json.replaceAll("'", `'\\''`)}'`, ...files.map((name) => `  -F ${name}=@${name}.mp4`)].join(' \\\n');
+  const parts = files.map((name) => `"${name}": open("${name}.mp4", "rb")`);
+  const filesArgument = parts.length > 0 ? `, files={${parts.join(', ')}}` : '';
+  const request = `requests.post("${url}", data={"body": json.dumps(body)}${filesArgument}${endpoint.streaming ? ', stream=True' : ''})`;
   const python = [
     'import json, requests',
     '',

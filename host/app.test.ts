@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { AanaApp, type AanaAppOptions, AanaError, type DeploymentDefinition, loadConfig, silentLogger } from './index.ts';
+
+const App = suite('AanaApp');
+let folder = '';
+
+App.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'aana-app-'));
+});
+App.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const failing: DeploymentDefinition = {
+  name: 'FailingDeployment',
+  configSchema: z.strictObject({}),
+  methods: {},
+  maxOngoingRequests: 1,
+  prepare: async () => {
+    throw new AanaError('ModelNotFound', 'not-found', 'there is no such model');
+  },
+  implementation: new URL('file:///none.js'),
+};
+
+function makeApp(options: AanaAppOptions = {}): AanaApp {
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder } } });
+  const app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, ...options });
+  app.registerEndpoint({
+    name: 'double',
+    path: '/double',
+    summary: 'Doubles a number',
+    input: z.strictObject({ n: z.number() }),
+    output: z.strictObject({ n: z.number() }),
+    run: async ({ n }) => ({ n: 2 * n }),
+  });
+  return app;
+}
+
+const double = (url: string | undefined): Promise<Response> =>
+  fetch(`${url}/double`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"n":21}' });
+
+App('listens, is not ready until it is deployed, then serves, then is gone', async () => {
+  const app = makeApp();
+  await app.connect({ port: 0 });
+  assert.is((await fetch(`${app.url}/api/ready`)).status, 503);
+  assert.is((await double(app.url)).status, 503);
+  await app.migrate();
+  await app.deploy();
+  assert.is((await fetch(`${app.url}/api/ready`)).status, 200);
+  assert.equal(await (await double(app.url)).json(), { n: 42 });
+  assert.equal(app.status(), { status: 'RUNNING', message: '', deployments: { app: { status: 'RUNNING', message: '' } } });
+  await app.shutdown();
+  await app.shutdown();
+  await app.stopped;
+  assert.instance(await double(app.url).catch((error: unknown) => error), Error);
+});
+
+App('says which deployment failed and why, and stops everything', async () => {
+  const app = makeApp({ definitions: [failing] });
+  app.registerDeployment('broken_deployment', { type: 'FailingDeployment' });
+  await app.connect({ port: 0 });
+  const error = await app.deploy().catch((thrown: unknown) => thrown as AanaError);
+  assert.is((error as AanaError).name, 'FailedDeployment');
+  assert.match((error as AanaError).message, /broken_deployment.*there is no such model/);
+  await app.stopped;
+  assert.is(app.status().status, 'UNHEALTHY');
+  assert.instance(await double(app.url).catch((thrown: unknown) => thrown), Error);
+});
+
+App('refuses a deployment of an unknown type or with an unknown option, by name', () => {
+  const app = makeApp();
+  assert.throws(() => app.registerDeployment('a', { type: 'NoDeployment' }), /deployment a: type: there is no NoDeployment/);
+  assert.throws(() => app.registerDeployment('a', { type: 'WhisperDeployment', replicas: 2 } as never), /replicas/);
+});
+
+App('refuses to be deployed or connected twice, and a plugin folder that is not there', async () => {
+  await using app = makeApp();
+  await app.connect({ port: 0 });
+  await app.deploy();
+  assert.is(await app.deploy().catch((error: AanaError) => error.name), 'AlreadyDeployed');
+  assert.is(await app.connect({ port: 0 }).catch((error: AanaError) => error.name), 'AlreadyConnected');
+  assert.throws(() => app.registerPlugins(join(folder, 'none')), /there is no folder/);
+  await mkdir(join(folder, 'empty'), { recursive: true });
+  assert.throws(() => app.registerPlugins(join(folder, 'empty')), /there is no plugin in/);
+});
+
+App('resolves a blocking deploy when it is shut down', async () => {
+  const app = makeApp();
+  await app.connect({ port: 0 });
+  const deployed = app.deploy({ blocking: true });
+  while (!(await fetch(`${app.url}/api/ready`)).ok) await new Promise((resolve) => setTimeout(resolve, 5));
+  await app.shutdown();
+  await deployed;
+});
+
+App('handles requests of a server of the embedding program', async () => {
+  const { createServer } = await import('node:http');
+  await using app = makeApp();
+  await app.deploy();
+  const server = createServer(app.callback()).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  assert.equal(await (await double(`http://127.0.0.1:${port}`)).json(), { n: 42 });
+  server.close();
+  server.closeAllConnections();
+});
+
+App('skips a plugin that cannot be loaded, or ends the start when it is strict', async () => {
+  const broken = join(folder, 'plugins/broken');
+  await mkdir(join(broken, 'dist'), { recursive: true });
+  await writeFile(join(broken, 'plugin.json'), '{"name":"broken","version":"1.0.0"}');
+  await writeFile(join(broken, 'dist/broken.wasm'), 'no component');
+  await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
+  const config = (strict: boolean) =>
+    loadConfig({ cwd: folder, env: {}, base: { strict, cache_dir: join(folder, 'cache'), media: { temp_dir: folder, ffmpeg_path: join(folder, 'ffmpeg') } } });
+  const reported: string[] = [];
+  const log = { ...silentLogger, error: (message: string, fields?: object) => void reported.push(`${message} ${JSON.stringify(fields)}`) };
+  await using app = makeApp({ config: config(false), log });
+  await app.registerPlugins(join(folder, 'plugins')).deploy();
+  assert.is(reported.length, 1);
+  assert.match(reported[0] ?? '', /plugin skipped .*broken/);
+
+  const strict = makeApp({ config: config(true) });
+  const error = await strict.registerPlugins(broken).deploy().catch((thrown: unknown) => thrown as AanaError);
+  assert.is((error as AanaError).name, 'PluginLoadError');
+});
+
+App.run();

@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../core/package-root.ts';
+import { curlLine } from './curl-line.ts';
+import { pluginEndpoints } from '../endpoints/index.ts';
+
+const Cli = suite('the command line');
+let folder = '';
+
+Cli.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'aana-cli-'));
+});
+Cli.after(() => rmSync(folder, { recursive: true, force: true }));
+
+function run(...args: string[]): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { HOME: folder, PATH: process.env['PATH'] },
+    timeout: 60_000,
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+Cli('prints its version', () => {
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+  assert.equal(run('version'), { code: 0, out: `${version}\n`, err: '' });
+  assert.is(run('--version').out, `${version}\n`);
+});
+
+const WRONG: [title: string, args: string[], message: RegExp][] = [
+  ['an unknown command', ['serv'], /unknown command 'serv'/],
+  ['an unknown flag', ['serve', '--prot', '1'], /unknown option '--prot'/],
+  ['a flag with a bad value', ['serve', '--port', 'eight'], /^error: --port: "eight" is not a number\n$/],
+  ['a configuration file that is not there', ['serve', '--config', 'none.json'], /^error: .*none\.json: cannot be read: ENOENT\n$/],
+  ['a plugin folder that is not there', ['serve', 'none'], /^error: there is no folder .*none\n$/],
+];
+for (const [title, args, message] of WRONG) {
+  Cli(`refuses ${title} in one sentence, with exit code 2`, () => {
+    const { code, err } = run(...args);
+    assert.is(code, 2, err);
+    assert.match(err, message);
+    assert.not.match(err, /\n\s+at /);
+  });
+}
+
+Cli('refuses a bad option of a deployment by its name, with exit code 2', () => {
+  writeFileSync(join(folder, 'bad.json'), JSON.stringify({ deployments: { asr: { type: 'WhisperDeployment', user_config: { model: 'base' } } } }));
+  const { code, err } = run('serve', '--config', 'bad.json');
+  assert.is(code, 2, err);
+  assert.match(err, /^error: deployment asr: user_config: model: .*\n$/);
+});
+
+Cli('shows the stack of an error only when it is debugging', () => {
+  assert.match(run('serve', 'none', '--log-level', 'debug').err, /\n\s+at /);
+});
+
+Cli('lists models without a network', () => {
+  const { code, out } = run('models', 'list');
+  assert.is(code, 0);
+  assert.match(out, /^whisper-base /m);
+});
+
+Cli('writes a curl line that a shell takes as it is', () => {
+  const schema = { type: 'object', properties: { video: { type: 'object', properties: { content: { type: 'string', 'x-aana-file': true } } } }, required: ['video'] };
+  const info = { summary: '', description: '', inputSchema: schema, outputSchema: {}, streaming: false };
+  const endpoints = pluginEndpoints({ name: 'p', endpoints: [{ ...info, name: 'summarize', path: '/s' }, { ...info, name: 'transcribe_video', path: '/t' }], run: async () => '' });
+  const line = curlLine(endpoints, 'http://h:1', "/it's/a b.wav");
+  assert.is(line, `curl -s -F 'body={"video":{"content":"video"}}' -F 'video=@/it'\\''s/a b.wav' http://h:1/t`);
+  const { stdout } = spawnSync('sh', ['-c', (line ?? '').replace('curl', "printf '%s\\n'")], { encoding: 'utf8' });
+  assert.equal(stdout.split('\n').slice(0, 5), ['-s', '-F', 'body={"video":{"content":"video"}}', '-F', "video=@/it's/a b.wav"]);
+  assert.is(curlLine([], 'http://h:1', undefined), undefined);
+});
+
+Cli.run();
