@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ConfigSchema } from './schema.ts';
+import { ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
 import { flagName, SETTINGS } from './settings.ts';
 
 interface JsonSchema {
@@ -37,8 +37,7 @@ function defaultOf(key: string, schema: JsonSchema): string {
 
 /** `docs/configuration.md`, made from the schema and the table of settings; `deployment` is the JSON schema of one deployment's options. */
 export function renderConfigurationDocs(deployment: unknown): string {
-  const schema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema;
-  const rows = configKeys(schema).map(([key, value]) => {
+  const rows = configKeys().map(([key, value]) => {
     const setting = SETTINGS.find((candidate) => candidate.key === key);
     const flag = setting && flagName(setting);
     const cells = [`\`${key}\``, typeOf(value), defaultOf(key, value), setting ? `\`${setting.env}\`` : '', flag ? `\`${flag}\`` : '', value.description ?? ''];
@@ -77,7 +76,7 @@ Groups are objects in the file: \`media.allow_paths\` is
 \`deployments\` names the models that endpoints can use. A file that has the key replaces the default, which is:
 
 \`\`\`json
-${JSON.stringify({ deployments: (schema.properties?.['deployments'] as JsonSchema).default }, null, 2)}
+${JSON.stringify({ deployments: DEFAULT_DEPLOYMENTS }, null, 2)}
 \`\`\`
 
 Each entry has these keys:

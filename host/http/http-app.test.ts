@@ -256,6 +256,22 @@ Http('leaves nothing on the disk when the client goes away in the middle of an u
   while (at.leftovers().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
+Http('ends a request whose part has headers without end, before they fill the memory', async () => {
+  const socket = await rawPost(at.port, '/echo', { text: '' });
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.on('error', () => {});
+  socket.write('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ntransfer-encoding: chunked\r\n\r\n');
+  const chunk = (data: string): string => `${data.length.toString(16)}\r\n${data}\r\n`;
+  socket.write(chunk('--b\r\nx-long: '));
+  let sent = 0;
+  while (!socket.destroyed && sent < 4_000_000_000) {
+    sent += 60_000;
+    if (!socket.write(chunk('x'.repeat(60_000)))) await Promise.race(['drain', 'close'].map((event) => new Promise((resolve) => socket.once(event, resolve))));
+  }
+  assert.ok(sent < 1_000_000_000, `${sent} bytes were taken`);
+  assert.is((await send('/echo', form({ text: 'still serving' }))).status, 200);
+});
+
 Http('answers what is not HTTP with 400 in the four keys', async () => {
   const socket = await rawPost(at.port, '/echo', { text: '' });
   await new Promise((resolve) => socket.once('data', resolve));

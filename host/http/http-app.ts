@@ -1,4 +1,4 @@
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError, toErrorRecord } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

@@ -82,6 +82,7 @@ interface PartHead {
 async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string): Promise<RequestBody> {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
   if (Number(ctx.get('content-length')) > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  const framing = limitFraming(ctx, limits.max_json_bytes + FRAMING_SLACK_BYTES);
   const uploadDir = await mkdtemp(join(tempDir, 'aana-upload-'));
   const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   try {
@@ -102,6 +103,7 @@ async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string):
         minFileSize: 0,
         onPart: (part, handle) => {
           classify(part as unknown as PartHead, names);
+          part.on('data', (data: Buffer) => framing.account(data.length));
           handle(part);
         },
       },
@@ -118,7 +120,27 @@ async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string):
   } catch (error) {
     await dispose();
     throw fromFormidable(error, limits);
+  } finally {
+    framing[Symbol.dispose]();
   }
+}
+
+const FRAMING_CHECK_MS = 25;
+/** More than what the buffers between the socket and the parts can hold. */
+const FRAMING_SLACK_BYTES = 4 * 1024 * 1024;
+
+/** formidable keeps the headers of a part in memory however long they are; a request whose bytes do not end up in parts is ended. */
+function limitFraming({ req }: Context, limit: number): Disposable & { account(bytes: number): void } {
+  const start = req.socket.bytesRead;
+  let accounted = 0;
+  const timer = setInterval(() => {
+    if (req.socket.bytesRead - start - accounted > limit) req.destroy(tooLarge('the headers of a part are too large', limit));
+  }, FRAMING_CHECK_MS);
+  return {
+    // base64 makes three bytes of four
+    account: (bytes) => void (accounted += Math.ceil((bytes * 4) / 3)),
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
 }
 
 /** formidable takes a part for a file by its content type; what makes it one is a file name, and `body` is never one. */

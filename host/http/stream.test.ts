@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
 import { eventually, rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
 
 const Stream = suite('streaming');
