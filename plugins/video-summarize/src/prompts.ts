@@ -1,33 +1,35 @@
 import type { ChatDialog } from 'aana-host/plugin';
 
-/** What a text is: the words of a speaker, or notes that earlier passes made of parts of them. */
-export type TextKind = 'transcript' | 'notes';
-
 export interface Prompt {
   readonly dialog: ChatDialog;
   /** Begins the answer: small models then write a list of their own instead of repeating the text. */
   readonly assistantPrefix: string;
 }
 
-const system = 'You are a helpful assistant that summarizes audio transcripts.';
+// Instructions stand after the text: before it, small models copy the text sentence by sentence.
 
-/** The instruction stands after the text: before it, small models copy the text sentence by sentence. */
-export function summaryPrompt(kind: TextKind, text: string): Prompt {
-  const heading = kind === 'transcript' ? 'Transcript of an audio recording:' : 'Notes about the parts of an audio recording, in order:';
-  const subject = kind === 'transcript' ? 'the transcript' : 'the recording';
+export function transcriptPrompt(transcript: string): Prompt {
   return prompt(
-    `${heading}\n\n"""\n${text}\n"""\n\nWrite a summary of ${subject} as at most five bullet points. Each bullet point says in one sentence ` +
-      'what the speaker explains, does or shows, with the numbers. Cover the beginning, the middle and the end.',
+    `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\nWrite a summary of the transcript as at most five bullet points. Each bullet point ` +
+      'says in one sentence what the speaker explains, does or shows, with the numbers. Cover the beginning, the middle and the end.',
     '- The speaker explains',
   );
 }
 
 /** For a few sentences: asked for points, small models make some up. */
-export function shortPrompt(text: string): Prompt {
+export function shortTranscriptPrompt(transcript: string): Prompt {
   return prompt(
-    `Transcript of an audio recording:\n\n"""\n${text}\n"""\n\nWrite a summary of the transcript as one bullet point. ` +
+    `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\nWrite a summary of the transcript as one bullet point. ` +
       'It says in one sentence what the speaker says, in the words of the transcript.',
     '- The speaker says',
+  );
+}
+
+/** For notes, `Part 1: …` and so on; asked for a summary of them all, small models stay with the first. */
+export function notesPrompt(notes: string): Prompt {
+  return prompt(
+    `Notes about the parts of an audio recording, in order:\n\n${notes}\n\nWrite one bullet point for each part, one sentence each, in order.`,
+    '- The speaker explains',
   );
 }
 
@@ -35,7 +37,7 @@ function prompt(instruction: string, assistantPrefix: string): Prompt {
   return {
     dialog: {
       messages: [
-        { role: 'system', content: system },
+        { role: 'system', content: 'You are a helpful assistant that summarizes audio transcripts.' },
         { role: 'user', content: instruction },
       ],
     },

@@ -49,7 +49,12 @@ Split('drops repeated and cut-off lines of notes, and keeps the first lines of e
   const note = (name: string) => Array.from({ length: 8 }, (_, at) => `- ${name} ${at}.`).join('\n');
   assert.equal(condenseNotes(['- A.\n- B.\n- A.', '- B.\n- C.\n- Cut off in the mid', '- A.']), ['Part 1: A. B.', 'Part 2: C.']);
   assert.equal(condenseNotes([note('a'), note('b')]), ['Part 1: a 0. a 1. a 2. a 3. a 4.', 'Part 2: b 0. b 1. b 2. b 3. b 4.']);
-  assert.is(condenseNotes(Array.from({ length: 20 }, (_, at) => note(String(at))))[19], 'Part 20: 19 0. 19 1.');
+});
+
+Split('gathers the notes of many parts in at most eight groups', () => {
+  const groups = condenseNotes(Array.from({ length: 20 }, (_, at) => `- ${at} first.\n- ${at} second.\n- ${at} third.`));
+  assert.is(groups.length, 7);
+  assert.is(groups[6], 'Part 7: 18 first. 18 second. 19 first. 19 second.');
 });
 
 Split('keeps lines without full stops', () => {

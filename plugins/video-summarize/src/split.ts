@@ -1,9 +1,12 @@
+/** How full parts are meant to be: tokens are not spread evenly over a text, and a part over the limit is halved. */
+const FILL = 0.9;
+
 /** Joins pieces into consecutive parts of about equal length, none over `maxTokens`; a piece over it is cut. `countTokens` is a host call. */
 export function splitParts(pieces: readonly string[], maxTokens: number, countTokens: (text: string) => number): string[] {
   const text = pieces.join('\n');
   const total = countTokens(text);
   if (total <= maxTokens) return [text];
-  const count = Math.ceil(total / maxTokens);
+  const count = Math.ceil(total / (maxTokens * FILL));
   const target = text.length / count;
   const groups: string[][] = [[]];
   let length = 0;

@@ -1,10 +1,10 @@
 import { type ChatDialog, type ChatOptions, HostError, type LlmDeployment, type Log, type SamplingParams } from 'aana-host/plugin';
 import { condenseNotes } from './notes.ts';
-import { type Prompt, shortPrompt, summaryPrompt, type TextKind } from './prompts.ts';
+import { notesPrompt, type Prompt, shortTranscriptPrompt, transcriptPrompt } from './prompts.ts';
 import { splitParts } from './split.ts';
 
 /** Longer texts are summarized in parts: small models lose the thread well before their context is full. */
-const MAX_PART_TOKENS = 1200;
+const MAX_PART_TOKENS = 800;
 /** A part that holds less says too little to be worth a pass. */
 const MIN_PART_TOKENS = 64;
 /** Shorter transcripts get one sentence. */
@@ -30,25 +30,25 @@ export interface Chat {
 export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
   const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
   const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
-  let kind: TextKind = 'transcript';
+  let promptFor = transcriptPrompt;
   let parts = splitParts(pieces, partTokens, countTokens);
+  if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS) return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
     const notes = parts.map((part, at) => {
-      log.info('summarizing a part', { part: at + 1, parts: parts.length, of: kind });
-      const { dialog, options } = chat(summaryPrompt(kind, part), sampling, wanted, notesTokens);
+      log.info('summarizing a part', { part: at + 1, parts: parts.length });
+      const { dialog, options } = chat(promptFor(part), sampling, wanted, notesTokens);
       return llm.chat(dialog, options).message.content.trim();
     });
-    kind = 'notes';
-    parts = splitParts(condenseNotes(notes), partTokens, countTokens);
+    const condensed = condenseNotes(notes);
+    promptFor = condensed.length > 1 ? notesPrompt : transcriptPrompt; // one is left when all parts say the same
+    parts = splitParts(condensed, partTokens, countTokens);
   }
-  const text = parts.join('\n');
-  const isShort = kind === 'transcript' && countTokens(text) < SHORT_TOKENS;
-  return isShort ? chat(shortPrompt(text), shortSampling, wanted, answerTokens) : chat(summaryPrompt(kind, text), sampling, wanted, answerTokens);
+  return chat(promptFor(parts.join()), sampling, wanted, answerTokens);
 }
 
 /** How many tokens of the context are for text, for the answer to it, and for the notes about a part. */
 function shareContext(llm: LlmDeployment, wantedTokens: number): { partTokens: number; answerTokens: number; notesTokens: number } {
-  const { dialog, assistantPrefix } = summaryPrompt('notes', '');
+  const { dialog, assistantPrefix } = transcriptPrompt('');
   const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
   const answerTokens = Math.min(wantedTokens, Math.floor(contextTokens / 2));
