@@ -1,6 +1,6 @@
 import type { VideoInput } from '../schemas/index.ts';
 import { AsrDeployment, Deployment, LlmDeployment } from './deployments.ts';
-import { HandleScope, type Stream, Video } from './handles.ts';
+import { type HandleScope, type Stream, Video } from './handles.ts';
 import { hostCall } from './host-error.ts';
 import type { Host, HostVideoSource, LogLevel } from './host.ts';
 

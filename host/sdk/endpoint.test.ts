@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Audio, type Context, defineEndpoint, definePlugin, HostError, type StreamContext, TextChunk, VideoInput, z } from './node.ts';
+import { type Audio, type Context, defineEndpoint, definePlugin, HostError, type StreamContext, TextChunk, VideoInput, z } from './node.ts';
 import { type FakeHost, runEndpoint } from './testing.ts';
 
 const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });

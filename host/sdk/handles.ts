@@ -15,7 +15,7 @@ export class HandleScope {
   }
 
   disposeAll(): void {
-    for (const handle of [...this.#open].reverse()) this.dispose(handle);
+    for (const handle of [...this.#open].toReversed()) this.dispose(handle);
   }
 }
 
