@@ -231,6 +231,16 @@ test('a prompt is decoded over many steps', async () => {
   assert.is(llama.engine.steps, Math.ceil(end.promptTokens / 8));
 });
 
+test('a short request does not wait for a long prompt that came before it', async () => {
+  await using llama = await TestEngine.load({ prefillTokensPerStep: 8 });
+  const long = llama.submit('the little dog ran '.repeat(15), { maxTokens: 2 });
+  const short = llama.submit(prompt, { maxTokens: 8 });
+  const [last] = await Promise.all([llama.finish(long), llama.finish(short)]);
+  assert.ok(endOf(last).promptTokens > 100);
+  const shortEnd = llama.events.findIndex((event) => event.id === short && event.type === 'end');
+  assert.ok(shortEnd < llama.events.findIndex((event) => event.id === long));
+});
+
 test('a cancelled request ends as cancelled and leaves its slot', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const id = llama.submit(prompt, { maxTokens: 200 });

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "binding/at_exit.h"
 #include "binding/llama_values.h"
 #include "core/engine_log.h"
 
@@ -38,8 +39,7 @@ LlamaSession::LlamaSession(Napi::Env env, Napi::Function on_events, Napi::Functi
       make_object_(make_object),
       // It is only a wake-up: no queue to fill, since the engine wakes again only after a delivery.
       tsfn_(Napi::ThreadSafeFunction::New(env, on_events, "aana llama", 0, 1)) {
-  // After the function's own hook, so that this one runs before it.
-  napi_add_env_cleanup_hook(env, OnCleanup, this);
+  AddAtExit(env, OnExit, this);
 }
 
 LlamaSession::~LlamaSession() { ReleaseAll(); }
@@ -138,10 +138,10 @@ void LlamaSession::ReleaseAll() {
   tsfn_.Release();
   on_events_.Reset();
   on_progress_.Reset();
-  napi_remove_env_cleanup_hook(env_, OnCleanup, this);
+  RemoveAtExit(env_, OnExit, this);
 }
 
-void LlamaSession::OnCleanup(void* self) {
+void LlamaSession::OnExit(void* self) {
   auto& session = *static_cast<LlamaSession*>(self);
   const auto alive = std::exchange(session.keep_alive_, nullptr);
   session.ReleaseAll();

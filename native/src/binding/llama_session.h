@@ -36,7 +36,7 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   Napi::Promise Close(Napi::Env env);
 
  private:
-  static void OnCleanup(void* self);
+  static void OnExit(void* self);
 
   // The engine's thread.
   void Wake();

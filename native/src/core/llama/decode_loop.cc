@@ -1,6 +1,7 @@
 #include "core/llama/decode_loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -100,7 +101,9 @@ bool DecodeLoop::Step() {
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
   inbox_.BeginDecode(model_.CanRollBack() && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
+  const auto started = std::chrono::steady_clock::now();
   const int32_t result = Decode();
+  const auto elapsed = std::chrono::steady_clock::now() - started;
   inbox_.EndDecode();
 
   if (result == kAbandoned) {
@@ -111,6 +114,7 @@ bool DecodeLoop::Step() {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
   } else {
     steps_++;
+    scheduler_.NoteStep(batch_.size(), elapsed);
     NoteDecoded(plan);
     SampleAll(outputs);
   }

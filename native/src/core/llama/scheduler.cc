@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace aana::llama {
+namespace {
+
+// What a step may take when sequences wait for their next token.
+constexpr double kStepSeconds = 0.15;
+// So that a prompt gets on, however slow the machine is; also the least from which the time of a token is learnt.
+constexpr int32_t kMinPrefillTokens = 16;
+
+}  // namespace
 
 std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
   std::vector<Share> plan;
@@ -20,7 +28,7 @@ std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
   // Those who need least first: what they leave goes to the others.
   std::stable_sort(prefilling.begin(), prefilling.end(),
                    [](const Demand& a, const Demand& b) { return a.n_prompt_left < b.n_prompt_left; });
-  int32_t n_left = n_prefill_per_step_;
+  int32_t n_left = PrefillTokens(!plan.empty());
   auto n_waiting = static_cast<int32_t>(prefilling.size());
   for (const auto& demand : prefilling) {
     const int32_t n_fair = (n_left + n_waiting - 1) / n_waiting;
@@ -30,6 +38,18 @@ std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
     n_waiting--;
   }
   return plan;
+}
+
+int32_t Scheduler::PrefillTokens(bool beside_decoding) const {
+  if (!beside_decoding || seconds_per_token_ <= 0) return n_prefill_per_step_;
+  const auto n_in_time = static_cast<int32_t>(std::min(kStepSeconds / seconds_per_token_, 1e6));
+  return std::min(std::max(n_in_time, kMinPrefillTokens), n_prefill_per_step_);
+}
+
+void Scheduler::NoteStep(int32_t n_tokens, std::chrono::duration<double> elapsed) {
+  if (n_tokens < kMinPrefillTokens) return;
+  const double seconds = elapsed.count() / n_tokens;
+  seconds_per_token_ = seconds_per_token_ > 0 ? 0.7 * seconds_per_token_ + 0.3 * seconds : seconds;
 }
 
 }  // namespace aana::llama

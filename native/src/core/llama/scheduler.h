@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,15 +24,22 @@ struct Share {
 };
 
 // Decides who runs in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens,
-// shared alike among the sequences that prefill, so that neither a long prompt nor many of them hold up the rest.
+// shared alike among the sequences that prefill, so that neither a long prompt nor many of them hold up the rest. Beside sequences
+// that decode, a slow machine takes fewer prompt tokens: as many as keep a step short.
 class Scheduler {
  public:
   explicit Scheduler(int32_t n_prefill_per_step) : n_prefill_per_step_(n_prefill_per_step) {}
 
   std::vector<Share> Plan(std::span<const Demand> demands);
 
+  // How long a step with so many tokens took.
+  void NoteStep(int32_t n_tokens, std::chrono::duration<double> elapsed);
+
  private:
+  int32_t PrefillTokens(bool beside_decoding) const;
+
   int32_t n_prefill_per_step_;
+  double seconds_per_token_ = 0;  // of the last steps with many tokens; 0: not known
   // Whose turn it is to get what does not divide evenly.
   size_t turn_ = 0;
 };
