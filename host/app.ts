@@ -70,8 +70,8 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
       env: childEnvironment(config),
       definitions: options.definitions,
-      // The first model is fetched while the addon is built; no replica starts before it is there.
-      models: { pull: async (id, pull) => (await Promise.all([this.models.pull(id, pull), this.#native]))[0] },
+      models: this.models,
+      beforeReplicas: () => this.#native,
     });
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
@@ -229,7 +229,8 @@ export class AanaApp implements AsyncDisposable {
       report(0, undefined, 'checking the native addon');
       const { cache_dir: cacheDir, native_build: mode } = this.config;
       this.#native = buildNative({ cacheDir, mode, log: this.#log, signal, env: childEnvironment(this.config) });
-      this.#native.catch(() => {}); // seen through the pull of the first model
+      this.#native.catch(() => {}); // seen when the first replica is to start
+      void this.#native.then(() => report(0, undefined, 'starting replicas')).catch(() => {});
     }
     await this.#deployments.start({
       signal,

@@ -14,6 +14,8 @@ export interface DeploymentManagerOptions {
   readonly models: ModelSource;
   /** Environment that replicas get. */
   readonly env: NodeJS.ProcessEnv;
+  /** What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile. */
+  readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
   /** How much lower the priority of replicas is. Default 10. */
   readonly nice?: number | undefined;
   /** Seconds that loading a model may go without a sign of progress. Default 120. */
@@ -91,7 +93,7 @@ export class DeploymentManager {
         const report: Report = (fraction, text) => onProgress?.({ deployment: deployment.name, fraction, text });
         const replicas = await this.#prepare(deployment, all, report);
         deployment.replicas = replicas;
-        const start = replicas.start(all);
+        const start = this.#startReplicas(replicas, all);
         start.catch((error: unknown) => failed.abort(error));
         starts.push(start);
       }
@@ -135,6 +137,12 @@ export class DeploymentManager {
       replicas?.stop(Math.min(graceMs, options.graceful_shutdown_timeout_s * 1000)),
     );
     await Promise.all(stops);
+  }
+
+  async #startReplicas(replicas: ReplicaSet, signal: AbortSignal): Promise<void> {
+    await this.#options.beforeReplicas?.();
+    signal.throwIfAborted();
+    await replicas.start(signal);
   }
 
   async #prepare(deployment: Deployment, signal: AbortSignal, progress: Report): Promise<ReplicaSet> {

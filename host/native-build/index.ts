@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
@@ -84,5 +84,10 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
 
 /** The addon finds them beside itself (RUNPATH `$ORIGIN`), whatever becomes of the cache. */
 async function copyLibraries(from: string, to: string): Promise<void> {
-  for (const file of await readdir(from)) await copyFile(join(from, file), join(to, file));
+  for (const file of await readdir(from)) {
+    // Running replicas have the old file mapped: writing into it would kill them, replacing it does not.
+    const fresh = join(to, `.${file}.new`);
+    await copyFile(join(from, file), fresh);
+    await rename(fresh, join(to, file));
+  }
 }
