@@ -10,8 +10,8 @@ export interface Prompt {
 
 export function transcriptPrompt(transcript: string): Prompt {
   return prompt(
-    `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\nWrite a summary of the transcript as at most five bullet points. Each bullet point ` +
-      'says in one sentence what the speaker explains, does or shows, with the numbers. Cover the beginning, the middle and the end.',
+    `Transcript:\n\n${transcript}\n\nWhat are the main points of this transcript? ` +
+      'Answer with at most five bullet points, each one short sentence about what the speaker says or does.',
     '- The speaker explains',
   );
 }
@@ -19,8 +19,8 @@ export function transcriptPrompt(transcript: string): Prompt {
 /** For a few sentences: asked for points, small models make some up. */
 export function shortTranscriptPrompt(transcript: string): Prompt {
   return prompt(
-    `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\nWrite a summary of the transcript as one bullet point. ` +
-      'It says in one sentence what the speaker says, in the words of the transcript.',
+    `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\n` +
+      'Write one bullet point that repeats what the speaker says, in the words of the transcript.',
     '- The speaker says',
   );
 }

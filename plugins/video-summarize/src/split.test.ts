@@ -27,12 +27,12 @@ Split('cuts text without punctuation between words, and text without spaces anyw
 });
 
 Split('leaves a text that fits in one part', () => {
-  assert.equal(splitParts(['a b.', 'c d.'], 4, countWords), ['a b.\nc d.']);
+  assert.equal(splitParts(['a b.', 'c d.'], { maxTokens: 4, separator: '\n', countTokens: countWords }), ['a b.\nc d.']);
 });
 
 Split('makes parts of about equal length that keep everything in order', () => {
   const pieces = Array.from({ length: 100 }, (_, at) => `sentence number ${at} here.`);
-  const parts = splitParts(pieces, 90, countWords);
+  const parts = splitParts(pieces, { maxTokens: 90, separator: '\n', countTokens: countWords });
   assert.equal(parts.flatMap((part) => part.split('\n')), pieces);
   const sizes = parts.map(countWords);
   assert.ok(sizes.every((size) => size <= 90 && size >= 60), String(sizes));
@@ -40,7 +40,7 @@ Split('makes parts of about equal length that keep everything in order', () => {
 
 Split('keeps every part under the limit when tokens are spread unevenly, and cuts a piece that is over it', () => {
   const dense = 'a b c d e f g h i j k l m n o p q r s t';
-  const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], 12, countWords);
+  const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], { maxTokens: 12, separator: '\n', countTokens: countWords });
   assert.ok(parts.every((part) => countWords(part) <= 12), JSON.stringify(parts.map(countWords)));
   assert.is(parts.join(' ').replace(/\s+/g, ' '), `${'internationalization '.repeat(10)}${dense} ${dense}`);
 });

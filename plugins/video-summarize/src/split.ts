@@ -1,9 +1,18 @@
 /** How full parts are meant to be: tokens are not spread evenly over a text, and a part over the limit is halved. */
 const FILL = 0.9;
 
-/** Joins pieces into consecutive parts of about equal length, none over `maxTokens`; a piece over it is cut. `countTokens` is a host call. */
-export function splitParts(pieces: readonly string[], maxTokens: number, countTokens: (text: string) => number): string[] {
-  const text = pieces.join('\n');
+export interface SplitOptions {
+  readonly maxTokens: number;
+  /** Stands between pieces. */
+  readonly separator: string;
+  /** A host call. */
+  readonly countTokens: (text: string) => number;
+}
+
+/** Joins pieces into consecutive parts of about equal length, none over `maxTokens`; a piece over it is cut. */
+export function splitParts(pieces: readonly string[], options: SplitOptions): string[] {
+  const { maxTokens, separator, countTokens } = options;
+  const text = pieces.join(separator);
   const total = countTokens(text);
   if (total <= maxTokens) return [text];
   const count = Math.ceil(total / (maxTokens * FILL));
@@ -16,16 +25,17 @@ export function splitParts(pieces: readonly string[], maxTokens: number, countTo
     groups.at(-1)?.push(piece);
     length += piece.length + 1;
   }
-  return groups.flatMap((group) => splitGroup(group, maxTokens, countTokens));
+  return groups.flatMap((group) => splitGroup(group, options));
 }
 
-function splitGroup(group: readonly string[], maxTokens: number, countTokens: (text: string) => number): string[] {
+function splitGroup(group: readonly string[], options: SplitOptions): string[] {
+  const { maxTokens, separator, countTokens } = options;
   if (group.length === 0) return [];
-  const text = group.join('\n');
+  const text = group.join(separator);
   if (countTokens(text) <= maxTokens) return [text];
   const [only] = group;
   const halves = group.length === 1 && only !== undefined ? cutInTwo(only) : halve(group);
-  return halves.flatMap((half) => splitGroup(half, maxTokens, countTokens));
+  return halves.flatMap((half) => splitGroup(half, options));
 }
 
 function halve<T>(items: readonly T[]): T[][] {

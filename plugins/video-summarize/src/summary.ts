@@ -31,7 +31,7 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
   const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
   const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
   let promptFor = transcriptPrompt;
-  let parts = splitParts(pieces, partTokens, countTokens);
+  let parts = splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
   if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS) return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
     const notes = parts.map((part, at) => {
@@ -41,7 +41,7 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
     });
     const condensed = condenseNotes(notes);
     promptFor = condensed.length > 1 ? notesPrompt : transcriptPrompt; // one is left when all parts say the same
-    parts = splitParts(condensed, partTokens, countTokens);
+    parts = splitParts(condensed, { maxTokens: partTokens, separator: '\n', countTokens });
   }
   return chat(promptFor(parts.join()), sampling, wanted, answerTokens);
 }
