@@ -97,6 +97,25 @@ App('resolves a blocking deploy when it is shut down', async () => {
   await deployed;
 });
 
+App('can be shut down while it starts', async () => {
+  let hasBegun = (): void => {};
+  const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+  const waiting: DeploymentDefinition = {
+    ...failing,
+    name: 'WaitingDeployment',
+    prepare: (_config, { signal }) => {
+      hasBegun();
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+  const app = makeApp({ definitions: [waiting] });
+  app.registerDeployment('waiting', { type: 'WaitingDeployment' });
+  const deployed = app.deploy().catch((thrown: unknown) => thrown as AanaError);
+  await begun;
+  await app.shutdown();
+  assert.instance(await deployed, AanaError);
+});
+
 App('handles requests of a server of the embedding program', async () => {
   const { createServer } = await import('node:http');
   await using app = makeApp();

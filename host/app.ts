@@ -53,6 +53,7 @@ export class AanaApp implements AsyncDisposable {
   readonly #stopped = deferred();
   #media: MediaService | undefined;
   #native: Promise<unknown> = Promise.resolve();
+  #starting: Promise<void> = Promise.resolve();
   #server: HttpServer | undefined;
   #url: string | undefined;
   #phase: Phase = 'new';
@@ -159,7 +160,7 @@ export class AanaApp implements AsyncDisposable {
     const release = blocking ? stopOnSignals(this) : undefined;
     try {
       this.#phase = 'deploying';
-      await withProgress('starting', undefined, (report) => this.#start(report), { stream: this.#progress });
+      await withProgress('starting', undefined, (report) => (this.#starting = this.#start(report)), { stream: this.#progress });
       this.#stopping.signal.throwIfAborted();
       this.#phase = 'deployed';
       this.#log.info('Deployed successfully.', { deployments: this.#deploymentTypes.size, endpoints: this.endpoints.length });
@@ -247,6 +248,7 @@ export class AanaApp implements AsyncDisposable {
       try {
         report(0, undefined, `loading ${folder}`);
         await buildPlugin(folder, { log: this.#log, signal });
+        signal.throwIfAborted();
         await this.#loadPlugin(folder);
       } catch (error) {
         signal.throwIfAborted();
@@ -277,6 +279,7 @@ export class AanaApp implements AsyncDisposable {
     this.#log.info('shutting down');
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
     await this.#server?.close(graceMs);
+    await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
     await this.#plugins.close();
     await this.#deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();

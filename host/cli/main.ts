@@ -34,3 +34,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 process.exitCode = await main(process.argv);
+// Everything has been closed by now; whatever was left open does not keep the process.
+setTimeout(() => process.exit(), 2000).unref();
