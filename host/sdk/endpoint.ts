@@ -107,7 +107,7 @@ function parsed<S extends Schema>(schema: S, value: unknown, blame: (issues: Par
 
 function fromClient(issues: Parameters<typeof validationEntries>[0], value: unknown): HostError {
   const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'invalid-input', validationMessage(entries), { data: entries });
+  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // as the host says it
 }
 
 function fromPlugin(issues: Parameters<typeof validationEntries>[0], value: unknown): HostError {
