@@ -147,7 +147,8 @@ test('a context longer than the trained one is cut to it', async () => {
 
 test('two requests that run together interleave their events', async () => {
   await using llama = await TestEngine.load();
-  const ids = [llama.submit(prompt), llama.submit('The dog ran')];
+  // Longer than what is written before anything is acknowledged: the first cannot end before the second is there.
+  const ids = [prompt, 'The dog ran'].map((text) => llama.submit(text, { maxTokens: 100, temperature: 1 }));
   await Promise.all(ids.map((id) => llama.finish(id)));
   const [first = 0, second = 0] = ids;
   const place = (id: number, which: 'findIndex' | 'findLastIndex') => llama.events[which]((event) => event.id === id && event.type === 'text');
@@ -233,7 +234,7 @@ test('a prompt is decoded over many steps', async () => {
 
 test('a short request does not wait for a long prompt that came before it', async () => {
   await using llama = await TestEngine.load({ prefillTokensPerStep: 8 });
-  const long = llama.submit('the little dog ran '.repeat(15), { maxTokens: 2 });
+  const long = llama.submit('the little dog ran '.repeat(30), { maxTokens: 2 });
   const short = llama.submit(prompt, { maxTokens: 8 });
   const [last] = await Promise.all([llama.finish(long), llama.finish(short)]);
   assert.ok(endOf(last).promptTokens > 100);

@@ -30,11 +30,9 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const LoadOpt
 
 void DecodeLoop::Run() {
   bool is_idle = false;
-  while (true) {
-    auto commands = inbox_.Take(is_idle);
-    if (inbox_.IsStopping()) break;
+  while (!inbox_.IsStopping()) {
     try {
-      for (auto& command : commands) {
+      for (auto& command : inbox_.Take(is_idle)) {
         std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
       }
       AdmitWaiting();
