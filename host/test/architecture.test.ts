@@ -7,7 +7,7 @@ import { packageRoot } from '../core/package-root.ts';
 
 const COMPOSITION = ['app.ts', 'index.ts'];
 /** Test support may build anything up. */
-const FREE = new Set(['test', 'cli', ...COMPOSITION]);
+const FREE = new Set(['bench', 'test', 'cli', ...COMPOSITION]);
 
 /** `| folder/ | sentence | may import |` rows of the document. */
 function readTable(): Map<string, Set<string>> {
