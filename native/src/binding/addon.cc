@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "binding/llama_engine_wrap.h"
 #include "binding/logger.h"
 #include "binding/whisper_engine_wrap.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
 
-#ifdef AANA_HAS_LLAMA
-#include "binding/llama_engine_wrap.h"
-#endif
 
 namespace aana {
 namespace {
@@ -62,9 +60,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("loadBackends", Napi::Function::New(env, LoadBackendsFromJs, "loadBackends"));
   exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
   exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
-#ifdef AANA_HAS_LLAMA
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
-#endif
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
   return exports;
 }

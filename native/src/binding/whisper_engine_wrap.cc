@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "binding/at_exit.h"
 #include "binding/js_queue.h"
 #include "core/whisper/whisper_engine.h"
 
@@ -130,11 +131,11 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
         engine_(*info[0].As<Napi::External<EnginePtr>>().Data()),
         queue_(std::make_shared<JsQueue>(info.Env(), "aana whisper")),
         waiting_(std::make_shared<WaitingRequests>()) {
-    napi_add_env_cleanup_hook(info.Env(), OnEnvironmentEnd, this);
+    AddAtExit(info.Env(), OnEnvironmentEnd, this);
   }
 
   ~WhisperEngineWrap() override {
-    if (!ended_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+    if (!ended_) RemoveAtExit(Env(), OnEnvironmentEnd, this);
     Release();
   }
 
