@@ -70,6 +70,12 @@ Architecture('is kept by every import', () => {
   assert.equal(wrong, []);
 });
 
+Architecture('names nothing that a folder does not import', () => {
+  const found = new Set(imports().map(({ from, to }) => `${from} → ${to}`));
+  const idle = [...readTable()].flatMap(([from, names]) => [...names].map((to) => `${from} → ${to}`)).filter((edge) => !found.has(edge));
+  assert.equal(idle, []);
+});
+
 Architecture('has no cycle between folders', () => {
   const table = readTable();
   const visit = (folder: string, path: readonly string[]): void => {
