@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { launcherPath, runContained } from '../processes/index.ts';
+import { boundsFiles } from '../test/file-limit.ts';
 import { skip } from '../test/skip.ts';
 import { type FetchOptions, fetchToFile } from './fetch.ts';
 
@@ -250,20 +251,23 @@ Fetch('rejects with the reason of the signal while the name is looked up', async
   clearInterval(keepAlive);
 });
 
-if (launcherPath()) {
+// a limit on the size of files makes writes fail as a full disk does
+const fileBytes = 50_000;
+if (launcherPath() && boundsFiles()) {
   Fetch('names the directory when the disk is full', async () => {
     const { url } = await serve((_, response) => response.end(Buffer.alloc(200_000)));
-    // a limit on the size of files makes writes fail as a full disk does
-    const program = `import(${JSON.stringify(new URL('./fetch.js', import.meta.url).href)}).then(({ fetchToFile }) =>
-      fetchToFile(${JSON.stringify(url)}, ${JSON.stringify(file)}, ${JSON.stringify({ ...OPTIONS, maxBytes: 1e9 })})).catch((e) => console.log(JSON.stringify([e.name, e.kind, e.message])))`;
-    const { stdout } = await runContained(process.execPath, ['-e', program], { fileBytes: 50_000 });
-    const [name, kind, message] = JSON.parse(stdout.toString()) as [string, string, string];
-    assert.equal([name, kind], ['DiskFullException', 'unavailable']);
+    const program = `const { fetchToFile } = await import(${JSON.stringify(new URL('./fetch.js', import.meta.url).href)});
+      const saved = fetchToFile(${JSON.stringify(url)}, ${JSON.stringify(file)}, ${JSON.stringify({ ...OPTIONS, maxBytes: 1e9 })});
+      console.log(JSON.stringify(await saved.then((bytes) => ['saved', '', String(bytes)], (e) => [e.name, e.kind, e.message])))`;
+    const result = await runContained(process.execPath, ['--input-type=module', '-e', program], { fileBytes });
+    assert.is(result.code, 0, `ended with ${result.code ?? result.signal}: ${result.stderr}`);
+    const [name, kind, message] = JSON.parse(result.stdout.toString()) as [string, string, string];
+    assert.equal([name, kind], ['DiskFullException', 'unavailable'], message);
     assert.ok(message.includes(folder), message);
     assert.not.ok(existsSync(file));
   });
 } else {
-  skip('fetchToFile names the directory when the disk is full', 'the launcher is not built');
+  skip('fetchToFile names the directory when the disk is full', 'the size of files is not bounded here, or the launcher is not built');
 }
 
 Fetch.run();
