@@ -1,11 +1,8 @@
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type LookupFunction, isIPv6 } from 'node:net';
 import { dirname } from 'node:path';
-import { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { type AddressPolicy, type Lookup, isPublicAddress, literalAddress, systemLookup } from './addresses.ts';
@@ -65,7 +62,7 @@ async function openFollowing(start: URL, options: FetchOptions & { signal: Abort
   let url = start;
   for (let hops = 0; ; hops++) {
     const addresses = await resolveChecked(url, options);
-    const message = await open(url, addresses, credentials, options);
+    const message = await respond(url, addresses, credentials, options);
     const status = message.statusCode ?? 0;
     const location = message.headers.location;
     if (REDIRECTS.has(status) && location !== undefined) {
@@ -151,7 +148,7 @@ export function pinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function open(url: URL, addresses: readonly string[], credentials: Credentials | undefined, options: FetchOptions & { signal: AbortSignal }): Promise<IncomingMessage> {
+function respond(url: URL, addresses: readonly string[], credentials: Credentials | undefined, options: FetchOptions & { signal: AbortSignal }): Promise<IncomingMessage> {
   const { signal } = options;
   const request: RequestOptions = {
     method: 'GET',
@@ -196,15 +193,15 @@ async function save({ url, message }: Response, path: string, maxBytes: number, 
     message.destroy();
     throw downloadError(url, `the server sent it in the encoding ${encoding}, which was not asked for`);
   }
+  // not pipeline(): it never settles when writing fails while the end of a response waits in memory, its connection closed (Node 20 to 24)
+  await using file = await open(path, 'wx', 0o600);
   let bytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) done(urlTooLargeError(url, maxBytes));
-      else done(null, chunk);
-    },
-  });
-  await pipeline(message, counted, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw urlTooLargeError(url, maxBytes);
+    await file.writeFile(chunk);
+    signal.throwIfAborted();
+  }
   return bytes;
 }
 
