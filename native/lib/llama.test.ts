@@ -131,6 +131,33 @@ test('text comes in pieces and ends with the counts', async () => {
   assert.is(tokens, 32);
 });
 
+test('what the library warns of while it loads is no warning; its error is the reason of a failure', async () => {
+  const lines: { level: string; message: string }[] = [];
+  const binding = loadNative({ addonPath });
+  binding.setLogger((level, message) => lines.push({ level, message }));
+  const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
+  try {
+    // fewer tokens than the model was trained with: llama.cpp warns
+    await using _llama = await TestEngine.load();
+    while (lines.length === 0) await new Promise((go) => setTimeout(go, 5));
+    assert.equal(
+      lines.filter(({ level }) => level === 'warn' || level === 'error'),
+      [],
+    );
+    assert.ok(lines.some(({ level, message }) => level === 'info' && message.includes('n_ctx_train')), JSON.stringify(lines));
+    const strange = join(folder, 'strange.gguf');
+    const bytes = await readFile(stories);
+    bytes.write('llamx', bytes.indexOf('llama', bytes.indexOf('general.architecture')), 'latin1');
+    await writeFile(strange, bytes);
+    const error = await rejection(TestEngine.load({ modelPath: strange }));
+    assert.match(error.message, 'strange.gguf could not be loaded');
+    assert.match(error.message, "unknown model architecture: 'llamx'");
+  } finally {
+    binding.setLogger(() => {});
+    await rm(folder, { recursive: true });
+  }
+});
+
 test('what is known of the model is in info', async () => {
   await using llama = await TestEngine.load({ contextTokens: 0 });
   const { info } = llama.engine;

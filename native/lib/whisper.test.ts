@@ -149,6 +149,24 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     });
   }
 
+  Whisper('keeps what its library warns of while it loads out of the warnings', async () => {
+    const lines: { level: string; message: string }[] = [];
+    const binding = loadNative({ addonPath });
+    binding.setLogger((level, message) => lines.push({ level, message }));
+    try {
+      const other = await load();
+      await other.transcribe(1, speech, { ...plain, wordTimestamps: true });
+      await other.close();
+      while (lines.length === 0) await new Promise((go) => setTimeout(go, 5));
+      assert.equal(
+        lines.filter(({ level }) => level === 'warn' || level === 'error'),
+        [],
+      );
+    } finally {
+      binding.setLogger(() => {});
+    }
+  });
+
   Whisper('keeps the media’s time across long silences and several windows', async () => {
     const pauseS = 40;
     const { segments } = await transcribe(concat(speech, silence(pauseS), speech));

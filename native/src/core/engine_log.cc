@@ -23,6 +23,7 @@ SinkHolder& Holder() {
 }
 
 thread_local const std::atomic<bool>* demote_when = nullptr;
+thread_local ScopedLoadLog* load_log = nullptr;
 
 LogLevel LevelOf(ggml_log_level level) {
   switch (level) {
@@ -42,7 +43,10 @@ void OnLibraryLog(ggml_log_level level, const char* text, void*) {
     pending += text;
     size_t start = 0;
     for (size_t end; (end = pending.find('\n', start)) != std::string::npos; start = end + 1) {
-      if (end > start) Log(pending_level, pending.substr(start, end - start));
+      if (end == start) continue;
+      auto line = pending.substr(start, end - start);
+      const auto line_level = load_log ? load_log->Note(pending_level, line) : pending_level;
+      Log(line_level, std::move(line));
     }
     pending.erase(0, start);
   } catch (...) {
@@ -70,6 +74,15 @@ void Log(LogLevel level, std::string line) {
 ScopedLogDemotion::ScopedLogDemotion(const std::atomic<bool>& when) { demote_when = &when; }
 
 ScopedLogDemotion::~ScopedLogDemotion() { demote_when = nullptr; }
+
+ScopedLoadLog::ScopedLoadLog() : outer_(std::exchange(load_log, this)) {}
+
+ScopedLoadLog::~ScopedLoadLog() { load_log = outer_; }
+
+LogLevel ScopedLoadLog::Note(LogLevel level, const std::string& line) {
+  if (level == LogLevel::kError && error_.empty()) error_ = line;
+  return level == LogLevel::kWarn ? LogLevel::kInfo : level;
+}
 
 void InitEngines() {
   static std::once_flag once;

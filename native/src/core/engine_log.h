@@ -26,6 +26,25 @@ class ScopedLogDemotion {
   ScopedLogDemotion& operator=(const ScopedLogDemotion&) = delete;
 };
 
+// While it lives, on this thread: a model is being loaded. What the libraries warn of then is for those who look into the model, so it
+// counts as info; their errors are kept for the reason of a failure.
+class ScopedLoadLog {
+ public:
+  ScopedLoadLog();
+  ~ScopedLoadLog();
+  ScopedLoadLog(const ScopedLoadLog&) = delete;
+  ScopedLoadLog& operator=(const ScopedLoadLog&) = delete;
+
+  // The first error that the libraries logged, which says most; empty without one.
+  const std::string& error() const { return error_; }
+  // The level that a line of a library gets.
+  LogLevel Note(LogLevel level, const std::string& line);
+
+ private:
+  ScopedLoadLog* const outer_;
+  std::string error_;
+};
+
 // Takes over the log callbacks of the three libraries and starts llama.cpp's backend; the first call counts, any thread.
 void InitEngines();
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/engine_log.h"
 #include "core/llama/decode_loop.h"
 #include "core/llama/load_error.h"
 
@@ -56,14 +57,16 @@ bool Engine::Load() {
     }
     return !inbox_.IsStopping();
   };
+  const ScopedLoadLog load_log;
   try {
     model_ = std::make_unique<Model>(options_, progress);
     if (inbox_.IsStopping()) return false;
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, &inbox_);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
-  } catch (const LoadError&) {
+  } catch (const LoadError& error) {
     if (inbox_.IsStopping()) return false;
-    throw;
+    if (load_log.error().empty()) throw;
+    throw LoadError(std::string(error.what()) + " (" + load_log.error() + ")");
   } catch (const std::exception& error) {
     throw LoadError("model file " + options_.model_path + " could not be loaded: " + error.what());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/engine_log.h"
 #include "core/whisper/model_file.h"
 
 namespace aana {
@@ -24,12 +25,13 @@ VoiceDetector::VoiceDetector(const std::string& model_path) {
   auto params = whisper_vad_default_context_params();
   params.n_threads = 1;
   params.use_gpu = false;  // frames are too small for it
+  const ScopedLoadLog load_log;
   try {
     context_.reset(whisper_vad_init_from_file_with_params(model_path.c_str(), params));
   } catch (const std::exception& error) {
     throw WhisperError(NotLoaded(model_path, error.what()));
   }
-  if (!context_) throw WhisperError(NotLoaded(model_path));
+  if (!context_) throw WhisperError(NotLoaded(model_path, load_log.error()));
 }
 
 std::vector<SpeechRegion> VoiceDetector::Detect(std::span<const float> samples, const std::function<bool()>& is_cancelled) {

@@ -55,6 +55,7 @@ whisper_alignment_heads_preset PresetFor(whisper_context* context, const std::st
 
 WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_preset heads) {
   CheckWhisperFile(options.model_path);
+  const ScopedLoadLog load_log;
   auto params = whisper_context_default_params();
   params.use_gpu = options.use_gpu;
   params.flash_attn = heads == WHISPER_AHEADS_NONE;
@@ -66,7 +67,7 @@ WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_pr
   } catch (const std::exception& error) {
     throw WhisperError(NotLoaded(options.model_path, error.what()));
   }
-  throw WhisperError(NotLoaded(options.model_path));
+  throw WhisperError(NotLoaded(options.model_path, load_log.error()));
 }
 
 }  // namespace
@@ -83,6 +84,7 @@ WhisperWeights::Lease WhisperWeights::Acquire() {
       return {*this, std::move(state)};
     }
   }
+  const ScopedLoadLog load_log;
   WhisperStatePtr state(whisper_init_state(context_.get()));
   if (!state) throw WhisperError("not enough memory for a further transcription: lower max_states");
   return {*this, std::move(state)};
