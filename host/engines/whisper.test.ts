@@ -110,6 +110,18 @@ Whisper('takes channels apart, names them, and merges their segments by time', a
   assert.equal(starts, [...starts].sort((a, b) => a - b));
 });
 
+const twoSpeakers = testdata('media', 'stereo_two_speakers.wav');
+if (cannotRun !== undefined || twoSpeakers !== undefined) {
+  Whisper('hears two speakers at the same time, one in each channel', async () => {
+    const output = await transcribe(await files.write(...(await readWav(twoSpeakers ?? ''))), { channels: 'separate' });
+    const of = (speaker: string): string => output.segments.filter((segment) => segment.speaker === speaker).map(({ text }) => text).join('');
+    assert.is(wordErrors('He began a confused complaint against the wizard who had vanished behind the curtain on the left', of('CHANNEL_00')), 0);
+    assert.is(wordErrors('The horizon seems extremely distant', of('CHANNEL_01')), 0);
+  });
+} else {
+  skip('a Whisper deployment hears two speakers at the same time, one in each channel', 'stereo_two_speakers.wav is not there');
+}
+
 Whisper('refuses a language code that does not exist, as bad input', async () => {
   const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
   assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
