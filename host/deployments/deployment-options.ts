@@ -10,7 +10,7 @@ export const DeploymentOptions = z.strictObject({
   max_queued_requests: z.int().min(0).max(100_000).default(100).describe('Calls that wait for a replica; more are refused with status 503.'),
   user_config: z.record(z.string(), z.unknown()).default({}).describe('What the kind of deployment wants to know: its model, its defaults.'),
   health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
-  health_check_timeout_s: seconds.default(30).describe('Seconds without an answer after which a replica is killed and replaced.'),
+  health_check_timeout_s: seconds.default(30).describe('Seconds without an answer, or without any progress of an engine that has work, after which a replica is killed and replaced.'),
   graceful_shutdown_timeout_s: z.number().min(0).max(86_400).default(20).describe('Seconds that running calls may take to finish when the deployment is stopped.'),
   ray_actor_options: z
     .strictObject({

@@ -60,6 +60,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       count_tokens: async (args) => llama.countTokens(args),
     },
     steps: () => engine.steps,
+    activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),
   };
 }

@@ -50,6 +50,7 @@ export async function start(spec: WhisperSpec, { log }: StartContext): Promise<I
       transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
     },
     steps: () => engine.steps,
+    activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),
   };
 }

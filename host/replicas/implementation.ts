@@ -21,6 +21,11 @@ export interface Implementation {
   readonly info?: unknown;
   /** Grows while there is work; reported with each health check. */
   steps?(): number;
+  /**
+   * Whether there is work that it can go on with, and a number that grows all the time while it works. One that is busy while the
+   * number stands still has hung, although its event loop answers; the host then replaces it.
+   */
+  activity?(): { readonly busy: boolean; readonly beats: number };
   /** Frees the model. Called once, when no call is running any more. */
   close?(): Promise<void>;
 }

@@ -20,7 +20,7 @@ const FRAMES: readonly Frame[] = [
   { type: 'chunks', batches: [{ id: 1, values: ['a', 'b'] }, { id: 2, values: ['c'] }] },
   { type: 'end', id: 1 },
   { type: 'error', id: 1, error: { name: 'E', kind: 'internal', message: 'm', data: {} } },
-  { type: 'pong', steps: 12 },
+  { type: 'pong', steps: 12, busy: true, beats: 3400 },
 ];
 const WIRE = Buffer.concat(FRAMES.map((frame) => encodeFrame(frame)));
 

@@ -30,7 +30,8 @@ export type ReplicaFrame =
   | { readonly type: 'chunks'; readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[] }
   | { readonly type: 'end'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
-  | { readonly type: 'pong'; readonly steps: number };
+  /** `beats` grows while it is `busy`, or it has hung. */
+  | { readonly type: 'pong'; readonly steps: number; readonly busy: boolean; readonly beats: number };
 
 export type Frame = HostFrame | ReplicaFrame;
 
@@ -74,7 +75,7 @@ const REQUIRED: Readonly<Record<Frame['type'], Readonly<Record<string, 'number' 
   chunks: { batches: 'array' },
   end: { id: 'number' },
   error: { id: 'number', error: 'object' },
-  pong: { steps: 'number' },
+  pong: { steps: 'number', busy: 'boolean', beats: 'number' },
 };
 
 const HEADER_BYTES = 5;

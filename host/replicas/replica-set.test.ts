@@ -313,6 +313,25 @@ Set_('replaces a replica that answers no health check', async () => {
   assert.is.not(await set.call('pid', {}), pid);
 });
 
+/** Twenty checks; an answer may take long on a busy machine. */
+const IMPATIENT = { healthPeriodMs: 100, healthTimeoutMs: 2000 };
+
+Set_('replaces a replica whose engine hangs although its event loop answers', async () => {
+  const set = await started(IMPATIENT);
+  const pid = pidOf(set);
+  const error = await failure(set.call('hang', {}));
+  assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
+  assert.match(error.message, 'its engine has work and did nothing for 2 s');
+  assert.is.not(await set.call('pid', {}), pid);
+});
+
+Set_('leaves a replica alone that works for long on one step, or waits for its reader', async () => {
+  const sets = await Promise.all([started(IMPATIENT), started(IMPATIENT)]);
+  const [working, waiting] = sets;
+  assert.equal(await Promise.all([working.call('toil', { checks: 25 }), waiting.call('idle', { checks: 25 })]), ['done', 'done']);
+  for (const set of sets) assert.is(set.status().replicas[0]?.restarts, 0);
+});
+
 Set_('replaces a stopped replica', async () => {
   const set = await started({ healthPeriodMs: 50, healthTimeoutMs: 300 });
   const pid = pidOf(set);

@@ -26,7 +26,7 @@ export interface ReplicaOptions {
   /** Milliseconds that loading may go without a sign of progress. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
-  /** Milliseconds without an answer to a health check, after which the process is killed. */
+  /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
   readonly healthTimeoutMs: number;
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
   /** Tells of each change of state, after it has taken effect and before anything follows from it. */
@@ -77,6 +77,10 @@ export class Replica {
   #startTimer: NodeJS.Timeout | undefined;
   #healthTimer: NodeJS.Timeout | undefined;
   #pingedAt: number | undefined;
+  /** Of the engine at the last health check, if it was busy then. */
+  #beats: number | undefined;
+  /** Health checks in a row that found it no further. */
+  #stalledChecks = 0;
   /** Calls given to this replica that it has not let go of. */
   #ongoing = 0;
 
@@ -194,6 +198,7 @@ export class Replica {
       case 'pong':
         this.#pingedAt = undefined;
         this.#steps = frame.steps;
+        this.#followEngine(frame.busy, frame.beats);
         return;
       default:
         this.#connection.onAnswer(frame);
@@ -229,6 +234,16 @@ export class Replica {
     setImmediate(() => {
       if (this.#pingedAt === pingedAt) this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
     });
+  }
+
+  /** The event loop answers; is the engine alive too? Checks are counted, not time: this process may have been held up. */
+  #followEngine(busy: boolean, beats: number): void {
+    const stalled = busy && beats === this.#beats;
+    this.#beats = busy ? beats : undefined;
+    this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0;
+    const { healthPeriodMs, healthTimeoutMs } = this.#options;
+    if (this.#stalledChecks * healthPeriodMs < healthTimeoutMs) return;
+    if (this.#stalledChecks > 0) this.kill(`its engine has work and did nothing for ${healthTimeoutMs / 1000} s`);
   }
 
   #restartStartTimer(): void {

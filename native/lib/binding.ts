@@ -78,6 +78,10 @@ export interface NativeLlamaEngine {
   countTokens(text: string, parseSpecial: boolean): number;
   /** Steps the decode loop has made; it grows while there is work. */
   readonly steps: number;
+  /** Has requests that it can go on with; one whose readers are all behind has none. */
+  readonly busy: boolean;
+  /** Grows all the time while it is busy, also inside a step; one that stands still for long has hung. */
+  readonly beats: number;
   /** Ends all requests and frees the model. May be called twice. */
   close(): Promise<void>;
 }
@@ -145,6 +149,10 @@ export interface NativeWhisperEngine {
   detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
   /** Windows finished so far; it grows while there is work. */
   readonly steps: number;
+  /** Has requests, and does nothing that may take long and cannot be followed, such as reading weights. */
+  readonly busy: boolean;
+  /** Grows all the time while it is busy, also inside a window; one that stands still for long has hung. */
+  readonly beats: number;
   close(): Promise<void>;
 }
 

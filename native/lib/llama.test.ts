@@ -131,6 +131,24 @@ test('text comes in pieces and ends with the counts', async () => {
   assert.is(tokens, 32);
 });
 
+test('it is busy with a prompt only while it works on it, and shows inside a step that it is alive', async () => {
+  await using llama = await TestEngine.load({ prefillTokensPerStep: 256 });
+  const before = llama.engine.beats - llama.engine.steps;
+  endOf(await llama.generate('Once upon a time there was a cat. '.repeat(10), { maxTokens: 1 }));
+  const inSteps = llama.engine.beats - llama.engine.steps - before;
+  assert.ok(inSteps > 20 * llama.engine.steps, `${inSteps} beats in ${llama.engine.steps} steps`);
+  while (llama.engine.busy) await new Promise((go) => setTimeout(go, 5));
+});
+
+test('an engine whose reader is behind is not busy', async () => {
+  await using llama = await TestEngine.load();
+  const id = llama.submit(prompt, { maxTokens: 200 });
+  llama.unread.add(id);
+  await llama.until(() => llama.of(id).length > 0);
+  while (llama.engine.busy) await new Promise((go) => setTimeout(go, 5));
+  assert.not.ok(llama.of(id).some((event) => event.type === 'end'));
+});
+
 test('what the library warns of while it loads is no warning; its error is the reason of a failure', async () => {
   const lines: { level: string; message: string }[] = [];
   const binding = loadNative({ addonPath });

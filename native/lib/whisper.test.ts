@@ -149,6 +149,29 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     });
   }
 
+  for (const [what, changes] of [
+    ['a window', {}],
+    ['a window with the times of words', { wordTimestamps: true }],
+    ['audio that is not cut into windows', { vad: false }],
+  ] as const) {
+    Whisper(`shows that it is alive inside ${what}`, async () => {
+      const { steps, beats } = engine;
+      await transcribe(speech, changes);
+      assert.is(engine.steps, steps + 1);
+      assert.ok(engine.beats - beats > 1000, `${engine.beats - beats} beats`); // there are some 150 nodes in each graph, and one for each token
+      assert.is(engine.busy, false);
+    });
+  }
+
+  Whisper('shows that it is alive while it looks for speech', async () => {
+    const { beats } = engine;
+    const regions = engine.detectSpeech(silence(120));
+    assert.is(engine.busy, true);
+    await regions;
+    assert.ok(engine.beats - beats > 1000, `${engine.beats - beats} beats`);
+    assert.is(engine.busy, false);
+  });
+
   Whisper('keeps what its library warns of while it loads out of the warnings', async () => {
     const lines: { level: string; message: string }[] = [];
     const binding = loadNative({ addonPath });
@@ -276,6 +299,14 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   Whisper('lets the process end by itself, and by process.exit() with work in flight', () => {
     assert.is(runScript('').status, 0);
     assert.is(runScript(`engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => process.exit(7), 100);`).status, 7);
+    for (const work of [
+      `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false, wordTimestamps: true })}).catch(() => {})`,
+      `engine.detectSpeech(new Float32Array(16000 * 600)).catch(() => {})`,
+      `binding.loadWhisper(${JSON.stringify(options)}).catch(() => {})`,
+      `(engine.transcribe(1, noise, ${JSON.stringify(plain)}).catch(() => {}), engine.close())`,
+    ]) {
+      assert.is(runScript(`void ${work}; setTimeout(() => process.exit(7), 100);`).status, 7, work);
+    }
     const waited = runScript(`engine.transcribe(1, noise, ${JSON.stringify(plain)}).then(() => console.log('done'));`);
     assert.equal([waited.status, waited.stdout], [0, 'done\n']);
   });

@@ -43,9 +43,11 @@ function onFrame(frame: HostFrame): void {
     case 'ack':
       server?.acknowledge(frame.id, frame.values);
       return;
-    case 'ping':
-      socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0 });
+    case 'ping': {
+      const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
+      socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats });
       return;
+    }
     case 'shutdown':
       void shutdown();
       return;

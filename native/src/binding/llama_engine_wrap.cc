@@ -56,10 +56,14 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   add("close", Close);
   const auto& engine = session->engine(env);
   object.Set("info", ToValue(env, engine.info(), engine.HasChatTemplate()));
-  object.DefineProperty(Napi::PropertyDescriptor::Accessor(
-      env, object, "steps",
-      [session](const Napi::CallbackInfo& info) -> Napi::Value { return Napi::Number::New(info.Env(), static_cast<double>(session->steps())); },
-      napi_enumerable));
+  const auto add_getter = [&](const char* name, auto read) {
+    object.DefineProperty(Napi::PropertyDescriptor::Accessor(
+        env, object, name, [session, read](const Napi::CallbackInfo& info) -> Napi::Value { return Napi::Value::From(info.Env(), read(*session)); },
+        napi_enumerable));
+  };
+  add_getter("steps", [](const LlamaSession& of) { return static_cast<double>(of.steps()); });
+  add_getter("busy", [](const LlamaSession& of) { return of.IsBusy(); });
+  add_getter("beats", [](const LlamaSession& of) { return static_cast<double>(of.beats()); });
   return object;
 }
 

@@ -85,7 +85,10 @@ void LlamaSession::Wake() {
 void LlamaSession::Deliver(Napi::Env env) {
   if (!engine_) return;
   const auto delivery = engine_->Take();
-  if (std::exchange(progress_, delivery.progress) != progress_) CallListener(on_progress_, Napi::Number::New(env, progress_));
+  if (progress_ != delivery.progress) {
+    progress_ = delivery.progress;
+    CallListener(on_progress_, Napi::Number::New(env, progress_));
+  }
   if (!delivery.events.empty()) DeliverEvents(env, delivery.events);
   if (delivery.phase == llama::Phase::kReady) OnReady(env);
   if (delivery.phase == llama::Phase::kClosed || delivery.phase == llama::Phase::kFailed) OnEnded(env, delivery);

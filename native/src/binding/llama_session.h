@@ -31,6 +31,8 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   // Throws a Napi::Error when it is closed.
   llama::Engine& engine(Napi::Env env) const;
   uint64_t steps() const { return engine_ ? engine_->steps() : last_steps_; }
+  bool IsBusy() const { return engine_ && engine_->IsBusy(); }
+  uint64_t beats() const { return engine_ ? engine_->beats() : 0; }
   void Submit(Napi::Env env, llama::Request request);
   // The promise resolves when the model is freed.
   Napi::Promise Close(Napi::Env env);

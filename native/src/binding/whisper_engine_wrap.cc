@@ -122,6 +122,8 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
                                              InstanceMethod<&WhisperEngineWrap::Close>("close"),
                                              InstanceAccessor<&WhisperEngineWrap::Info>("info"),
                                              InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
+                                             InstanceAccessor<&WhisperEngineWrap::Busy>("busy"),
+                                             InstanceAccessor<&WhisperEngineWrap::Beats>("beats"),
                                          });
     return constructor.New({Napi::External<EnginePtr>::New(env, &engine)});
   }
@@ -225,6 +227,10 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
   }
 
   Napi::Value Steps(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(engine_->steps())); }
+
+  Napi::Value Busy(const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), engine_->IsBusy()); }
+
+  Napi::Value Beats(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(engine_->beats())); }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {
     class Closing : public Napi::AsyncWorker {

@@ -18,12 +18,13 @@ constexpr int32_t kComputeFailed = -3;
 }  // namespace
 
 DecodeLoop::DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
-                       std::atomic<uint64_t>& steps)
+                       std::atomic<uint64_t>& steps, Pulse& pulse)
     : model_(model),
       context_(context),
       inbox_(inbox),
       outbox_(outbox),
       steps_(steps),
+      pulse_(pulse),
       scheduler_(options.n_prefill_per_step),
       slots_(static_cast<size_t>(options.n_sequences), context.memory()),
       batch_(context.n_batch()) {}
@@ -56,6 +57,7 @@ void DecodeLoop::Run() {
 void DecodeLoop::Handle(Request&& request) {
   const auto id = request.id;
   std::unique_ptr<Sequence> sequence;
+  const Pulse::Pause pause(pulse_);
   try {
     sequence = std::make_unique<Sequence>(std::move(request), model_);
   } catch (const std::exception& error) {

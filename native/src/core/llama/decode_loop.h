@@ -13,14 +13,15 @@
 #include "core/llama/outbox.h"
 #include "core/llama/scheduler.h"
 #include "core/llama/slots.h"
+#include "core/pulse.h"
 
 namespace aana::llama {
 
 // What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
 class DecodeLoop {
  public:
-  // All are used until Run returns. `steps` counts the decodes.
-  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
+  // All are used until Run returns. `steps` counts the decodes; `pulse` is paused while a prompt is read.
+  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps, Pulse& pulse);
 
   // Until the inbox stops; then all requests end as cancelled.
   void Run();
@@ -59,6 +60,7 @@ class DecodeLoop {
   Inbox& inbox_;
   Outbox& outbox_;
   std::atomic<uint64_t>& steps_;
+  Pulse& pulse_;
   Scheduler scheduler_;
   Slots slots_;
   Batch batch_;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
-bool IsAbandoned(void* inbox) { return static_cast<const Inbox*>(inbox)->is_abandoned().load(std::memory_order_relaxed); }
-
 }  // namespace
 
 Engine::Engine(LoadOptions options, std::function<void()> wake)
@@ -29,13 +27,19 @@ void Engine::Join() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Engine::IsAbandoned(void* data) {
+  auto& engine = *static_cast<Engine*>(data);
+  engine.pulse_.Beat();
+  return engine.inbox_.is_abandoned().load(std::memory_order_relaxed);
+}
+
 void Engine::Run() {
   Phase last = Phase::kClosed;
   std::string failure;
   try {
     if (Load()) {
       outbox_.PostPhase(Phase::kReady);
-      DecodeLoop(*model_, *context_, options_, inbox_, outbox_, steps_).Run();
+      DecodeLoop(*model_, *context_, options_, inbox_, outbox_, steps_, pulse_).Run();
     }
   } catch (const std::exception& error) {
     last = Phase::kFailed;
@@ -61,7 +65,7 @@ bool Engine::Load() {
   try {
     model_ = std::make_unique<Model>(options_, progress);
     if (inbox_.IsStopping()) return false;
-    context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, &inbox_);
+    context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
   } catch (const LoadError& error) {
     if (inbox_.IsStopping()) return false;

@@ -11,6 +11,7 @@
 #include "core/llama/inbox.h"
 #include "core/llama/model.h"
 #include "core/llama/outbox.h"
+#include "core/pulse.h"
 
 namespace aana::llama {
 
@@ -36,6 +37,9 @@ class Engine {
   void Join();
   // Decodes made.
   uint64_t steps() const { return steps_; }
+  // Has requests that it can go on with, and does nothing that cannot be followed; then beats() grows. The same for an engine whose thread has ended, which never beats again.
+  bool IsBusy() { return inbox_.HasWork() && !pulse_.is_paused(); }
+  uint64_t beats() const { return pulse_.beats() + steps_; }
 
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
@@ -44,6 +48,8 @@ class Engine {
   size_t CountTokens(std::string_view text, bool parse_special) const { return model_->Tokenize(text, parse_special).size(); }
 
  private:
+  // Asked by the decode all the time.
+  static bool IsAbandoned(void* engine);
   void Run();
   // False when the load was stopped. Throws LoadError.
   bool Load();
@@ -52,6 +58,7 @@ class Engine {
   Inbox inbox_;
   Outbox outbox_;
   std::atomic<uint64_t> steps_ = 0;
+  Pulse pulse_;
   // Written before kReady.
   ModelInfo info_;
   std::unique_ptr<Model> model_;

@@ -45,8 +45,16 @@ class Inbox {
   // What was posted since the last time; waits for something, or for the stop, when `wait`.
   std::vector<Command> Take(bool wait) {
     std::unique_lock lock(mutex_);
+    waiting_ = wait;
     if (wait) changed_.wait(lock, [&] { return stopping_ || !commands_.empty(); });
+    waiting_ = false;
     return std::exchange(commands_, {});
+  }
+
+  // The engine's thread has something to do: it waits for nothing, or what it waits for is there.
+  bool HasWork() {
+    std::lock_guard lock(mutex_);
+    return !waiting_ || !commands_.empty();
   }
 
   // A decode begins; cancelling the request `main_id`, which most of its work is for, abandons it.
@@ -72,6 +80,7 @@ class Inbox {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Command> commands_;
+  bool waiting_ = false;
   RequestId main_id_ = kNone;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> abandon_ = false;

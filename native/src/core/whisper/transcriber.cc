@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "core/engine_log.h"
 #include "core/whisper/segments.h"
@@ -18,8 +19,9 @@ constexpr int kStateFreed = -7;      // whisper_full_with_state's answer when it
 struct Run {
   const TranscriptionJob& job;
   SegmentReading reading;
+  std::optional<Pulse::Pause>& pause;
   int read = 0;  // segments handed on so far
-  std::exception_ptr failure;
+  std::exception_ptr failure = nullptr;
 
   void HandOn(whisper_context* context, whisper_state* state) noexcept {
     try {
@@ -34,10 +36,14 @@ struct Run {
   }
 };
 
-Language DetectLanguage(whisper_context* context, whisper_state* state, const std::vector<float>& samples, int threads) {
+// `pause` is off while it computes what can be followed.
+Language DetectLanguage(whisper_context* context, whisper_state* state, const std::vector<float>& samples, const TranscriptionJob& job, std::optional<Pulse::Pause>& pause) {
+  const int threads = job.threads;
   if (whisper_pcm_to_mel_with_state(context, state, samples.data(), static_cast<int>(samples.size()), threads) != 0) throw WhisperError("the spectrogram could not be computed");
+  pause.reset();
   std::vector<float> probabilities(static_cast<size_t>(whisper_lang_max_id()) + 1);
   const int id = whisper_lang_auto_detect_with_state(context, state, 0, threads, probabilities.data());
+  pause.emplace(job.pulse);
   if (id < 0) throw WhisperError("the language could not be found");
   return {whisper_lang_str(id), probabilities[static_cast<size_t>(id)]};
 }
@@ -77,12 +83,13 @@ bool KnownLanguage(whisper_context* context, const std::string& asked, Language&
 void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
   const ScopedLogDemotion demotion(job.cancelled);
   const auto& params = job.params;
+  std::optional<Pulse::Pause> pause(job.pulse);  // weights may have to be read, and there may be hours of audio to make a spectrogram of
   auto& weights = params.word_timestamps ? model.with_word_times() : model.plain();
   auto* context = weights.context();
   auto lease = weights.Acquire();
   const auto samples = job.window.Samples(job.media);
   try {
-    if (job.language.code.empty()) job.language = DetectLanguage(context, lease.get(), samples, job.threads);
+    if (job.language.code.empty()) job.language = DetectLanguage(context, lease.get(), samples, job, pause);
     if (job.cancelled) return;
 
     const bool aligned = params.word_timestamps && weights.has_alignment();
@@ -91,11 +98,18 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
     full.token_timestamps = params.word_timestamps && !aligned;
     Run run{job,
             {job.window, static_cast<double>(job.media.size()) / kSampleRate, params.word_timestamps, aligned, params.without_timestamps && params.vad, job.language.code.c_str()},
-            0,
-            nullptr};
-    full.encoder_begin_callback = [](whisper_context*, whisper_state*, void* user) { return !static_cast<Run*>(user)->job.cancelled; };
+            pause};
+    full.encoder_begin_callback = [](whisper_context*, whisper_state*, void* user) {
+      auto& begun = *static_cast<Run*>(user);
+      begun.pause.reset();  // the spectrogram is there; from here on there are graphs
+      return !begun.job.cancelled;
+    };
     full.encoder_begin_callback_user_data = &run;
-    full.abort_callback = [](void* user) -> bool { return static_cast<Run*>(user)->job.cancelled; };
+    full.abort_callback = [](void* user) -> bool {
+      const auto& callback_job = static_cast<Run*>(user)->job;
+      callback_job.pulse.Beat();
+      return callback_job.cancelled;
+    };
     full.abort_callback_user_data = &run;
     if (!aligned) {  // with alignment it is called before the times are there
       full.new_segment_callback = [](whisper_context* callback_context, whisper_state* state, int, void* user) { static_cast<Run*>(user)->HandOn(callback_context, state); };
@@ -110,6 +124,7 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
   } catch (const WhisperError&) {
     throw;
   } catch (const std::exception& error) {
+    lease.Discard();
     throw WhisperError(std::string("whisper.cpp failed: ") + error.what());
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/pulse.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/types.h"
 #include "core/whisper/whisper_model.h"
@@ -27,6 +28,7 @@ struct TranscriptionJob {
   const WhisperParams& params;
   int threads;
   const std::atomic<bool>& cancelled;
+  Pulse& pulse;
   // Empty until it was found; then the same for all windows of the request.
   Language& language;
   std::function<void(std::vector<WhisperSegment>)> on_segments;

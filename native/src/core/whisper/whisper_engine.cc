@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/whisper/compute_watch.h"
+
 namespace aana {
 
 struct WhisperEngine::Request {
@@ -37,7 +39,12 @@ struct WhisperEngine::Work {
 WhisperEngine::WhisperEngine(WhisperOptions options)
     : options_(std::move(options)), model_(std::make_unique<WhisperModel>(options_)), info_(model_->info()) {
   VoiceDetector check(options_.vad_model_path);
-  for (int i = 0; i < std::max(1, options_.max_states); i++) threads_.emplace_back([this] { RunThread(); });
+  try {
+    for (int i = 0; i < std::max(1, options_.max_states); i++) threads_.emplace_back([this] { RunThread(); });
+  } catch (...) {  // no further thread; those that run must not outlive this
+    Close();
+    throw;
+  }
 }
 
 WhisperEngine::~WhisperEngine() { Close(); }
@@ -84,6 +91,11 @@ void WhisperEngine::Cancel(uint64_t id) {
   End(*request, {TranscriptionEnd::kCancelled, "", {}, {}});
 }
 
+bool WhisperEngine::IsBusy() {
+  std::lock_guard lock(mutex_);
+  return !request_by_id_.empty() && !pulse_.is_paused();
+}
+
 void WhisperEngine::Close() {
   std::lock_guard closing(close_mutex_);
   {
@@ -101,6 +113,7 @@ void WhisperEngine::Close() {
 }
 
 void WhisperEngine::RunThread() {
+  const ComputeWatch watch(pulse_);
   std::unique_ptr<VoiceDetector> detector;  // its memory is the thread's own
   std::unique_lock lock(mutex_);
   while (true) {
@@ -156,7 +169,10 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   if (media.empty()) {
     // no speech
   } else if (request.only_speech || request.params.vad) {
-    speech = detector.Detect(media, [&] { return request.cancelled.load(); });
+    speech = detector.Detect(media, [&] {
+      pulse_.Beat();
+      return request.cancelled.load();
+    });
     if (request.cancelled) return;
     if (!request.only_speech) {
       for (auto& window : MakeSpeechWindows(speech, media)) windows.push_back({std::move(window), {}, 0, false});
@@ -183,7 +199,7 @@ void WhisperEngine::Transcribe(Request& request, size_t index) {
     language = request.language;
   }
   auto& window = request.windows[index];
-  TranscribeWindow(*model_, {window.speech, request.samples, request.params, options_.threads, request.cancelled, language, [&](std::vector<WhisperSegment> segments) {
+  TranscribeWindow(*model_, {window.speech, request.samples, request.params, options_.threads, request.cancelled, pulse_, language, [&](std::vector<WhisperSegment> segments) {
                                std::lock_guard lock(mutex_);
                                if (request.language.code.empty()) request.language = language;
                                std::move(segments.begin(), segments.end(), std::back_inserter(window.segments));

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/pulse.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/transcriber.h"
 #include "core/whisper/types.h"
@@ -56,6 +57,11 @@ class WhisperEngine {
   // Windows finished so far.
   uint64_t steps() const { return steps_; }
 
+  // Has requests, and does nothing that cannot be followed; then beats() grows, also inside a window. When one of several threads hangs
+  // while others work, beats() grows too.
+  bool IsBusy();
+  uint64_t beats() const { return pulse_.beats(); }
+
   // Cancels all requests, waits for the threads and frees the model. May be called twice.
   void Close();
 
@@ -76,6 +82,7 @@ class WhisperEngine {
   std::unique_ptr<WhisperModel> model_;
   const WhisperModelInfo info_;
   std::atomic<uint64_t> steps_{0};
+  Pulse pulse_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -38,6 +38,8 @@ class WhisperWeights {
     whisper_state* get() const { return state_.get(); }
     // whisper.cpp freed it on an error of its own.
     void Lost() { (void)state_.release(); }
+    // It cannot be told what is in it.
+    void Discard() { state_.reset(); }
 
    private:
     WhisperWeights& weights_;
