@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,6 +57,30 @@ App('listens, is not ready until it is deployed, then serves, then is gone', asy
   await app.shutdown();
   await app.stopped;
   assert.instance(await double(app.url).catch((error: unknown) => error), Error);
+});
+
+App('keeps uploads in a folder that the next start removes when this one is killed', async () => {
+  const tempDir = join(folder, 'uploads');
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: tempDir } } });
+  const app = makeApp({ config });
+  let uploaded = '';
+  app.registerEndpoint({
+    name: 'where',
+    path: '/where',
+    summary: 'Tells where the upload is',
+    input: z.strictObject({ video: z.strictObject({ content: z.string().meta({ 'x-aana-file': true }) }) }),
+    output: z.unknown(),
+    run: async ({ video }, { files }) => (uploaded = files.get(video.content)?.path ?? ''),
+  });
+  await app.connect({ port: 0 });
+  await app.deploy();
+  const body = new FormData();
+  body.set('body', '{"video":{"content":"clip"}}');
+  body.set('clip', new Blob(['x']), 'clip.mp4');
+  assert.is((await fetch(`${app.url}/where`, { method: 'POST', body })).status, 200);
+  assert.match(uploaded.slice(tempDir.length), new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{12}/upload-`));
+  await app.shutdown();
+  assert.equal(readdirSync(tempDir), []);
 });
 
 App('says which deployment failed and why, and stops everything', async () => {

@@ -10,7 +10,7 @@ import { packageVersion } from './core/package-root.ts';
 import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, DeploymentManager, type DeploymentOptionsInput } from './deployments/index.ts';
 import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
 import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
-import { findFfmpeg, MediaService } from './media/index.ts';
+import { findFfmpeg, MediaService, ProcessFolder, removeStaleFolders } from './media/index.ts';
 import { ModelStore } from './models/index.ts';
 import { buildNative } from './native-build/index.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
@@ -51,6 +51,7 @@ export class AanaApp implements AsyncDisposable {
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #stopping = new AbortController();
   readonly #stopped = deferred();
+  readonly #uploads: ProcessFolder;
   #media: MediaService | undefined;
   #native: Promise<unknown> = Promise.resolve();
   #starting: Promise<void> = Promise.resolve();
@@ -80,7 +81,7 @@ export class AanaApp implements AsyncDisposable {
       limits: pluginLimits(config),
       ports: { deployments: this.#deployments, openMediaScope: () => this.#requireMedia().openScope(), log: this.#log },
     });
-    const tempDir = config.media.temp_dir ?? tmpdir();
+    this.#uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
     this.#callback = createHttpApp({
       title: this.#name,
       version: packageVersion(),
@@ -90,7 +91,7 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#phase === 'deployed' || this.#phase === 'stopping',
       limits: config.limits,
       includeStacktrace: config.include_stacktrace,
-      tempDir,
+      tempDir: () => this.#uploads.path(),
       log: this.#log,
     }).callback();
   }
@@ -139,7 +140,9 @@ export class AanaApp implements AsyncDisposable {
   /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */
   async connect(address: { readonly host?: string; readonly port?: number } = {}): Promise<this> {
     if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
-    await mkdir(this.config.media.temp_dir ?? tmpdir(), { recursive: true });
+    const tempDir = this.config.media.temp_dir ?? tmpdir();
+    await mkdir(tempDir, { recursive: true });
+    void removeStaleFolders(tempDir, this.#log); // reports its own failures
     const server = new HttpServer(this.#callback, this.config.limits);
     this.#url = (await server.listen(address.host ?? this.config.host, address.port ?? this.config.port)).url;
     this.#server = server;
@@ -283,6 +286,7 @@ export class AanaApp implements AsyncDisposable {
     await this.#plugins.close();
     await this.#deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
+    await this.#uploads.remove();
     await this.#native.catch(() => {}); // its compilers end with the signal
     this.#log.info('shut down');
     this.#stopped.resolve();

@@ -1,7 +1,12 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
+import { silentLogger } from '../core/logger.ts';
+import { eventually, rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
 
 const Http = suite('the HTTP application');
 let at: TestServer;
@@ -92,6 +97,10 @@ Http('takes an empty file and lets the endpoint judge it', async () => {
   assert.is(answer.body['bytes'], 0);
 });
 
+const latinForm = (): RequestInit => ({
+  body: Buffer.from('--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json; charset=iso-8859-1\r\n\r\n{"text":"caf\xe9"}\r\n--b--\r\n', 'latin1'),
+  headers: { 'content-type': 'multipart/form-data; boundary=b' },
+});
 const clip = (): Blob => new Blob(['abc'], { type: 'video/mp4' });
 const BAD: [title: string, path: string, init: () => RequestInit, type: string, loc: unknown[]][] = [
   ['text that is not JSON', '/echo', () => form('{"text":'), 'json_invalid', []],
@@ -104,6 +113,9 @@ const BAD: [title: string, path: string, init: () => RequestInit, type: string, 
   ['a form without body', '/echo', () => form(undefined, { clip: clip() }), 'missing', ['body', 'body']],
   ['no body at all', '/echo', () => ({}), 'missing', ['body', 'body']],
   ['an empty JSON body', '/echo', () => json(' '), 'missing', ['body', 'body']],
+  ['JSON that is not UTF-8', '/echo', () => ({ ...json(''), body: Buffer.from('{"text":"caf\xe9"}', 'latin1') }), 'json_invalid', []],
+  ['a field that is not UTF-8', '/echo', () => latinForm(), 'json_invalid', []],
+  ['half of a surrogate pair', '/echo', () => json('{"text":"","more":[{"a":"\\ud800"}]}'), 'string_unicode', ['more', 0, 'a']],
   ['an empty form', '/echo', () => ({ body: new URLSearchParams({}) }), 'missing', ['body', 'body']],
   ['no source of a video', '/video/size', () => form({ video: {} }), 'value_error', ['video']],
   ['two sources of a video', '/video/size', () => form({ video: { url: 'http://x/', path: '/y' } }), 'value_error', ['video']],
@@ -159,6 +171,19 @@ Http('answers what is over a limit with 413, whatever the limit', async () => {
   assert.is((await send('/echo', form({ text: 'still serving' }))).status, 200);
 });
 
+Http('takes a byte-order mark and whole surrogate pairs', async () => {
+  assert.is((await send('/echo', json('\ufeff{"text":"\\ud83d\\ude00"}'))).text, '{"text":"😀"}');
+});
+
+Http('answers a request that is too large also when the client wants the connection closed and sends all of it first', async () => {
+  const body = Buffer.alloc(8_000_000, ' ');
+  const socket = connect(at.port, '127.0.0.1');
+  socket.write(Buffer.concat([Buffer.from(`POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`), body]));
+  let text = '';
+  for await (const part of socket) text += String(part);
+  assert.match(text, /^HTTP\/1\.1 413 /);
+});
+
 Http('counts the bytes of a request that does not tell its length', async () => {
   const stream = new ReadableStream({
     pull(controller) {
@@ -171,8 +196,23 @@ Http('counts the bytes of a request that does not tell its length', async () => 
 
 Http('answers another content type with 415 and a broken form with 400', async () => {
   assertError(await send('/echo', { body: 'text', headers: { 'content-type': 'text/plain' } }), 415, 'UnsupportedMediaType');
+  const typed = (type: string, more = {}): RequestInit => ({ body: Buffer.from('{"text":""}'), headers: { 'content-type': type, ...more } });
+  const refused: [init: RequestInit, named: RegExp][] = [
+    [typed('application/json; charset=utf-16le'), /"utf-16le"/],
+    [typed('application/json', { 'content-encoding': 'gzip' }), /"gzip"/],
+    [{ body: Buffer.from('{}') }, /no content type/],
+  ];
+  for (const [init, named] of refused) {
+    const answer = await send('/echo', init);
+    assertError(answer, 415, 'UnsupportedMediaType');
+    assert.match(answer.body.message ?? '', named);
+  }
   const multipart = (body: string, type = 'multipart/form-data; boundary=b'): RequestInit => ({ body, headers: { 'content-type': type } });
-  assertError(await send('/echo', multipart('--b\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text"')), 400, 'MalformedRequest');
+  for (const body of ['--b\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text"', '--c\r\n\r\n--c--\r\n']) {
+    const answer = await send('/echo', multipart(body));
+    assertError(answer, 400, 'MalformedRequest');
+    assert.match(answer.body.message ?? '', 'does not follow the boundary of its content type, or ends early');
+  }
   assertError(await send('/echo', multipart('--b--\r\n', 'multipart/form-data')), 400, 'MalformedRequest');
   assert.is((await send('/echo', multipart('--b--\r\n'))).status, 422);
 });
@@ -249,11 +289,34 @@ Http('leaves nothing on the disk when the client goes away in the middle of an u
   const socket = await rawPost(at.port, '/echo', { text: 'first' });
   await new Promise((resolve) => socket.once('data', resolve));
   socket.write(`POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${head}${'x'.repeat(20_000)}`);
-  const deadline = Date.now() + 5000;
-  while (at.leftovers().length === 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.is(at.leftovers().length, 1, 'the upload has begun');
+  await eventually(() => at.leftovers().length === 1, 'the upload begins');
   socket.destroy();
-  while (at.leftovers().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually(() => at.leftovers().length === 0, 'the upload is removed');
+});
+
+Http('lets nothing lie or wait when the client goes away before the upload is looked at', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-http-'));
+  let arrived = (): void => {};
+  let goOn = (): void => {};
+  const hasArrived = new Promise<void>((resolve) => (arrived = resolve));
+  const hasGone = new Promise<void>((resolve) => (goOn = resolve));
+  const statuses: unknown[] = [];
+  const tempDir = async (): Promise<string> => {
+    arrived();
+    await hasGone;
+    return folder;
+  };
+  await using server = await startServer({ tempDir, log: { ...silentLogger, info: (_, fields) => void statuses.push(fields?.['status']) } });
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write('POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 1000\r\n\r\n--b');
+  await hasArrived;
+  socket.destroy();
+  await eventually(() => server.seen.closed > 0, 'the server sees that the client has gone');
+  goOn();
+  await eventually(() => statuses.length > 0, 'the request ends');
+  assert.equal(statuses, [499]);
+  assert.equal(readdirSync(folder), []);
+  rmSync(folder, { recursive: true });
 });
 
 Http('ends a request whose part has headers without end, before they fill the memory', async () => {
@@ -270,6 +333,20 @@ Http('ends a request whose part has headers without end, before they fill the me
   }
   assert.ok(sent < 1_000_000_000, `${sent} bytes were taken`);
   assert.is((await send('/echo', form({ text: 'still serving' }))).status, 200);
+});
+
+Http('answers requests that Node would refuse without a word in the four keys', async () => {
+  const raw = async (head: string): Promise<string> => {
+    const socket = connect(at.port, '127.0.0.1');
+    socket.write(head);
+    let text = '';
+    for await (const part of socket) text += String(part);
+    assert.equal(Object.keys(JSON.parse(text.slice(text.indexOf('{')))), ['error', 'message', 'data', 'stacktrace']);
+    return text;
+  };
+  assert.match(await raw('GET /api/ready HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 [^]*no Host header/);
+  assert.match(await raw('POST /echo HTTP/1.1\r\nhost: x\r\nexpect: magic\r\ncontent-length: 2\r\n\r\n{}'), /^HTTP\/1\.1 417 [^]*magic/);
+  assert.match(await raw('CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1\.1 405 /);
 });
 
 Http('answers what is not HTTP with 400 in the four keys', async () => {

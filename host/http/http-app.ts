@@ -28,7 +28,8 @@ export interface HttpAppOptions {
   readonly isDeployed: () => boolean;
   readonly limits: BodyLimits & { readonly invocation_timeout_s: number };
   readonly includeStacktrace: boolean;
-  readonly tempDir: string;
+  /** Where uploads go: a folder that exists, or a function that makes one. */
+  readonly tempDir: string | (() => Promise<string>);
   readonly log: Logger;
 }
 
@@ -89,13 +90,17 @@ const LINGER_MS = 2000;
 
 /**
  * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends. With
- * `connection: close` Node would end it at once, and the client would see a reset in place of the answer.
+ * `connection: close` Node would end it at once, and the client would see a reset in place of the answer; so the answer goes out as
+ * if the connection stayed, also to a client that asked for its end.
  */
 function dropRest({ req, res }: Context): void {
+  const ends = !res.shouldKeepAlive;
+  res.shouldKeepAlive = true;
   req.on('error', () => {});
   res.once('finish', () => {
     const timer = setTimeout(() => req.destroy(), LINGER_MS);
     for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
+    if (ends) req.once('end', () => req.socket.end());
     req.resume();
   });
 }

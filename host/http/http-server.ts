@@ -22,13 +22,19 @@ export class HttpServer {
         keepAliveTimeout: limits.keep_alive_timeout_s * 1000,
         connectionsCheckingInterval: 1000,
         noDelay: true,
+        requireHostHeader: false, // refused here, with the four keys
       },
       (req, res) => {
         if (this.#closing) res.setHeader('connection', 'close');
-        callback(req, res);
+        if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
+        else callback(req, res);
       },
     );
     this.#server.on('clientError', answerBrokenRequest);
+    this.#server.on('checkExpectation', ({ socket, headers }: IncomingMessage) =>
+      refuse(socket, '417 Expectation Failed', 'ExpectationFailed', `what the request expects, ${JSON.stringify(headers.expect)}, is not known`),
+    );
+    this.#server.on('connect', (_, socket: Socket) => refuse(socket, '405 Method Not Allowed', 'MethodNotAllowed', 'this server is no proxy: CONNECT is not taken'));
   }
 
   /** Resolves with the real port. Rejects with one sentence when the address cannot be had. */
@@ -89,12 +95,18 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     socket.destroy();
     return;
   }
-  const [status, reason, message] =
+  const [status, name, message] =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? ['408 Request Timeout', 'RequestTimeout', 'the request took too long to arrive']
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? ['431 Request Header Fields Too Large', 'RequestTooLarge', 'the head of the request is too large']
         : ['400 Bad Request', 'MalformedRequest', 'the request is not valid HTTP'];
-  const body = JSON.stringify({ error: reason, message, data: {}, stacktrace: null });
+  refuse(socket, status, name, message);
+}
+
+/** Answers on the bare socket and ends the connection. */
+function refuse(socket: Socket, status: string, error: string, message: string): void {
+  const body = JSON.stringify({ error, message, data: {}, stacktrace: null });
+  socket.on('error', () => {}); // the client has gone
   socket.end(`HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
 }

@@ -5,7 +5,7 @@ import { koaBody } from 'koa-body';
 import { AanaError, cancelledError } from '../core/errors.ts';
 import { type UploadedFile, validationError } from '../endpoints/index.ts';
 import { HttpError } from './error-body.ts';
-import { parseJson, tooLarge } from './json.ts';
+import { decodeUtf8, parseJson, tooLarge } from './json.ts';
 
 export interface BodyLimits {
   readonly max_body_bytes: number;
@@ -28,13 +28,15 @@ const FRAMING_BYTES = 64 * 1024;
  * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by itself. Files
  * are streamed to `tempDir` and go when the body is disposed, or when reading fails.
  */
-export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string): Promise<RequestBody> {
+export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
   if (type === null) throw missingBody(); // no body at all
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError('UnsupportedMediaType', 415, `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`);
   }
-  if (type === false) throw missingBody();
+  if (type === false && ctx.get('content-length') === '0') throw missingBody();
+  if (type === false) throw new HttpError('UnsupportedMediaType', 415, 'the request has no content type: send multipart/form-data, application/x-www-form-urlencoded or application/json');
+  checkEncodings(ctx);
   if (type === 'multipart/form-data') return readMultipart(ctx, limits, tempDir);
 
   const isForm = type === 'application/x-www-form-urlencoded';
@@ -43,6 +45,14 @@ export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string
   const json = isForm ? formField(text, limits.max_json_bytes) : text;
   if (json.trim() === '') throw missingBody();
   return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
+}
+
+/** What would be read as something else than it is. */
+function checkEncodings(ctx: Context): void {
+  const encoding = ctx.get('content-encoding').trim().toLowerCase();
+  if (encoding !== '' && encoding !== 'identity') throw new HttpError('UnsupportedMediaType', 415, `content encoding ${JSON.stringify(encoding)} is not taken: send the request as it is`);
+  const { charset } = ctx.request;
+  if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset)) throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not taken: send UTF-8`);
 }
 
 async function readText(ctx: Context, limit: number): Promise<string> {
@@ -56,9 +66,9 @@ async function readText(ctx: Context, limit: number): Promise<string> {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof AanaError ? error : cancelledError('the client closed the connection while it sent the request');
+    throw error instanceof AanaError ? error : goneError();
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return decodeUtf8(Buffer.concat(chunks));
 }
 
 function formField(text: string, limit: number): string {
@@ -79,14 +89,19 @@ interface PartHead {
   mimetype: string | null;
 }
 
-async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string): Promise<RequestBody> {
+async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
   if (Number(ctx.get('content-length')) > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  const gone = whenGone(ctx);
+  gone.catch(() => {}); // seen in the race below
+  const uploadDir = await makeUploadDir(tempDir).catch((error: unknown) => {
+    throw fromFormidable(error, limits);
+  });
   const framing = limitFraming(ctx, limits.max_json_bytes + FRAMING_SLACK_BYTES);
-  const uploadDir = await mkdtemp(join(tempDir, 'aana-upload-'));
   const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   try {
     const names: string[] = [];
+    const json: Buffer[] = [];
     const parse = koaBody({
       multipart: true,
       json: false,
@@ -104,25 +119,44 @@ async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string):
         onPart: (part, handle) => {
           classify(part as unknown as PartHead, names);
           part.on('data', (data: Buffer) => framing.account(data.length));
+          if (part.name === 'body') part.on('data', (data: Buffer) => json.push(data)); // formidable's own text has lost what is not UTF-8
           handle(part);
         },
       },
     });
-    await parse(ctx, async () => {});
+    await Promise.race([parse(ctx, async () => {}), gone]);
     checkNames(names);
     const files = uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>);
-    const fields = (ctx.request.body ?? {}) as Record<string, unknown>;
     const unknown = names.filter((name) => name !== 'body' && !files.has(name));
     if (unknown.length > 0) throw validationError(unknown.map(unknownField));
-    const json = fields['body'];
-    if (typeof json !== 'string' || json.trim() === '') throw missingBody();
-    return { input: parseJson(json, limits.max_json_depth), files, [Symbol.asyncDispose]: dispose };
+    const text = decodeUtf8(Buffer.concat(json));
+    if (text.trim() === '') throw missingBody();
+    return { input: parseJson(text, limits.max_json_depth), files, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw fromFormidable(error, limits);
   } finally {
     framing[Symbol.dispose]();
   }
+}
+
+async function makeUploadDir(tempDir: string | (() => Promise<string>)): Promise<string> {
+  return mkdtemp(join(typeof tempDir === 'string' ? tempDir : await tempDir(), 'upload-'));
+}
+
+/** Rejects when the connection closes before the request is complete; formidable misses that while it prepares. */
+function whenGone({ req }: Context): Promise<never> {
+  return new Promise((_, reject) => {
+    const onClose = (): void => {
+      if (!req.readableEnded) reject(req.errored instanceof AanaError ? req.errored : goneError());
+    };
+    if (req.destroyed) onClose();
+    else req.once('close', onClose);
+  });
+}
+
+function goneError(): AanaError {
+  return cancelledError('the client closed the connection while it sent the request');
 }
 
 const FRAMING_CHECK_MS = 25;
@@ -192,7 +226,7 @@ function fromFormidable(error: unknown, limits: BodyLimits): unknown {
   const { code, httpCode } = error as Error & { code?: unknown; httpCode?: number };
   switch (code) {
     case 1002:
-      return cancelledError('the client closed the connection while it sent the request');
+      return goneError();
     case 1006:
       return tooLarge('the fields of the form are too large', limits.max_json_bytes);
     case 1007:
@@ -208,6 +242,7 @@ function fromFormidable(error: unknown, limits: BodyLimits): unknown {
     default:
       break;
   }
-  if (httpCode !== undefined) return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${error.message}`, { cause: error });
-  return error;
+  if (httpCode === undefined) return error;
+  const reason = /stream ended unexpectedly/.test(error.message) ? 'it does not follow the boundary of its content type, or ends early' : error.message;
+  return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${reason}`, { cause: error });
 }

@@ -142,6 +142,15 @@ Fetch('gives the credentials of the URL to its own origin alone, and to no messa
   assert.not.match(JSON.stringify([error.message, error.data]), 's3cret');
 });
 
+Fetch('names what is wrong with a URL that is too long, or whose credentials are not encoded', async () => {
+  const long = await fails(fetchToFile(`http://127.0.0.1:9/${'a'.repeat(100_000)}`, file, OPTIONS));
+  assert.is(long.name, 'DownloadException');
+  assert.match(long.message, /^cannot fetch http:\/\/127\.0\.0\.1:9\/a+\.\.\.: the URL is longer than 8192 characters$/);
+  assert.ok(JSON.stringify(long.data).length < 300);
+  const odd = await fails(fetchToFile('http://user:50%@127.0.0.1:9/', file, OPTIONS));
+  assert.is(odd.message, 'cannot fetch http://127.0.0.1:9/: a "%" in its user name or password is not followed by a code');
+});
+
 Fetch('names the status of an HTTP error', async () => {
   for (const status of [404, 403, 500, 304]) {
     const { url } = await serve((_, response) => response.writeHead(status).end());

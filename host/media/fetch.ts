@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { type AddressPolicy, type Lookup, isPublicAddress, literalAddress, systemLookup } from './addresses.ts';
-import { diskFullError, downloadError, isDiskFull, privateAddressError, urlTooLargeError } from './errors.ts';
+import { diskFullError, downloadError, isDiskFull, privateAddressError, urlTooLargeError, withoutCredentials } from './errors.ts';
 
 export interface FetchOptions {
   readonly maxBytes: number;
@@ -79,7 +79,11 @@ async function openFollowing(start: URL, options: FetchOptions & { signal: Abort
   }
 }
 
+/** What servers take at most, and messages can show. */
+const MAX_URL_LENGTH = 8192;
+
 function parseUrl(address: string): URL {
+  if (address.length > MAX_URL_LENGTH) throw downloadError(`${withoutCredentials(address).slice(0, 100)}...`, `the URL is longer than ${MAX_URL_LENGTH} characters`);
   let url: URL;
   try {
     url = new URL(address);
@@ -108,7 +112,12 @@ function redirectTarget(start: URL, from: URL, location: string): URL {
 /** The user name and password of the URL that the client gave, for its own origin alone; those in a redirect are not used. */
 function credentialsOf(url: URL): Credentials | undefined {
   if (url.username === '' && url.password === '') return undefined;
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  let pair: string;
+  try {
+    pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch (error) {
+    throw downloadError(url, 'a "%" in its user name or password is not followed by a code', error);
+  }
   return { origin: url.origin, header: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 

@@ -56,6 +56,12 @@ Paths('says inside an allowed folder that a file is missing or not a regular one
   assert.is(await outcome(join(allowed, 'sub')), UNUSABLE);
 });
 
+Paths('refuses a path without end before it looks at each of its parts', async () => {
+  const error = await allowedFile(`${allowed}/${'a/'.repeat(500_000)}`, [allowed]).catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof AanaError && error.name === 'FileNotFoundError');
+  assert.match(error.message, /^the path .{50,101}… is longer than 4096 characters$/);
+});
+
 Paths('names the option that allows a path', async () => {
   const error = await allowedFile('/etc/passwd', [allowed]).catch((thrown: unknown) => thrown);
   assert.match(String(error), '--allow-path');

@@ -2,12 +2,16 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pathDeniedError, pathUnusableError } from './errors.ts';
 
+/** Longer ones name no file anywhere; following each of their parts takes minutes. */
+const MAX_PATH_LENGTH = 4096;
+
 /**
  * The real path of the regular file that `path` names, when it lies under one of `allowed`; links are followed on both sides first.
  * Throws `PathNotAllowedException` for everything outside, whether it exists or not, and `FileNotFoundError` inside.
  */
 export async function allowedFile(path: string, allowed: readonly string[]): Promise<string> {
   if (path.includes('\0')) throw pathDeniedError(path);
+  if (path.length > MAX_PATH_LENGTH) throw pathUnusableError(`${path.slice(0, 100)}…`, `is longer than ${MAX_PATH_LENGTH} characters`);
   const roots = (await Promise.all(allowed.map(realOrNothing))).filter((root) => root !== undefined);
   const place = await placeOf(resolve(path));
   if (!place || !roots.some((root) => isInside(place.path, root))) throw pathDeniedError(path);

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { AanaError } from '../core/errors.ts';
 import { videoReadingError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
@@ -21,6 +22,7 @@ const PROBE_CPU_SECONDS = 30;
 
 /** What the media file at `path` holds. Throws `VideoReadingException` when it is none. */
 export async function probeFile(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<Probe> {
+  if ((await stat(path)).size === 0) throw videoReadingError(source, 'the file is empty');
   let stderr: string;
   try {
     // without an output ffmpeg describes the input, then complains: the exit code says nothing
@@ -70,7 +72,11 @@ function parseChannels(details: string): number | undefined {
 /** ffmpeg's own reason, without the path of a temporary file. */
 export function complaint(stderr: string, path: string): string {
   if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
-  const lines = stderr.split('\n').map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim());
+  const lines = stderr
+    .replaceAll(`file:${path}`, 'the file')
+    .replaceAll(path, 'the file')
+    .split('\n')
+    .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim());
   const said = lines.filter((line) => line !== '' && !/^(Error opening input files?\b|At least one output)/.test(line)).at(-1);
-  return (said ?? lines.filter((line) => line !== '').at(-1) ?? 'no reason given').replaceAll(`file:${path}`, 'the file').replaceAll(path, 'the file').slice(0, 300);
+  return (said ?? lines.filter((line) => line !== '').at(-1) ?? 'no reason given').slice(0, 300);
 }

@@ -9,7 +9,7 @@ import { fetchToFile } from './fetch.ts';
 import { Limiter } from './limiter.ts';
 import { allowedFile } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
-import { makeProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 import type { AudioChannels, AudioMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
@@ -24,13 +24,14 @@ export interface OpenOptions {
 export class MediaService {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
-  #folder: Promise<string> | undefined;
+  readonly #folder: ProcessFolder;
   #closed = false;
 
   /** Begins to remove what dead processes left in `tempDir`. */
   constructor(options: MediaOptions) {
     this.#options = options;
     this.#limiter = new Limiter(options.maxProcesses ?? availableParallelism());
+    this.#folder = new ProcessFolder(options.tempDir);
     void removeStaleFolders(options.tempDir, options.log); // reports its own failures
   }
 
@@ -42,8 +43,7 @@ export class MediaService {
   /** Removes the folder with everything in it; scopes should be disposed before. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
-    const folder = await this.#folder?.catch(() => undefined);
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    await this.#folder.remove();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,11 +54,7 @@ export class MediaService {
     if (this.#closed) throw cancelledError('the media service is closed');
     const { tempDir } = this.#options;
     try {
-      this.#folder ??= makeProcessFolder(tempDir).catch((error: unknown) => {
-        this.#folder = undefined; // another try may work
-        throw error;
-      });
-      const folder = join(await this.#folder, randomSuffix());
+      const folder = join(await this.#folder.path(), randomSuffix());
       await mkdir(folder, { mode: 0o700 });
       return folder;
     } catch (error) {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/logger.ts';
-import { makeProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { makeProcessFolder, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 
 const Folders = suite('temporary folders');
 const tempDir = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -32,6 +32,20 @@ Folders('are readable by their user alone', async () => {
 Folders('may have no place yet', async () => {
   await removeStaleFolders(join(tempDir, 'not-yet'), silentLogger);
   assert.ok(existsSync(await makeProcessFolder(join(tempDir, 'not', 'yet'))));
+});
+
+Folders('are made when they are needed, once, and can be made again after a failure', async () => {
+  const place = join(tempDir, 'file', 'in');
+  const folder = new ProcessFolder(place);
+  await folder.remove();
+  writeFileSync(join(tempDir, 'file'), '');
+  assert.is(await folder.path().catch(({ code }: NodeJS.ErrnoException) => code), 'ENOTDIR');
+  rmSync(join(tempDir, 'file'));
+  const path = await folder.path();
+  assert.is(await folder.path(), path);
+  writeFileSync(join(path, 'upload'), '');
+  await folder.remove();
+  assert.not.ok(existsSync(path));
 });
 
 Folders.run();

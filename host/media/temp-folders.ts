@@ -17,6 +17,30 @@ export async function makeProcessFolder(tempDir: string): Promise<string> {
   return folder;
 }
 
+/** A folder of this process in `tempDir`, made when it is first asked for. */
+export class ProcessFolder {
+  readonly #tempDir: string;
+  #path: Promise<string> | undefined;
+
+  constructor(tempDir: string) {
+    this.#tempDir = tempDir;
+  }
+
+  path(): Promise<string> {
+    this.#path ??= makeProcessFolder(this.#tempDir).catch((error: unknown) => {
+      this.#path = undefined; // another try may work
+      throw error;
+    });
+    return this.#path;
+  }
+
+  /** Removes it with everything in it, if it was ever made. May be called twice. */
+  async remove(): Promise<void> {
+    const path = await this.#path?.catch(() => undefined);
+    if (path !== undefined) await rm(path, { recursive: true, force: true });
+  }
+}
+
 /** Removes what processes that are no more left in `tempDir`. What cannot be removed stays, and is told. */
 export async function removeStaleFolders(tempDir: string, log: Logger): Promise<void> {
   const names = await readdir(tempDir).catch(() => []);
