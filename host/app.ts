@@ -13,7 +13,7 @@ import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, removeStaleFolders } from './media/index.ts';
 import { ModelStore } from './models/index.ts';
 import { buildNative } from './native-build/index.ts';
-import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
+import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
 import { buildPlugin } from './plugins/build/build-plugin.ts';
 import { findPluginFolders } from './plugins/find-plugin-folders.ts';
 import { PluginHost } from './plugins/plugin-host.ts';
@@ -220,31 +220,37 @@ export class AanaApp implements AsyncDisposable {
   async #start(report: ReportProgress): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([failed.signal, this.#stopping.signal]);
-    const work = [this.#startDeployments(report, signal), this.#loadPlugins(report, signal)];
+    const begin = shareProgress(report);
+    const work = [this.#startDeployments(begin, signal), this.#loadPlugins(begin, signal)];
     for (const one of work) one.catch((error: unknown) => failed.abort(error));
     await Promise.allSettled(work);
     failed.signal.throwIfAborted();
   }
 
-  async #startDeployments(report: ReportProgress, signal: AbortSignal): Promise<void> {
+  async #startDeployments(begin: () => ProgressPart, signal: AbortSignal): Promise<void> {
     if (this.#deploymentTypes.size === 0) return;
     const needsAddon = [...this.#deploymentTypes.values()].some((type) => builtinDefinitions.some(({ name }) => name === type));
     if (needsAddon) {
-      report(0, undefined, 'checking the native addon');
+      const addon = begin();
+      addon.report(0, undefined, 'building the native addon');
       const { cache_dir: cacheDir, native_build: mode } = this.config;
       this.#native = buildNative({ cacheDir, mode, log: this.#log, signal, env: childEnvironment(this.config) });
-      this.#native.catch(() => {}); // seen when the first replica is to start
-      void this.#native.then(() => report(0, undefined, 'starting replicas')).catch(() => {});
+      this.#native.then(addon.done, () => {}); // a failure is seen when the first replica is to start
     }
+    const parts = new Map([...this.#deploymentTypes.keys()].map((name) => [name, begin()]));
     await this.#deployments.start({
       signal,
-      onProgress: ({ deployment, fraction, text }) => report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`),
+      onProgress: ({ deployment, fraction, text, isReady }) => {
+        if (isReady) parts.get(deployment)?.done();
+        else parts.get(deployment)?.report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`);
+      },
     });
   }
 
   /** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`. */
-  async #loadPlugins(report: ReportProgress, signal: AbortSignal): Promise<void> {
+  async #loadPlugins(begin: () => ProgressPart, signal: AbortSignal): Promise<void> {
     if (this.#pluginFolders.length === 0) return;
+    const { report, done } = begin();
     this.#media = new MediaService(mediaOptions(this.config, await this.ffmpeg({ signal, report }), this.#log));
     for (const folder of this.#pluginFolders) {
       signal.throwIfAborted();
@@ -259,6 +265,7 @@ export class AanaApp implements AsyncDisposable {
         this.#log.error('plugin skipped', { folder, reason: error instanceof Error ? error.message : String(error) });
       }
     }
+    done();
   }
 
   async #loadPlugin(folder: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import { check } from '../deployments/check.ts';
 import { builtinDefinitions, defaultThreads } from '../deployments/index.ts';
 import { buildNative } from '../native-build/index.ts';
-import { type ReportProgress, withProgress } from '../packages/index.ts';
+import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 
@@ -28,23 +28,25 @@ export async function setup(options: SetupOptions): Promise<void> {
   const failed = new AbortController();
   const all = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) };
   await withProgress('setting up', undefined, async (report) => {
-    const work = [build(all, report), download(all, report)];
+    const begin = shareProgress(report);
+    const work = [build(all, begin()), download(all, begin())];
     for (const one of work) one.catch((error: unknown) => failed.abort(error));
     await Promise.allSettled(work);
     failed.signal.throwIfAborted();
   });
 }
 
-async function build({ config, folders, log, signal }: SetupOptions, report: ReportProgress): Promise<void> {
-  report(0, undefined, 'checking the native addon');
+async function build({ config, folders, log, signal }: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+  report(0, undefined, 'building the native addon');
   await buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
   for (const folder of folders.flatMap(findPluginFolders)) {
     report(0, undefined, `building ${folder}`);
     await buildPlugin(folder, { log, signal });
   }
+  done();
 }
 
-async function download(options: SetupOptions, report: ReportProgress): Promise<void> {
+async function download(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
   const { config, purpose, log, signal } = options;
   const app = new AanaApp({ config, log });
   const models = {
@@ -67,6 +69,7 @@ async function download(options: SetupOptions, report: ReportProgress): Promise<
   const sample = (): Promise<unknown> => models.pull('speech-sample');
   if (purpose === 'serve') await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
   else await needed('speech-sample', sample);
+  done();
 }
 
 /** The models of the configured deployments. */

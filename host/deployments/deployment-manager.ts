@@ -29,6 +29,8 @@ export interface DeploymentProgress {
   /** 0 to 1; undefined when unknown. */
   readonly fraction: number | undefined;
   readonly text: string;
+  /** It has started: nothing follows. */
+  readonly isReady?: boolean | undefined;
 }
 
 export interface StartOptions {
@@ -93,7 +95,7 @@ export class DeploymentManager {
         const report: Report = (fraction, text) => onProgress?.({ deployment: deployment.name, fraction, text });
         const replicas = await this.#prepare(deployment, all, report);
         deployment.replicas = replicas;
-        const start = this.#startReplicas(replicas, all);
+        const start = this.#startReplicas(replicas, all).then(() => onProgress?.({ deployment: deployment.name, fraction: 1, text: 'ready', isReady: true }));
         start.catch((error: unknown) => failed.abort(error));
         starts.push(start);
       }

@@ -1,13 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formatBytes, withProgress } from './progress.ts';
+import { formatBytes, shareProgress, withProgress } from './progress.ts';
 
 function recorder(isTTY: boolean) {
   const stream = { isTTY, columns: 40, text: '', write: (text: string) => void (stream.text += text) };
   return stream;
 }
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+async function written(stream: { text: string }, pattern: RegExp): Promise<void> {
+  while (!pattern.test(stream.text)) await turn();
+}
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
 
 const Progress = suite('withProgress');
 
@@ -24,19 +27,59 @@ Progress('writes whole lines where there is no terminal', async () => {
     undefined,
     async (report) => {
       report(500_000, 1_000_000, 'downloading');
-      await wait(60);
+      await written(stream, /\n/);
     },
     { stream, quietMs: 10 },
   );
   const lines = stream.text.split('\n');
-  assert.is(lines[0], 'model, downloading: 50 % of 1.0 MB');
+  assert.match(lines[0] ?? '', /^model, downloading: 50 % of 1\.0 MB/);
   assert.match(lines[1] ?? '', /^model: done, 500 kB in \d+\.\d s$/);
   assert.not.match(stream.text, '\r');
 });
 
+Progress('says a thing once where there is no terminal, however far it gets, and the next thing when it begins', async () => {
+  const stream = recorder(false);
+  await withProgress(
+    'starting',
+    undefined,
+    async (report) => {
+      report(0, undefined, 'model: fetching 1 %');
+      await written(stream, /fetching/);
+      for (let percent = 2; percent <= 30; percent++) {
+        report(0, undefined, `model: fetching ${percent} %`);
+        await turn();
+      }
+      report(0, undefined, 'model: loading');
+      await written(stream, /loading/);
+    },
+    { stream, quietMs: 1, stepMs: 1 },
+  );
+  assert.match(stream.text, /^starting, model: fetching 1 %: \d+ s\nstarting, model: loading: \d+ s\nstarting: done in /);
+});
+
+Progress('names each piece of work that is not over', () => {
+  const told: unknown[] = [];
+  const begin = shareProgress((...args) => void told.push(args));
+  const [native, model, silent] = [begin(), begin(), begin()];
+  native.report(0, undefined, 'building');
+  model.report(50, 100, 'fetching');
+  native.done();
+  silent.done();
+  model.report(100, 100, 'fetching');
+  model.done();
+  assert.equal(told, [
+    [0, undefined, 'building'],
+    [0, undefined, 'building; fetching 50 %'],
+    [50, 100, 'fetching'],
+    [50, 100, 'fetching'],
+    [100, 100, 'fetching'],
+    [0, undefined, undefined],
+  ]);
+});
+
 Progress('writes over one line on a terminal, no longer than it is wide', async () => {
   const stream = recorder(true);
-  await withProgress('a label that is longer than forty characters', 100, () => wait(60), { stream, quietMs: 10 });
+  await withProgress('a label that is longer than forty characters', 100, () => written(stream, /label/), { stream, quietMs: 10 });
   const first = stream.text.split('\r').find((part) => part.length > 0) ?? '';
   assert.is(first.replace('\u001b[2K', '').length, 39);
 });

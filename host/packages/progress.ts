@@ -12,14 +12,19 @@ export interface ProgressOptions {
   readonly stream?: ProgressStream | undefined;
   /** Nothing is written for work that ends sooner than this many milliseconds; default 2000. */
   readonly quietMs?: number | undefined;
+  /** How often is looked whether something is to be written. Default: 200 ms on a terminal, else 2 s. */
+  readonly stepMs?: number | undefined;
 }
 
 const TERMINAL_STEP_MS = 200;
+/** How often is looked whether there is a line to write where there is no terminal. */
 const LOG_STEP_MS = 2_000;
+/** How long such a line stands for itself while the same thing goes on. */
+const SAME_LINE_MS = 10_000;
 
 /**
- * Shows how `fn` gets on: one line that is written over again on a terminal, else a line every two seconds. Ends with a line that
- * says how much it was and how long it took, if anything was shown at all.
+ * Shows how `fn` gets on: one line that is written over again on a terminal, else a line when something else is being done, and every
+ * ten seconds. Ends with a line that says how much it was and how long it took, if anything was shown at all.
  */
 export async function withProgress<T>(
   label: string,
@@ -36,7 +41,12 @@ export async function withProgress<T>(
   let stage: string | undefined;
   let stageStartedMs = startedMs;
   let shown = false;
+  let written: { readonly doing: string; readonly ms: number } | undefined;
   const show = (): void => {
+    const doing = withoutPercent(stage);
+    const now = performance.now();
+    if (!terminal && written?.doing === doing && now - written.ms < SAME_LINE_MS) return;
+    written = { doing, ms: now };
     shown = true;
     const text = line(stage === undefined ? label : `${label}, ${stage}`, bytes, total, performance.now() - stageStartedMs);
     stream.write(terminal ? `\r\u001b[2K${text.slice(0, (stream.columns ?? 80) - 1)}` : `${text}\n`);
@@ -44,7 +54,7 @@ export async function withProgress<T>(
   let ticker: NodeJS.Timeout | undefined;
   const first = setTimeout(() => {
     show();
-    ticker = setInterval(show, terminal ? TERMINAL_STEP_MS : LOG_STEP_MS);
+    ticker = setInterval(show, options.stepMs ?? (terminal ? TERMINAL_STEP_MS : LOG_STEP_MS));
   }, quietMs);
   const clear = (): void => {
     clearTimeout(first);
@@ -53,11 +63,11 @@ export async function withProgress<T>(
   try {
     const result = await fn((now, all, doing) => {
       bytes = now;
-      if (doing !== stage) {
-        stage = doing;
+      if (withoutPercent(doing) !== withoutPercent(stage)) {
         stageStartedMs = performance.now();
         total = all;
       } else if (all !== undefined) total = all;
+      stage = doing;
     });
     clear();
     if (shown) stream.write(`${terminal ? '\r\u001b[2K' : ''}${endLine(label, bytes, performance.now() - startedMs)}\n`);
@@ -67,6 +77,46 @@ export async function withProgress<T>(
     if (shown && terminal) stream.write('\n');
     throw error;
   }
+}
+
+/** One of several pieces of work at the same time. */
+export interface ProgressPart {
+  readonly report: ReportProgress;
+  /** It is over: nobody waits for it any more. */
+  done(): void;
+}
+
+/** Splits a progress among pieces of work at the same time: it tells what each of them that is not over is doing, in the order in which they began. */
+export function shareProgress(report: ReportProgress): () => ProgressPart {
+  const running = new Set<{ bytes: number; total?: number | undefined; stage?: string | undefined }>();
+  const tell = (): void => {
+    const told = [...running].filter(({ stage }) => stage !== undefined);
+    const [only] = told;
+    if (only && told.length === 1) return report(only.bytes, only.total, only.stage);
+    report(0, undefined, told.map(({ bytes, total, stage }) => `${stage}${total && bytes ? ` ${percentOf(bytes, total)} %` : ''}`).join('; ') || undefined);
+  };
+  return () => {
+    const part: { bytes: number; total?: number | undefined; stage?: string | undefined } = { bytes: 0 };
+    running.add(part);
+    return {
+      report: (bytes, total, stage) => {
+        Object.assign(part, { bytes, total, stage });
+        tell();
+      },
+      done: () => {
+        running.delete(part);
+        tell();
+      },
+    };
+  };
+}
+
+function withoutPercent(stage: string | undefined): string {
+  return (stage ?? '').replaceAll(/ \d+ %/g, '');
+}
+
+function percentOf(bytes: number, total: number): number {
+  return Math.min(100, Math.floor((100 * bytes) / total));
 }
 
 /** `12.3 MB`: decimal units, as downloads are usually given. */
@@ -86,8 +136,7 @@ function line(label: string, bytes: number, total: number | undefined, ms: numbe
   const speed = bytes > 0 && ms > 500 ? `, ${formatBytes(Math.round((bytes * 1000) / ms))}/s` : '';
   if (bytes === 0) return `${label}: ${Math.round(ms / 1000)} s`;
   if (total === undefined || total <= 0) return `${label}: ${formatBytes(bytes)}${speed}`;
-  const percent = Math.min(100, Math.floor((100 * bytes) / total));
-  return `${label}: ${percent} % of ${formatBytes(total)}${speed}`;
+  return `${label}: ${percentOf(bytes, total)} % of ${formatBytes(total)}${speed}`;
 }
 
 function endLine(label: string, bytes: number, ms: number): string {

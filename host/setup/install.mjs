@@ -11,7 +11,7 @@ function step(title, command, args, cwd) {
     const tty = process.stderr.isTTY;
     const seconds = () => Math.round((Date.now() - startedAt) / 1000);
     process.stderr.write(tty ? `${title}…` : `${title}…\n`);
-    const ticker = setInterval(() => process.stderr.write(tty ? `\r${title}… ${seconds()} s` : `${title}… ${seconds()} s\n`), tty ? 1000 : 5000);
+    const ticker = setInterval(() => process.stderr.write(tty ? `\r${title}… ${seconds()} s` : `${title}… ${seconds()} s\n`), tty ? 1000 : 10_000);
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = [];
     child.stdout.on('data', (data) => output.push(data));
