@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import type * as z from 'zod';
@@ -10,7 +9,7 @@ import { packageVersion } from './core/package-root.ts';
 import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, DeploymentManager, type DeploymentOptionsInput } from './deployments/index.ts';
 import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
 import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
-import { findFfmpeg, MediaService, ProcessFolder, removeStaleFolders } from './media/index.ts';
+import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFolders } from './media/index.ts';
 import { ModelStore } from './models/index.ts';
 import { buildNative } from './native-build/index.ts';
 import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
@@ -141,7 +140,7 @@ export class AanaApp implements AsyncDisposable {
   async connect(address: { readonly host?: string; readonly port?: number } = {}): Promise<this> {
     if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
     const tempDir = this.config.media.temp_dir ?? tmpdir();
-    await mkdir(tempDir, { recursive: true });
+    await prepareTempDir(tempDir);
     void removeStaleFolders(tempDir, this.#log); // reports its own failures
     const server = new HttpServer(this.#callback, this.config.limits);
     this.#url = (await server.listen(address.host ?? this.config.host, address.port ?? this.config.port)).url;

@@ -37,6 +37,10 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
   ['an unknown flag', ['serve', '--prot', '1'], /unknown option '--prot'/],
   ['a flag with a bad value', ['serve', '--port', 'eight'], /^error: --port: "eight" is not a number\n$/],
   ['a configuration file that is not there', ['serve', '--config', 'none.json'], /^error: .*none\.json: cannot be read: ENOENT\n$/],
+  ['an allowed folder that is not there', ['serve', '--allow-path', 'none'], /^error: media\.allow_paths: there is no folder .*none\n$/],
+  ['a host that is no address of the machine', ['serve', '--host', '192.0.2.1', '--port', '0'], /^error: 192\.0\.2\.1 is not an address of this machine: choose another with --host\n$/],
+  ['a folder for temporary files that is none', ['serve', '--port', '0', '--temp-dir', process.execPath], /^error: media\.temp_dir: .* cannot be used for temporary files \(EEXIST\); choose another with --temp-dir\n$/],
+  ['a number of jobs that is none', ['build-native', '--jobs', 'zero'], /'zero' is invalid\. A number from 1 on is expected\./],
   ['a plugin folder that is not there', ['serve', 'none'], /^error: there is no folder .*none\n$/],
 ];
 for (const [title, args, message] of WRONG) {

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { AanaApp } from '../app.ts';
 import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
@@ -54,7 +54,7 @@ export function program(state: { exitCode: number }): Command {
 
   addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
     .option('--force', 'build even if nothing has changed')
-    .option('--jobs <number>', 'compilers at once', Number)
+    .option('--jobs <number>', 'compilers at once', wholeNumber)
     .action(async (options: Options) => {
       const config = configOf(options);
       const settings = { cacheDir: config.cache_dir, mode: config.native_build, log: loggerOf(config), force: options['force'] === true, env: childEnvironment(config) };
@@ -111,6 +111,12 @@ function addModelsCommands(models: Command, command: (parent: Command, name: str
       run(options, (store, io) => modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io)),
     );
   add('rm <ids...>', 'remove models from the cache').action((ids: string[], options: Options) => run(options, (store, io) => modelsRemove(store, ids, io)));
+}
+
+/** The value of a flag that counts something. */
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
+  return Number(text);
 }
 
 function loggerOf({ log }: Config, level = log.level): Logger {

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs';
 import { AanaApp, stopOnSignals } from '../app.ts';
 import type { Config } from '../config/index.ts';
 import { delay } from '../core/abort.ts';
+import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { curlLine } from './curl-line.ts';
 
@@ -9,6 +11,9 @@ const SAMPLE_WAIT_MS = 5000;
 
 /** `serve`: the deployments of the configuration and the plugins, until a signal. */
 export async function serve(config: Config, folders: readonly string[], log: Logger, out: { write(text: string): unknown }): Promise<number> {
+  for (const path of config.media.allow_paths) {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
+  }
   const app = new AanaApp({ config, log });
   for (const [name, options] of Object.entries(config.deployments)) app.registerDeployment(name, structuredClone(options) as Parameters<AanaApp['registerDeployment']>[1]);
   app.registerPlugins(...config.plugins, ...folders);

@@ -135,4 +135,15 @@ Load('puts what an embedding program gives between the defaults and the file', (
   assert.is(config.host, 'base');
 });
 
+Load('refuses a key __proto__ of the file and leaves prototypes alone', () => {
+  writeFileSync(join(cwd, 'proto.json'), '{"__proto__":{"port":1}}');
+  assert.throws(() => loadConfig({ cwd, env: {}, file: 'proto.json' }), /proto\.json: unknown key "__proto__"/);
+  assert.is(({} as { port?: number }).port, undefined);
+});
+
+Load('says what a name of a deployment may be', () => {
+  writeFileSync(join(cwd, 'name.json'), '{"deployments":{"a b":{"type":"WhisperDeployment"}}}');
+  assert.throws(() => loadConfig({ cwd, env: {}, file: 'name.json' }), /"deployments\.a b": a name has 1 to 64 letters/);
+});
+
 Load.run();

@@ -76,6 +76,7 @@ function mergeFile(tree: Tree, file: Tree, path: string, sources: Map<string, st
   for (const [key, value] of Object.entries(file)) {
     const group = tree[key];
     if (key === '$schema') continue;
+    if (key === '__proto__') throw configError(`${path}: unknown key "__proto__"; the known keys are in docs/configuration.md`);
     if (key !== 'deployments' && isTree(value) && isTree(group)) Object.assign(group, value);
     else tree[key] = value;
   }
@@ -119,6 +120,8 @@ interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly input?: unknown;
+  /** What is wrong with the name of a key. */
+  readonly issues?: readonly { readonly message: string }[] | undefined;
 }
 
 function describeIssue(issue: Issue | undefined, sources: Map<string, string>, file: string): string {
@@ -129,7 +132,8 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
     const unknown = (issue.keys as string[]).map((name) => `"${[...path, name].join('.')}"`);
     return `${file}: unknown key ${unknown.join(', ')}; the known keys are in docs/configuration.md`;
   }
+  const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;
   const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? file;
   const given = issue.input === undefined || typeof issue.input === 'object' ? '' : ` (it is ${JSON.stringify(issue.input)})`;
-  return `${source}: ${key === '' ? '' : `"${key}": `}${issue.message}${given}`;
+  return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;
 }

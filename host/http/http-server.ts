@@ -86,7 +86,8 @@ function listenError(host: string, port: number, error: NodeJS.ErrnoException): 
     EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with --host`,
     ENOTFOUND: `the host name ${host} is not known: choose another with --host`,
   };
-  return new AanaError('ListenError', 'unavailable', reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port}: ${error.message}`, { cause: error });
+  const isWrong = error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND';
+  return new AanaError('ListenError', isWrong ? 'invalid-input' : 'unavailable', reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port}: ${error.message}`, { cause: error });
 }
 
 /** A request that is not HTTP, too slow or with too large a head never reaches the application; it still gets the four keys. */

@@ -29,7 +29,7 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
   if (configured) {
     const version = await versionOf(configured, signal);
     if (version instanceof Error) {
-      throw new AanaError('FfmpegNotFound', 'internal', `the configured ffmpeg ${configured} does not run: ${version.message}`, { cause: version });
+      throw new AanaError('FfmpegNotFound', 'invalid-input', `the configured ffmpeg ${configured} does not run: ${version.message}`, { cause: version });
     }
     return { path: configured, source: 'configured', version };
   }

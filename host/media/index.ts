@@ -1,4 +1,4 @@
 export { type FfmpegLocation, type FindFfmpegOptions, findFfmpeg } from './ffmpeg.ts';
 export { MediaScope, MediaService, type OpenOptions } from './service.ts';
-export { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
+export { prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 export type { AudioChannels, AudioMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
-import { makeProcessFolder, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { makeProcessFolder, prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 
 const Folders = suite('temporary folders');
 const tempDir = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -46,6 +47,19 @@ Folders('are made when they are needed, once, and can be made again after a fail
   writeFileSync(join(path, 'upload'), '');
   await folder.remove();
   assert.not.ok(existsSync(path));
+});
+
+Folders('are refused where none can be made, naming the setting', async () => {
+  writeFileSync(join(tempDir, 'taken'), '');
+  const places = [join(tempDir, 'taken'), join(tempDir, 'taken', 'in'), ...(existsSync('/proc/self') ? ['/proc/none', '/proc/none/in'] : [])];
+  for (const place of places) {
+    const error = await prepareTempDir(place).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof AanaError && error.name === 'ConfigError' && error.kind === 'invalid-input', place);
+    assert.ok(error.message.startsWith(`media.temp_dir: ${place} cannot be used for temporary files (E`), error.message);
+  }
+  await prepareTempDir(join(tempDir, 'made', 'here'));
+  await prepareTempDir(join(tempDir, 'made', 'here'));
+  assert.ok(existsSync(join(tempDir, 'made', 'here')));
 });
 
 Folders.run();

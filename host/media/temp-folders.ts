@@ -1,5 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, existsSync } from 'node:fs';
+import { access, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 
@@ -7,9 +9,33 @@ const NAME = /^aana-host-(\d+)-[0-9a-f]{12}$/;
 /** Folders of this process, so that one of an earlier process with the same pid (as in a container) is known as stale. */
 const own = new Set<string>();
 
+/** Makes the folder, if need be, and looks whether files can be written there; `ConfigError` says what is wrong. */
+export async function prepareTempDir(tempDir: string): Promise<void> {
+  try {
+    await makeFolder(tempDir);
+    await access(tempDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new AanaError('ConfigError', 'invalid-input', `media.temp_dir: ${tempDir} cannot be used for temporary files (${reason}); choose another with --temp-dir`, { cause: error });
+  }
+}
+
+/** As `mkdir -p`. Node's own turns for ever in a folder where none can be made, such as /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const error = await mkdir(path).then(
+    () => undefined,
+    (thrown: NodeJS.ErrnoException) => thrown,
+  );
+  if (!error || (error.code === 'EEXIST' && (await stat(path)).isDirectory())) return;
+  const parent = dirname(path);
+  if (error.code !== 'ENOENT' || parent === path || existsSync(parent)) throw error;
+  await makeFolder(parent);
+  await mkdir(path);
+}
+
 /** Makes a folder for this process in `tempDir`, readable by its user alone, and names it. */
 export async function makeProcessFolder(tempDir: string): Promise<string> {
-  await mkdir(tempDir, { recursive: true });
+  await makeFolder(tempDir);
   const name = `aana-host-${process.pid}-${randomSuffix()}`;
   own.add(name);
   const folder = join(tempDir, name);

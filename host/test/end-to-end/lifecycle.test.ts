@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
 import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';
-import { descendants, isRunning, post, serve, startServe, streamed, until } from '../helpers/server.ts';
+import { cpuSeconds, descendants, isRunning, post, serve, startServe, streamed, until } from '../helpers/server.ts';
 import { wordErrors } from '../helpers/word-errors.ts';
 import { testModel } from '../helpers/models.ts';
 
@@ -23,13 +23,27 @@ Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
 const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
   (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/process\/main/.test(command));
 
+/** Waits until a replica computes, or until none does. */
+async function untilReplicas(computing: boolean, pid: number | undefined): Promise<void> {
+  const replicas = await replicasOf(pid);
+  const used = async (): Promise<number> => (await Promise.all(replicas.map((replica) => cpuSeconds(replica.pid)))).reduce((sum, seconds) => sum + seconds, 0);
+  let before = await used();
+  await until(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const now = await used();
+    const isComputing = now - before > 0.1;
+    before = now;
+    return isComputing === computing;
+  }, 120_000);
+}
+
 Lifecycle('kill -9 of a replica during a request fails that request with a clear error, and the next one works', async () => {
   await using server = await serve();
-  const long = await longSpeech(20);
+  const long = await longSpeech(80);
   const replicas = await replicasOf(server.process.pid);
   assert.is(replicas.length, 2, JSON.stringify(replicas));
   const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: long } });
-  await new Promise((resolve) => setTimeout(resolve, 2500));
+  await untilReplicas(true, server.process.pid);
   for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
   const failed = await running;
   const text = await failed.text();
@@ -48,10 +62,11 @@ Lifecycle('kill -9 of a replica during a request fails that request with a clear
 Lifecycle('a client that goes away stops the work', async () => {
   await using server = await serve();
   const controller = new AbortController();
-  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(40) } }, controller.signal).catch((error: unknown) => error);
-  await new Promise((resolve) => setTimeout(resolve, 2500));
+  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(80) } }, controller.signal).catch((error: unknown) => error);
+  await untilReplicas(true, server.process.pid);
   controller.abort();
   await running;
+  await untilReplicas(false, server.process.pid);
   const next = await post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
   assert.is(next.status, 200);
   await until(async () => {
@@ -73,7 +88,7 @@ Lifecycle('no child outlives a host that is killed, not even a stopped one', asy
 Lifecycle('SIGINT lets a running request finish', async () => {
   await using server = await serve();
   const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(8) } });
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await untilReplicas(true, server.process.pid);
   const stopped = server.stop('SIGINT');
   const response = await running;
   assert.is(response.status, 200, await response.text());

@@ -127,6 +127,13 @@ export async function descendants(pid: number): Promise<{ pid: number; command: 
   return found;
 }
 
+/** Processor time that the process has used (Linux counts it in hundredths). */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' ? 0 : (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** Whether the process still runs (a zombie does not). */
 export async function isRunning(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
