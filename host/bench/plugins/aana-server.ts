@@ -1,0 +1,81 @@
+// The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by ../plugins.ts.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { loadConfig } from '../../config/index.ts';
+import { type Deferred, deferred } from '../../core/deferred.ts';
+import { createLogger } from '../../core/logger.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
+import { createHttpApp, HttpServer } from '../../http/index.ts';
+import { PluginHost } from '../../plugins/plugin-host.ts';
+import type { DeploymentPort } from '../../plugins/ports.ts';
+import { Input, Output } from './schemas.ts';
+import { served } from './served.ts';
+
+const config = loadConfig();
+const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
+
+let waiting = 0;
+let gate: Deferred<void> = deferred();
+const echo: DeploymentPort = {
+  async call(method, args) {
+    if (method !== 'wait') return args;
+    waiting++;
+    await gate.promise;
+    waiting--;
+    return args;
+  },
+  async *stream() {},
+};
+
+const plugins = new PluginHost({
+  cacheDir: config.cache_dir,
+  log,
+  limits: { maxSuspended: 256 },
+  ports: {
+    deployments: { handle: () => echo },
+    openMediaScope: () => {
+      throw new Error('the benchmark has no media');
+    },
+    log,
+  },
+});
+const registry = new EndpointRegistry();
+registry.addPlugin(await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
+registry.add(
+  hostEndpoint({
+    name: 'host_noop',
+    path: '/host/noop',
+    summary: 'For the benchmark',
+    input: Input,
+    output: Output,
+    run: async ({ text, count }: z.output<typeof Input>) => ({ text, count }),
+  }),
+);
+const app = createHttpApp({
+  title: 'benchmark',
+  version: '1.0.0',
+  registry,
+  status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
+  isReady: () => true,
+  isDeployed: () => true,
+  limits: config.limits,
+  includeStacktrace: false,
+  tempDir: tmpdir(),
+  log,
+});
+const server = new HttpServer(app.callback(), config.limits);
+const { port } = await server.listen('127.0.0.1', 0);
+served({
+  port,
+  waiting: () => waiting,
+  release: () => {
+    gate.resolve();
+    gate = deferred();
+  },
+  close: async () => {
+    server.destroy();
+    await plugins.close();
+  },
+});

@@ -1,0 +1,79 @@
+// A process that sends requests over kept-alive connections, each the next as soon as it has its answer. Started by ../plugins.ts.
+import { connect, type Socket } from 'node:net';
+import type { LoadJob, LoadResult } from './protocol.ts';
+
+const BOUNDARY = 'aana-benchmark-boundary';
+
+function requestOf({ path, body, port }: LoadJob): Buffer {
+  const form = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n${body}\r\n--${BOUNDARY}--\r\n`;
+  const head = [`POST ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, `content-type: multipart/form-data; boundary=${BOUNDARY}`, `content-length: ${Buffer.byteLength(form)}`, '', ''];
+  return Buffer.from(head.join('\r\n') + form);
+}
+
+/** Where the answer at the start of `text` ends, or -1 while it is not complete. */
+function answerEnd(text: string): number {
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd < 0) return -1;
+  const head = text.slice(0, headEnd).toLowerCase();
+  const bodyStart = headEnd + 4;
+  const length = /\r\ncontent-length: *(\d+)/.exec(head)?.[1];
+  if (length !== undefined) return text.length >= bodyStart + Number(length) ? bodyStart + Number(length) : -1;
+  for (let at = bodyStart; ;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    if (lineEnd < 0) return -1;
+    const size = Number.parseInt(text.slice(at, lineEnd), 16);
+    at = lineEnd + 2 + size + 2;
+    if (at > text.length) return -1;
+    if (size === 0) return at;
+  }
+}
+
+function work(job: LoadJob): Promise<LoadResult> {
+  const request = requestOf(job);
+  const latencies: number[] = [];
+  const startedAt = performance.now();
+  const until = startedAt + job.ms;
+  let lastAt = startedAt;
+  let failed = 0;
+  let failure: string | undefined;
+
+  const one = (): Promise<void> =>
+    new Promise((resolve) => {
+      const socket: Socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
+      let text = '';
+      let sentAt = 0;
+      const send = (): void => {
+        sentAt = performance.now();
+        socket.write(request);
+      };
+      const fail = (what: string): void => {
+        failed++;
+        failure ??= what;
+      };
+      socket.setEncoding('latin1');
+      socket.once('connect', send);
+      socket.on('data', (data: string) => {
+        text += data;
+        const end = answerEnd(text);
+        if (end < 0) return;
+        const now = performance.now();
+        if (!text.startsWith('HTTP/1.1 200')) fail(text.slice(0, 2000));
+        text = text.slice(end);
+        latencies.push(now - sentAt);
+        lastAt = now;
+        if (now < until && job.once !== true) send();
+        else socket.destroy();
+      });
+      socket.on('error', (error) => fail(error.message));
+      socket.on('close', () => resolve());
+    });
+
+  return Promise.all(Array.from({ length: job.connections }, one)).then(() => {
+    latencies.sort((a, b) => a - b);
+    const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
+    return { requests: latencies.length, failed, ...(failure !== undefined && { failure }), seconds: (lastAt - startedAt) / 1000, p50: at(0.5), p99: at(0.99) };
+  });
+}
+
+process.on('message', (job: LoadJob) => void work(job).then((result) => process.send?.(result)));
+process.on('disconnect', () => process.exit());
