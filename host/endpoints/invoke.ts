@@ -27,21 +27,25 @@ export async function invoke(endpoint: Endpoint, input: unknown, options: Invoke
   if (endpoint.streaming && !write) throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
   options.signal.throwIfAborted();
 
-  const overdue = new AbortController();
+  // Not AbortSignal.any: that, with what the garbage collector has of it, costs a tenth of a small request.
+  const ending = new AbortController();
+  const onAbort = (): void => ending.abort(options.signal.reason);
+  options.signal.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => {
-    overdue.abort(new AanaError('TimeoutError', 'deadline-exceeded', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
+    ending.abort(new AanaError('TimeoutError', 'deadline-exceeded', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
   }, options.timeoutMs);
   try {
     return await endpoint.run({
       input: accepted,
       requestId: options.requestId,
       timeoutMs: options.timeoutMs,
-      signal: AbortSignal.any([options.signal, overdue.signal]),
+      signal: ending.signal,
       files,
       write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
     });
   } finally {
     clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
   }
 }
 

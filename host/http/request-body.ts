@@ -1,11 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { AanaError, cancelledError } from '../core/errors.ts';
 import { type UploadedFile, validationError } from '../endpoints/index.ts';
 import { HttpError } from './error-body.ts';
 import { decodeUtf8, parseJson, tooLarge } from './json.ts';
+import { onlyBody } from './small-form.ts';
 
 export interface BodyLimits {
   readonly max_body_bytes: number;
@@ -23,6 +26,8 @@ export interface RequestBody extends AsyncDisposable {
 
 /** Room for the boundaries and headers of parts, and for the escapes of an urlencoded form. */
 const FRAMING_BYTES = 64 * 1024;
+/** A form of at most so many bytes is read before it is parsed. */
+const SMALL_FORM_BYTES = 64 * 1024;
 
 /**
  * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by itself. Files
@@ -57,18 +62,36 @@ function checkEncodings(ctx: Context): void {
 
 async function readText(ctx: Context, limit: number): Promise<string> {
   if (Number(ctx.get('content-length')) > limit) throw tooLarge('the request is too large', limit);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  return decodeUtf8(await readAll(ctx.req, limit));
+}
+
+/** The whole request. What is over the limit is left where it is, for an answer to be sent first. */
+function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const done = (): void => {
+      req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+    };
+    const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > limit) throw tooLarge('the request is too large', limit);
       chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof AanaError ? error : goneError();
-  }
-  return decodeUtf8(Buffer.concat(chunks));
+      if (bytes <= limit) return;
+      done();
+      req.pause();
+      reject(tooLarge('the request is too large', limit));
+    };
+    const onEnd = (): void => {
+      done();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes));
+    };
+    const onGone = (): void => {
+      done();
+      reject(goneError());
+    };
+    if (req.destroyed) return onGone();
+    return void req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
 }
 
 function formField(text: string, limit: number): string {
@@ -91,13 +114,25 @@ interface PartHead {
 
 async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
-  if (Number(ctx.get('content-length')) > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  const length = Number(ctx.get('content-length') || Number.NaN);
+  if (length > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  if (!(length <= SMALL_FORM_BYTES)) return parseMultipart(ctx, limits, tempDir);
+  const form = await readAll(ctx.req, SMALL_FORM_BYTES);
+  const json = onlyBody(form, ctx.get('content-type'));
+  if (json !== undefined && json.trim() !== '' && Buffer.byteLength(json) <= limits.max_json_bytes) {
+    return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
+  }
+  const again = Object.assign(Readable.from([form], { objectMode: false }), { headers: ctx.req.headers });
+  return parseMultipart(Object.create(ctx, { req: { value: again } }) as Context, limits, tempDir);
+}
+
+async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
   const gone = whenGone(ctx);
   gone.catch(() => {}); // seen in the race below
   const uploadDir = await makeUploadDir(tempDir).catch((error: unknown) => {
     throw fromFormidable(error, limits);
   });
-  const framing = limitFraming(ctx, limits.max_json_bytes + FRAMING_SLACK_BYTES);
+  const framing = limitFraming(ctx.request.req, limits.max_json_bytes + FRAMING_SLACK_BYTES);
   const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   try {
     const names: string[] = [];
@@ -164,7 +199,7 @@ const FRAMING_CHECK_MS = 25;
 const FRAMING_SLACK_BYTES = 4 * 1024 * 1024;
 
 /** formidable keeps the headers of a part in memory however long they are; a request whose bytes do not end up in parts is ended. */
-function limitFraming({ req }: Context, limit: number): Disposable & { account(bytes: number): void } {
+function limitFraming(req: IncomingMessage, limit: number): Disposable & { account(bytes: number): void } {
   const start = req.socket.bytesRead;
   let accounted = 0;
   const timer = setInterval(() => {

@@ -7,6 +7,8 @@ import { cell, type FromWorker, type HostCall, type HostReply, newControl, type 
 /** How long a new thread may take until its first instance has described itself. */
 const startTimeoutMs = 30_000;
 const watchIntervalMs = 100;
+/** What one run leaves behind is garbage at once; with more room for it, less of it is looked at by the collector's threads. */
+const youngGenerationMb = 96;
 
 export interface PluginWorkerOptions {
   readonly component: LoadedComponent;
@@ -35,6 +37,7 @@ export class PluginWorker {
   readonly #watchTicks: number;
   readonly #slots: (number | undefined)[];
   readonly #ready = deferred<readonly WitEndpoint[]>();
+  #used = 0;
   #watch: NodeJS.Timeout | undefined;
   #seen = { entries: 0, ticks: 0 };
   #isEnded = false;
@@ -50,7 +53,7 @@ export class PluginWorker {
       execArgv: [],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: 4 },
+      resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: youngGenerationMb, stackSizeMb: 4 },
     });
     for (const output of [this.#worker.stdout, this.#worker.stderr]) {
       output.on('data', (text: Buffer) => events.onLog(undefined, 'debug', text.toString().trimEnd(), ''));
@@ -71,7 +74,7 @@ export class PluginWorker {
   }
 
   get freeSlots(): number {
-    return this.#slots.filter((id) => id === undefined).length;
+    return this.#slots.length - this.#used;
   }
 
   /** Ids of the invocations in it. */
@@ -83,6 +86,7 @@ export class PluginWorker {
   run(invocation: Omit<RunMessage, 'type' | 'slot'>): void {
     const slot = this.#slots.indexOf(undefined);
     this.#slots[slot] = invocation.id;
+    this.#used++;
     Atomics.store(this.#control, cell.slots + slot, 0);
     this.#worker.postMessage({ type: 'run', slot, ...invocation });
     this.#seen.ticks = 0;
@@ -153,8 +157,9 @@ export class PluginWorker {
 
   #free(id: number): void {
     const slot = this.#slots.indexOf(id);
-    if (slot >= 0) this.#slots[slot] = undefined;
-    if (this.running.length > 0) return;
+    if (slot < 0) return;
+    this.#slots[slot] = undefined;
+    if (--this.#used > 0) return;
     clearInterval(this.#watch);
     this.#watch = undefined;
   }

@@ -15,6 +15,7 @@ export interface InvocationScopeOptions {
 }
 
 const maxResources = 256;
+const over = { reason: cancelledError('the invocation has ended') };
 
 type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readonly kind: 'audio'; readonly audio: AudioPort } | { readonly kind: 'stream'; readonly stream: ValueStream };
 
@@ -24,12 +25,14 @@ type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readon
  */
 export class InvocationScope {
   readonly #options: InvocationScopeOptions;
-  readonly #abort = new AbortController();
+  /** Made by the first call: most invocations never ask the host for anything. */
+  #abort: AbortController | undefined;
   readonly #resources = new Map<number, Resource>();
   #media: MediaScopePort | undefined;
   #lastHandle = 0;
   #writtenBytes = 0;
   #isTouched = false;
+  #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
   constructor(options: InvocationScopeOptions) {
@@ -44,7 +47,7 @@ export class InvocationScope {
   async answer(call: HostCall): Promise<HostReply> {
     this.#isTouched = true;
     try {
-      return { value: await raceAbort(this.#do(call), this.#abort.signal) };
+      return { value: await raceAbort(this.#do(call), this.#signal) };
     } catch (thrown) {
       const record = toWitError(thrown);
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
@@ -54,7 +57,16 @@ export class InvocationScope {
 
   /** Ends the host's work for the guest; its pending and later calls fail with `reason`. */
   abort(reason: unknown): void {
-    this.#abort.abort(reason);
+    this.#ended ??= { reason };
+    this.#abort?.abort(reason);
+  }
+
+  get #signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#ended) this.#abort.abort(this.#ended.reason);
+    }
+    return this.#abort.signal;
   }
 
   drop(handle: number): void {
@@ -71,34 +83,36 @@ export class InvocationScope {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort(cancelledError('the invocation has ended'));
+    this.#ended ??= over;
+    if (!this.#abort) return; // it asked for nothing
+    this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
     await this.#media?.[Symbol.asyncDispose]();
   }
 
   async #do(call: HostCall): Promise<unknown> {
-    this.#abort.signal.throwIfAborted();
+    this.#signal.throwIfAborted();
     switch (call.operation) {
       case 'media.open': {
         const [source] = call.args;
         this.#media ??= this.#options.ports.openMediaScope();
-        const video = await this.#media.open(mediaSource(source), { files: this.#options.files, signal: this.#abort.signal });
+        const video = await this.#media.open(mediaSource(source), { files: this.#options.files, signal: this.#signal });
         return { video: this.#keep({ kind: 'video', video }), info: video.info };
       }
       case 'media.extract-audio': {
         const [handle, channels] = call.args;
-        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#abort.signal });
+        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal });
         return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#abort.signal));
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#signal));
         return JSON.stringify(value ?? null);
       }
       case 'deployments.open': {
         const [deployment, method, args, audio] = call.args;
         const abort = new AbortController();
-        const signal = AbortSignal.any([abort.signal, this.#abort.signal]);
+        const signal = AbortSignal.any([abort.signal, this.#signal]);
         const values = this.#deployment(deployment).stream(method, this.#arguments(args, audio), this.#callOptions(signal));
         return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
       }
@@ -121,7 +135,7 @@ export class InvocationScope {
     if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
     this.#writtenBytes += Buffer.byteLength(chunk);
     if (this.#writtenBytes > outputBytes) throw outputTooLarge(outputBytes);
-    this.#abort.signal.throwIfAborted();
+    this.#signal.throwIfAborted();
     await write(chunk);
   }
 

@@ -14,8 +14,15 @@ export interface Glue {
 
 /** The state of a component right after `describe`: what every invocation begins with. Shared by all instances. */
 export interface Snapshot {
-  readonly memories: readonly Uint8Array[];
+  readonly memories: readonly SavedMemory[];
   readonly globals: readonly unknown[];
+}
+
+/** A memory's content: what is not in `parts` is zero, such as most of the stack. */
+interface SavedMemory {
+  readonly bytes: number;
+  /** In order of their place, apart from each other. */
+  readonly parts: readonly { readonly at: number; readonly content: Uint8Array }[];
 }
 
 /** An instance that has grown beyond this many times its first size is not used again: memory never shrinks. */
@@ -86,7 +93,7 @@ export class GuestInstance {
   /** Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown away instead. */
   reset(invocation: Invocation): boolean {
     if (invocation.held.size > 0 || this.#uses >= maxUses) return false;
-    const grown = this.#memories.some((memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.length ?? 0));
+    const grown = this.#memories.some((memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.bytes ?? 0));
     if (grown) return false;
     this.#restore();
     return true;
@@ -101,7 +108,7 @@ export class GuestInstance {
 
   #take(): Snapshot {
     return {
-      memories: this.#memories.map((memory) => new Uint8Array(memory.buffer).slice()),
+      memories: this.#memories.map((memory) => save(new Uint8Array(memory.buffer))),
       globals: this.#globals.map((global) => global.value),
     };
   }
@@ -109,11 +116,9 @@ export class GuestInstance {
   #restore(): void {
     this.#memories.forEach((memory, n) => {
       const saved = this.snapshot.memories[n]!;
-      const missing = saved.length - memory.buffer.byteLength;
+      const missing = saved.bytes - memory.buffer.byteLength;
       if (missing > 0) memory.grow(missing / pageBytes);
-      const bytes = new Uint8Array(memory.buffer);
-      bytes.set(saved);
-      bytes.fill(0, saved.length);
+      restore(new Uint8Array(memory.buffer), saved);
     });
     this.#globals.forEach((global, n) => {
       global.value = this.snapshot.globals[n];
@@ -134,6 +139,32 @@ export class GuestInstance {
     const trap = error instanceof Error ? error.message : String(error);
     return printed ? `${printed} (${trap})` : trap;
   }
+}
+
+/** Zeros up to this many bytes are kept with what is around them. */
+const zeroRunBytes = 4096;
+
+function save(memory: Uint8Array): SavedMemory {
+  const parts: { at: number; content: Uint8Array }[] = [];
+  const isZero = (at: number): boolean => memory.subarray(at, at + zeroRunBytes).every((byte) => byte === 0);
+  for (let at = 0; at < memory.length; ) {
+    const start = at;
+    while (at < memory.length && !isZero(at)) at += zeroRunBytes;
+    if (at > start) parts.push({ at: start, content: memory.slice(start, at) });
+    else at += zeroRunBytes;
+  }
+  return { bytes: memory.length, parts };
+}
+
+/** Writes every byte of the memory: filling with zeros takes a fifth of the time that copying them takes. */
+function restore(memory: Uint8Array, { parts }: SavedMemory): void {
+  let end = 0;
+  for (const { at, content } of parts) {
+    memory.fill(0, end, at);
+    memory.set(content, at);
+    end = at + content.length;
+  }
+  memory.fill(0, end);
 }
 
 function isMutable(global: WebAssembly.Global): boolean {
