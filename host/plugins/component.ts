@@ -109,7 +109,7 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   return Object.keys(files).filter((name) => name.endsWith('.wasm'));
 }
 
-/** The glue makes an object for each step that it could tell of, and asks the environment whether it should: a fifth of a host call. */
+/** The glue as it is without its traces, for each of which it makes an object and asks the environment whether to tell of it. */
 function withoutTraces(glue: Uint8Array): string {
   return new TextDecoder().decode(glue).replaceAll(/^(\s*)_debugLog\(/gm, '$1if (false) _debugLog(');
 }

@@ -7,8 +7,6 @@ import { cell, type FromWorker, type HostCall, type HostReply, newControl, type 
 /** How long a new thread may take until its first instance has described itself. */
 const startTimeoutMs = 30_000;
 const watchIntervalMs = 100;
-/** What one run leaves behind is garbage at once; with more room for it, less of it is looked at by the collector's threads. */
-const youngGenerationMb = 96;
 
 export interface PluginWorkerOptions {
   readonly component: LoadedComponent;
@@ -53,7 +51,7 @@ export class PluginWorker {
       execArgv: [],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: youngGenerationMb, stackSizeMb: 4 },
+      resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: 4 },
     });
     for (const output of [this.#worker.stdout, this.#worker.stderr]) {
       output.on('data', (text: Buffer) => events.onLog(undefined, 'debug', text.toString().trimEnd(), ''));
