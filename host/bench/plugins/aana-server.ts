@@ -1,7 +1,7 @@
 // The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by ../plugins.ts.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
 import { type Deferred, deferred } from '../../core/deferred.ts';
 import { createLogger } from '../../core/logger.ts';
