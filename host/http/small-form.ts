@@ -6,7 +6,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 /**
  * The field `body` of a multipart form that has nothing else, which is what most requests are: read in place, where the parser for forms
- * with files costs more than all the rest of a request. Undefined for any other form and whatever is unusual, broken or in doubt: those
+ * with files, and a folder for them, would be much of the cost. Undefined for any other form and whatever is unusual, broken or in doubt: those
  * are the parser's.
  */
 export function onlyBody(form: Buffer, contentType: string): string | undefined {
