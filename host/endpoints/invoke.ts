@@ -27,7 +27,7 @@ export async function invoke(endpoint: Endpoint, input: unknown, options: Invoke
   if (endpoint.streaming && !write) throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
   options.signal.throwIfAborted();
 
-  // Not AbortSignal.any: that, with what the garbage collector has of it, costs a tenth of a small request.
+  // Not AbortSignal.any: it costs a few per cent of a small request.
   const ending = new AbortController();
   const onAbort = (): void => ending.abort(options.signal.reason);
   options.signal.addEventListener('abort', onAbort, { once: true });
