@@ -313,7 +313,7 @@ Http('lets nothing lie or wait when the client goes away before the upload is lo
   };
   await using server = await startServer({ tempDir, log: { ...silentLogger, info: (_, fields) => void statuses.push(fields?.['status']) } });
   const socket = connect(server.port, '127.0.0.1');
-  socket.write('POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 1000\r\n\r\n--b');
+  socket.write('POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n--b');
   await hasArrived;
   socket.destroy();
   await eventually(() => server.seen.closed > 0, 'the server sees that the client has gone');
