@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { randomSuffix } from '../core/ids.ts';
+import { exposeState } from './expose-state.ts';
 import { pluginLoadError } from './manifest.ts';
 import { capMemory } from './memory-cap.ts';
 import type { RuntimeMode } from './protocol.ts';
@@ -57,7 +58,7 @@ export async function loadComponent(file: string, options: ComponentOptions): Pr
   const modules = await Promise.all(
     files.map(async (name) => {
       try {
-        return [name, await WebAssembly.compile(capMemory(await readFile(join(dir, name)), options.memoryBytes))] as const;
+        return [name, await WebAssembly.compile(capMemory(exposeState(await readFile(join(dir, name))), options.memoryBytes))] as const;
       } catch (cause) {
         throw pluginLoadError(options.plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
       }

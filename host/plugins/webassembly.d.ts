@@ -14,6 +14,7 @@ declare namespace WebAssembly {
     grow(pages: number): number;
   }
   class Global {
+    constructor(descriptor: { value: string; mutable?: boolean }, initial?: unknown);
     value: unknown;
   }
   class RuntimeError extends Error {}
