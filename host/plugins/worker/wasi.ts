@@ -1,6 +1,16 @@
+/** Standard input: always at its end. C's runtime opens it with standard output. */
+class EmptyInputStream {
+  read(): never {
+    throw { tag: 'closed' }; // oxlint-disable-line no-throw-literal -- how the glue takes a WIT error
+  }
+  blockingRead(): never {
+    return this.read();
+  }
+}
+
 /**
  * The `wasi:*` interfaces that language runtimes import whether a guest uses them or not. Clocks tell the time; standard output and error go
- * to `onOutput`; the environment, arguments and file system are empty; everything else traps.
+ * to `onOutput`; standard input, the environment, arguments and file system are empty; everything else traps.
  */
 export function denyAllWasi(onOutput: (text: string) => void): (name: string) => Record<string, unknown> {
   class OutputStream {
@@ -19,6 +29,7 @@ export function denyAllWasi(onOutput: (text: string) => void): (name: string) =>
   }
   const given: Readonly<Record<string, Record<string, unknown>>> = {
     'wasi:cli/environment': { getEnvironment: () => [], getArguments: () => [], initialCwd: () => undefined },
+    'wasi:cli/stdin': { getStdin: () => new EmptyInputStream() },
     'wasi:cli/stdout': { getStdout: () => new OutputStream() },
     'wasi:cli/stderr': { getStderr: () => new OutputStream() },
     'wasi:cli/terminal-stdin': { getTerminalStdin: () => undefined },
@@ -27,7 +38,7 @@ export function denyAllWasi(onOutput: (text: string) => void): (name: string) =>
     'wasi:clocks/monotonic-clock': { now: () => process.hrtime.bigint(), resolution: () => 1n },
     'wasi:clocks/wall-clock': { now: wallClock, resolution: () => ({ seconds: 0n, nanoseconds: 1_000_000 }) },
     'wasi:filesystem/preopens': { getDirectories: () => [] },
-    'wasi:io/streams': { OutputStream },
+    'wasi:io/streams': { OutputStream, InputStream: EmptyInputStream },
     // A fixed seed: the state of an instance is its snapshot's. Random bytes come from `aana:host/random`.
     'wasi:random/insecure-seed': { insecureSeed: () => [0n, 0n] },
   };
