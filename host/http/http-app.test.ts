@@ -286,6 +286,7 @@ Http('tells readiness, and refuses endpoints with 503 until it has started', asy
   assert.is(await notReady.text(), '{"ready":false}');
   const refused = await fetch(`${early.url}/not/loaded/yet`, { method: 'POST', ...form({ text: '' }) });
   assert.is(refused.status, 503);
+  assert.is(refused.headers.get('retry-after'), '1');
   assert.is(((await refused.json()) as { error: string }).error, 'NotReady');
 });
 

@@ -80,12 +80,15 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   ctx.state['failedStatus'] = status;
   if (ctx.headerSent || ctx.res.destroyed) return;
   if (error instanceof HttpError) ctx.set(error.headers);
+  if (status === 503) ctx.set('retry-after', String(RETRY_AFTER_S));
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = status;
   ctx.type = 'application/json';
   ctx.body = errorJson(error, options.includeStacktrace);
 }
 
+/** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */
+const RETRY_AFTER_S = 1;
 const LINGER_MS = 2000;
 
 /**
