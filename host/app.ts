@@ -15,6 +15,7 @@ import { buildNative } from './native-build/index.ts';
 import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
 import { buildPlugin } from './plugins/build/build-plugin.ts';
 import { findPluginFolders } from './plugins/find-plugin-folders.ts';
+import { limitsFrom } from './plugins/limits.ts';
 import { PluginHost } from './plugins/plugin-host.ts';
 
 export interface AanaAppOptions {
@@ -77,7 +78,8 @@ export class AanaApp implements AsyncDisposable {
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       log: this.#log,
-      limits: pluginLimits(config),
+      limits: limitsFrom(config.plugin_limits),
+      grants: config.plugin_grants,
       ports: { deployments: this.#deployments, openMediaScope: () => this.#requireMedia().openScope(), log: this.#log },
     });
     this.#uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
@@ -326,16 +328,5 @@ function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): Const
     maxRedirects: media.max_redirects,
     tempDir: media.temp_dir ?? tmpdir(),
     log,
-  };
-}
-
-function pluginLimits({ plugin_limits: limits }: Config): NonNullable<ConstructorParameters<typeof PluginHost>[0]['limits']> {
-  return {
-    memoryBytes: limits.memory_bytes,
-    cpuSliceMs: limits.cpu_slice_ms,
-    outputBytes: limits.output_bytes,
-    maxSuspended: limits.max_suspended,
-    maxThreads: limits.max_threads,
-    maxQueued: limits.max_queued,
   };
 }

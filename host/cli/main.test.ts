@@ -63,6 +63,25 @@ Cli('shows the stack of an error only when it is debugging', () => {
   assert.match(run('serve', 'none', '--log-level', 'debug').err, /\n\s+at /);
 });
 
+Cli('checks what a plugin asks for and would get, and says why it would not be loaded', () => {
+  const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
+  const granted = run('check', plugin);
+  assert.is(granted.code, 0, granted.out + granted.err);
+  assert.match(granted.out, /asks for +media, deployments \(model\)\n +would get +media, deployments \(model\)\n/);
+  assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of wasi, which are empty or deny\n/);
+  assert.match(granted.out, /endpoints +\/attacks\/ping, .*would be loaded\n$/s);
+  writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }));
+  const refused = run('check', plugin, '--config', 'grants.json');
+  assert.is(refused.code, 1);
+  assert.match(refused.out, /would get +media\n.*handles 3,.*would not be loaded: plugin attacks imports aana:host\/deployments, which plugin_grants does not grant/s);
+});
+
+Cli('refuses a grant of a capability that there is not, by its place', () => {
+  writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { a: { capabilities: ['medi'] } } }));
+  const { code, err } = run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
+  assert.equal([code, err], [2, 'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, and "*" for all\n']);
+});
+
 Cli('lists models without a network', () => {
   const { code, out } = run('models', 'list');
   assert.is(code, 0);

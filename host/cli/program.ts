@@ -11,6 +11,7 @@ import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
+import { check } from './check.ts';
 import { addConfigOptions, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
 import { serve } from './serve.ts';
@@ -27,7 +28,7 @@ export function program(state: { exitCode: number }): Command {
     .exitOverride();
   const command = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).exitOverride();
 
-  addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins in these folders, and set up first what is missing'), 'all').action(
+  addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing'), 'all').action(
     async (folders: string[], options: Options) => {
       const config = configOf(options);
       state.exitCode = await serve(config, folders, loggerOf(config), process.stdout);
@@ -51,6 +52,11 @@ export function program(state: { exitCode: number }): Command {
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);
       }
     });
+
+  addConfigOptions(command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'), 'common').action(async (plugins: string[], options: Options) => {
+    const config = configOf(options);
+    state.exitCode = await untilSignal((signal) => check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal));
+  });
 
   addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
     .option('--force', 'build even if nothing has changed')

@@ -71,6 +71,24 @@ Groups are objects in the file: \`media.allow_paths\` is
 { "media": { "allow_paths": ["/srv/videos"] } }
 \`\`\`
 
+## What plugins get
+
+A plugin gets what its \`plugin.json\` asks for, as far as \`plugin_grants\` allows it; what it asks for and does not get is absent. Without
+grants every plugin gets all that it asks for: media come under the rules of \`media\`, and a deployment does the same for every caller. \`aana-host check <folder>\`
+shows what a plugin would get.
+
+\`\`\`json
+{
+  "plugin_grants": {
+    "*": { "capabilities": ["deployments"], "deployments": ["llm_deployment"] },
+    "video-transcribe": { "capabilities": ["*"], "deployments": ["asr_deployment"], "limits": { "memory_bytes": 268435456, "concurrency": 16 } }
+  }
+}
+\`\`\`
+
+\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything is granted. Each limit is the plugin's own
+entry, else that of \`*\`, else that of \`plugin_limits\`; a manifest that asks for less lowers it.
+
 ## Deployments
 
 \`deployments\` names the models that endpoints can use. A file that has the key replaces the default, which is:

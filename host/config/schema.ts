@@ -41,13 +41,36 @@ const LimitsConfig = z.strictObject({
   keep_alive_timeout_s: seconds(10, 'Time an idle connection stays open, in seconds.'),
 });
 
+/** Limits that both all plugins and one plugin can have. */
+const pluginLimits = {
+  memory_bytes: z.int().min(65_536).describe('Memory of one component instance, in bytes; more is a trap (status 502).'),
+  cpu_ms: z.int().min(1).describe('Milliseconds that one invocation may compute in all (status 504).'),
+  cpu_slice_ms: z.int().min(1).describe('Milliseconds that a plugin may compute without calling the host (status 504).'),
+  timeout_s: z.number().positive().max(604_800).describe('Time for one invocation, waiting for its turn included, in seconds (status 504).'),
+  output_bytes: z.int().min(1).describe('Largest answer of one invocation, all streamed values together, in bytes (status 413).'),
+  host_calls: z.int().min(1).describe('Calls of one invocation to the host: media, deployments and output (status 413).'),
+  handles: z.int().min(1).describe('Videos, audios and streams that one invocation holds at a time (status 413).'),
+  concurrency: z.int().min(1).max(10_000).describe('Invocations of one plugin at the same time.'),
+  queue: z.int().min(0).max(100_000).describe('Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After).'),
+};
+
 const PluginConfig = z.strictObject({
-  memory_bytes: positiveBytes(128 * MIB, 'Memory of one component instance, in bytes.'),
-  cpu_slice_ms: z.int().min(1).default(2000).describe('Milliseconds that a plugin may compute without calling the host.'),
-  output_bytes: positiveBytes(64 * MIB, 'Largest answer of one invocation, all streamed values together, in bytes.'),
-  max_suspended: z.int().min(1).max(10_000).default(128).describe('Invocations of one plugin at the same time, on Node 24 and later.'),
-  max_threads: z.int().min(1).max(64).default(8).describe('Invocations of one plugin at the same time before Node 24, where each holds a thread.'),
-  max_queued: z.int().min(0).max(100_000).default(256).describe('Invocations of one plugin that wait for their turn; more are refused with status 503.'),
+  memory_bytes: pluginLimits.memory_bytes.default(128 * MIB),
+  cpu_ms: pluginLimits.cpu_ms.default(30_000),
+  cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000),
+  timeout_s: pluginLimits.timeout_s.default(3600),
+  output_bytes: pluginLimits.output_bytes.default(64 * MIB),
+  host_calls: pluginLimits.host_calls.default(100_000),
+  handles: pluginLimits.handles.default(256),
+  concurrency: pluginLimits.concurrency.default(128),
+  threads: z.int().min(1).max(64).default(8).describe('Threads of one plugin before Node 24, where each holds one invocation; later Nodes need one.'),
+  queue: pluginLimits.queue.default(256),
+});
+
+const PluginGrant = z.strictObject({
+  capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that it may use; `*` is every one.'),
+  deployments: z.array(z.string().min(1)).optional().describe('Deployments that it may call; `*` is every one.'),
+  limits: z.strictObject(pluginLimits).partial().optional().describe('Limits in place of those of `plugin_limits`.'),
 });
 
 const ModelsConfig = z.strictObject({
@@ -82,7 +105,11 @@ export const ConfigSchema = z.strictObject({
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
   strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
-  plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins.'),
+  plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins. A manifest can ask for less, not for more.'),
+  plugin_grants: z
+    .record(z.union([z.literal('*'), z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/)], 'must be the name of a plugin, or "*"'), PluginGrant)
+    .default({})
+    .describe('What plugins get of what their manifests ask for, by name of the plugin, `*` for all. See below.'),
   models: ModelsConfig.prefault({}).describe('Where models come from.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { randomSuffix } from '../core/ids.ts';
+import { type Capability, capabilityDefinitions, capabilityNames, suspendingFunctions } from './capabilities/catalogue.ts';
 import { exposeState } from './expose-state.ts';
 import { pluginLoadError } from './manifest.ts';
 import { capMemory } from './memory-cap.ts';
@@ -24,56 +25,69 @@ export interface ComponentOptions {
   readonly plugin: string;
   readonly cacheDir: string;
   readonly mode: RuntimeMode;
-  readonly memoryBytes: number;
+}
+
+/** A component as it lies in the cache, not compiled yet. */
+export interface TranslatedComponent {
+  /** SHA-256 of the component file, hexadecimal. */
+  readonly digest: string;
+  /** What it imports, such as `aana:host/log@0.1.0`. */
+  readonly imports: readonly string[];
+  /** Capabilities that must be asked for and whose functions it imports. An interface imported for its types alone is none. */
+  readonly uses: readonly Capability[];
+  compile(memoryBytes: number): Promise<LoadedComponent>;
 }
 
 const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
-const ourInterfaces = ['types', 'log', 'random', 'invocation', 'media', 'deployments', 'output'];
 /** Interfaces of language runtimes for which the workers have a deny-all stand-in. */
 const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
 const glueFile = 'component.js';
-/** Part of the cache's keys: goes up when what is made of a component changes. */
-const revision = 1;
+/** Counts changes of what is kept in the cache. */
+const cacheFormat = 3;
 
-/** What a guest waits for; each suspends it. */
-const suspendingFunctions: Readonly<Record<string, readonly string[]>> = {
-  media: ['[static]video.open', '[method]video.extract-audio'],
-  deployments: ['call', 'open', '[method]chunks.next'],
-  output: ['write', 'forward'],
-};
+/** What is kept beside a translation: the members of its `package.json`. */
+interface CacheEntry {
+  readonly imports: readonly string[];
+  readonly uses: readonly Capability[];
+  readonly modules: readonly string[];
+}
 
 /**
- * Reads a component, checks what it imports and exports, and compiles it with a cap on its memory. The generated glue and core modules are
+ * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and core modules are
  * kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
  */
-export async function loadComponent(file: string, options: ComponentOptions): Promise<LoadedComponent> {
+export async function readComponent(file: string, options: ComponentOptions): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw pluginLoadError(options.plugin, `has no component at ${file}; build it first`, cause);
   });
   if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component`);
   const digest = createHash('sha256').update(bytes).digest('hex');
-  const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}.${revision}-${options.mode}`);
-  const files = (await cached(dir)) ?? (await translate(bytes, dir, options));
+  const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
+  const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
+  return { digest, imports: entry.imports, uses: entry.uses, compile: (memoryBytes) => compile(digest, dir, entry, memoryBytes, options) };
+}
+
+async function compile(digest: string, dir: string, { modules }: CacheEntry, memoryBytes: number, { plugin }: ComponentOptions): Promise<LoadedComponent> {
   enableExtendedConstants();
-  const modules = await Promise.all(
-    files.map(async (name) => {
+  const compiled = await Promise.all(
+    modules.map(async (name) => {
       try {
-        return [name, await WebAssembly.compile(capMemory(exposeState(await readFile(join(dir, name))), options.memoryBytes))] as const;
+        return [name, await WebAssembly.compile(capMemory(exposeState(await readFile(join(dir, name))), memoryBytes))] as const;
       } catch (cause) {
-        throw pluginLoadError(options.plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
+        throw pluginLoadError(plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
       }
     }),
   );
-  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, modules: Object.fromEntries(modules) };
+  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, modules: Object.fromEntries(compiled) };
 }
 
-/** The core modules of an earlier translation. A folder is complete or absent: it was renamed into place. */
-async function cached(dir: string): Promise<string[] | undefined> {
-  const files = await readdir(dir).catch(() => undefined);
-  return files?.filter((name) => name.endsWith('.wasm'));
+/** What an earlier translation left. A folder is complete or absent: it was renamed into place. */
+async function cached(dir: string): Promise<CacheEntry | undefined> {
+  const text = await readFile(join(dir, 'package.json'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text).aana;
 }
 
-async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<string[]> {
+async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
   const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
   const { componentWit } = await import('@bytecodealliance/jco-transpile/wasm-tools');
   const broken = (cause: unknown): never => {
@@ -94,10 +108,13 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
     ...suspending,
   }).catch(broken);
 
+  const glue = new TextDecoder().decode(files[glueFile]);
+  const uses = capabilityNames.filter((name) => capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)));
+  const entry: CacheEntry = { imports, uses, modules: Object.keys(files).filter((name) => name.endsWith('.wasm')) };
   const temporary = `${dir}.${randomSuffix()}`;
   await mkdir(temporary, { recursive: true });
   try {
-    await writeFile(join(temporary, 'package.json'), '{"type":"module"}\n');
+    await writeFile(join(temporary, 'package.json'), `${JSON.stringify({ type: 'module', aana: entry })}\n`);
     for (const [name, content] of Object.entries(files)) {
       if (!name.includes('/')) await writeFile(join(temporary, name), name === glueFile ? withoutTraces(content) : content);
     }
@@ -107,7 +124,12 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
-  return Object.keys(files).filter((name) => name.endsWith('.wasm'));
+  return entry;
+}
+
+/** Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } = imports['aana:host/deployments'];`. */
+function takes(glue: string, interfaceName: string, name: string): boolean {
+  return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some((match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name));
 }
 
 /** The glue as it is without its traces, for each of which it makes an object and asks the environment whether to tell of it. */
@@ -125,13 +147,13 @@ function worldOf(wit: string): { imports: string[]; exports: string[] } {
 
 function isAllowed(name: string): boolean {
   const [, packageName, interfaceName, version] = /^([\w-]+:[\w-]+)\/([\w-]+)@(\d+\.\d+)\.\S+$/.exec(name) ?? [];
-  if (packageName === 'aana:host') return version === '0.1' && ourInterfaces.includes(interfaceName!);
+  if (packageName === 'aana:host') return version === '0.1' && suspendingFunctions(interfaceName!) !== undefined;
   return packageName !== undefined && version === '0.2' && wasiPackages.includes(packageName);
 }
 
 function suspendingOf(name: string): string[] {
   const interfaceName = /^aana:host\/([\w-]+)@/.exec(name)?.[1];
-  return (suspendingFunctions[interfaceName ?? ''] ?? []).map((fn) => `${name}#${fn}`);
+  return (suspendingFunctions(interfaceName ?? '') ?? []).map((fn) => `${name}#${fn}`);
 }
 
 async function toolVersion(): Promise<string> {

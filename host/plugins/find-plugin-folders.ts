@@ -1,22 +1,28 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AanaError } from '../core/errors.ts';
+import { isComponentFile } from './manifest.ts';
 
-/** The plugin folders at `path`: itself when it holds a `plugin.json`, else its subfolders that do, by name. Throws when there is none. */
+/**
+ * The plugins at `path`: itself when it is a component file or holds a `plugin.json`, else its subfolders that do and the component
+ * files in it, by name. Throws when there is none.
+ */
 export function findPluginFolders(path: string): string[] {
   const root = resolve(path);
-  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw notFound(`there is no folder ${root}`);
+  const found = statSync(root, { throwIfNoEntry: false });
+  if (found?.isFile() && isComponentFile(root)) return [root];
+  if (!found?.isDirectory()) throw notFound(`there is no folder ${root}`);
   if (isPlugin(root)) return [root];
-  const folders = readdirSync(root)
+  const plugins = readdirSync(root)
     .sort()
     .map((name) => join(root, name))
     .filter(isPlugin);
-  if (folders.length === 0) throw notFound(`there is no plugin in ${root}: a plugin is a folder with a plugin.json`);
-  return folders;
+  if (plugins.length === 0) throw notFound(`there is no plugin in ${root}: a plugin is a folder with a plugin.json, or a .wasm file`);
+  return plugins;
 }
 
-function isPlugin(folder: string): boolean {
-  return existsSync(join(folder, 'plugin.json'));
+function isPlugin(path: string): boolean {
+  return isComponentFile(path) ? (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) : existsSync(join(path, 'plugin.json'));
 }
 
 function notFound(message: string): AanaError {

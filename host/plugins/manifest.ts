@@ -1,9 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
+import { type Capability, capabilityNames, commonInterfaces } from './capabilities/catalogue.ts';
+import type { LimitsByName } from './limits.ts';
 
 const inside = z.string().refine((path) => !isAbsolute(path) && !relative('.', path).startsWith('..'), 'must be a path inside the plugin folder');
+
+const whole = z.int().min(1);
 
 const Manifest = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lower-case words joined by "-"'),
@@ -11,6 +15,27 @@ const Manifest = z.strictObject({
   description: z.optional(z.string()),
   component: z.optional(inside),
   entry: z.optional(inside),
+  capabilities: z.array(z.enum(capabilityNames, `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`)).default([]),
+  deployments: z.array(z.string().min(1)).default([]),
+  hosts: z.array(z.string()).max(0, 'must be empty: plugins cannot make requests of their own yet').default([]),
+  limits: z
+    .strictObject({
+      memory_bytes: whole.min(65_536),
+      cpu_ms: whole,
+      cpu_slice_ms: whole,
+      timeout_s: z.number().positive(),
+      output_bytes: whole,
+      host_calls: whole,
+      handles: whole,
+      concurrency: whole,
+      queue: whole.min(0),
+    })
+    .partial()
+    .default({}),
+});
+const CheckedManifest = Manifest.refine((manifest) => manifest.deployments.length === 0 || manifest.capabilities.includes('deployments'), {
+  path: ['deployments'],
+  message: 'are named, but "deployments" is not among the capabilities',
 });
 
 /** A plugin folder's `plugin.json`, with every path absolute. */
@@ -24,11 +49,21 @@ export interface PluginManifest {
   readonly component: string;
   /** The source that the component is built from, `src/index.ts` unless the manifest says otherwise; plugins in other languages have none. */
   readonly entry: string;
+  /** What it asks for beyond what every plugin has. */
+  readonly capabilities: readonly Capability[];
+  /** Deployments that it calls; `*` is any. */
+  readonly deployments: readonly string[];
+  /** Where it can do with less than the host's limits. */
+  readonly limits: LimitsByName;
 }
 
-/** Reads and checks `plugin.json`. Throws `PluginLoadError` with what is wrong with it. */
-export async function readManifest(dir: string): Promise<PluginManifest> {
-  const root = resolve(dir);
+/**
+ * Reads and checks the `plugin.json` of a folder. A component file by itself has none: it is called after the file and asks for all that
+ * can be asked for. Throws `PluginLoadError` with what is wrong.
+ */
+export async function readManifest(source: string): Promise<PluginManifest> {
+  const root = resolve(source);
+  if (isComponentFile(root)) return bareManifest(root);
   const path = join(root, 'plugin.json');
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw pluginLoadError(root, 'has no readable plugin.json', cause);
@@ -39,13 +74,25 @@ export async function readManifest(dir: string): Promise<PluginManifest> {
   } catch (cause) {
     throw pluginLoadError(root, `has a plugin.json that is not JSON (${(cause as Error).message})`, cause);
   }
-  const parsed = Manifest.safeParse(json);
+  const parsed = CheckedManifest.safeParse(json);
   if (!parsed.success) {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`).join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const { name, version, description, component = `dist/${name}.wasm`, entry = 'src/index.ts' } = parsed.data;
-  return { dir: root, name, version, description, component: join(root, component), entry: join(root, entry) };
+  const { name, version, description, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, limits } = parsed.data;
+  return { dir: root, name, version, description, component: join(root, component), entry: join(root, entry), capabilities, deployments, limits };
+}
+
+/** Whether a path is that of a component without a folder of its own. */
+export function isComponentFile(path: string): boolean {
+  return path.endsWith('.wasm');
+}
+
+function bareManifest(file: string): PluginManifest {
+  const words = basename(file, '.wasm').toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const name = words.join('-').replace(/^[^a-z]+/, '');
+  if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
+  return { dir: dirname(file), name, version: '0.0.0', description: undefined, component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], limits: {} };
 }
 
 /** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */

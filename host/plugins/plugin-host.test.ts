@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { componentize } from 'componentize-qjs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from './build/build-plugin.ts';
@@ -63,7 +64,7 @@ Loading('a second load of a component translates nothing', async ({ dir, host })
   const plugin = await host.load(fixture);
   await plugin.close();
   const [entry] = await readdir(join(dir, 'cache', 'plugins'));
-  assert.match(entry!, new RegExp(`^${plugin.digest}-[\\d.]+-(blocking|suspending)$`));
+  assert.match(entry!, new RegExp(`^${plugin.digest}-[\\d.]+-(blocking|suspending)-\\d+$`));
   const before = await stat(join(dir, 'cache', 'plugins', entry!));
   await host.load(fixture);
   assert.equal(await readdir(join(dir, 'cache', 'plugins')), [entry]);
@@ -110,6 +111,42 @@ Loading('a component that imports what the host does not offer is refused by the
     'import { readAll } from "evil:thing/files@1.0.0"; export function go() { return readAll(); }',
   );
   assert.is(await reasonOf(host.load(await pluginWith(dir, component))), 'plugin sample imports evil:thing/files@1.0.0, which this host does not offer');
+});
+
+const invocation = { requestId: 'r', deadlineMs: 30_000, signal: new AbortController().signal, files: new Map() };
+
+Loading('a component that uses a capability it does not ask for is refused', async ({ dir, host }) => {
+  const { component } = await buildPlugin(fixture, { log: silentLogger });
+  assert.match(await reasonOf(host.load(await pluginWith(dir, await readFile(component)))), /^plugin sample imports aana:host\/media, which its plugin\.json does not ask for/);
+});
+
+Loading('a plugin without a capability gets a sentence when it uses it all the same', async ({ dir, host }) => {
+  const plugin = await pluginWith(dir, undefined);
+  await mkdir(join(plugin, 'src'));
+  await writeFile(join(plugin, 'src', 'index.ts'), `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: () => call('model', 'echo', '{}', []) };`);
+  await buildPlugin(plugin, { log: silentLogger });
+  const loaded = await host.load(plugin);
+  const error = await loaded.run({ endpoint: 'a', input: '{}', ...invocation }).catch((reason: unknown) => reason as AanaError);
+  assert.equal([(error as AanaError).name, (error as AanaError).kind], ['CapabilityDenied', 'denied']);
+  assert.match((error as AanaError).message, /add "deployments" to "capabilities"/);
+});
+
+Loading('a deployment that is not granted cannot be called, by name', async ({ dir }) => {
+  await buildPlugin(fixture, { log: silentLogger });
+  const host = new PluginHost({ ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger, grants: { conformance: { deployments: ['other'] } } });
+  const loaded = await host.load(fixture);
+  const error = (await loaded.run({ endpoint: 'call', input: '{}', ...invocation }).catch((reason: unknown) => reason)) as AanaError;
+  assert.equal([error.name, error.kind, error.data], ['DeploymentDenied', 'denied', { deployment: 'model' }]);
+  await host.close();
+});
+
+Loading('a component file by itself is a plugin called after it, which asks for all that it imports', async ({ dir, host }) => {
+  const { component } = await buildPlugin(fixture, { log: silentLogger });
+  const file = join(dir, 'My Plugin.wasm');
+  await cp(component, file);
+  const { name, version, run } = await host.load(file);
+  assert.equal([name, version], ['my-plugin', '0.0.0']);
+  assert.is(await run({ endpoint: 'call', input: '{"args":{"n":1}}', ...invocation }), '{"n":1}');
 });
 
 Loading('a component for another version of the world is refused', async ({ dir, host }) => {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
-import { loadComponent } from './component.ts';
-import { defaultLimits, type PluginLimits } from './limits.ts';
-import { pluginLoadError, readManifest } from './manifest.ts';
+import { readComponent, type TranslatedComponent } from './component.ts';
+import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from './grants.ts';
+import { defaultLimits, type LimitsByName, namedLimits, type PluginLimits } from './limits.ts';
+import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import { type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
@@ -14,6 +15,8 @@ export interface PluginHostOptions {
   readonly cacheDir: string;
   readonly log: Logger;
   readonly limits?: Partial<PluginLimits>;
+  /** What the operator allows; by default every plugin what it asks for. */
+  readonly grants?: PluginGrants;
   /** How guests wait for the host; by default the best that this Node can. */
   readonly mode?: RuntimeMode;
 }
@@ -41,6 +44,18 @@ export interface LoadedPlugin {
   /** The endpoint's result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
   close(): Promise<void>;
+}
+
+/** What a plugin imports, asks for and gets. */
+export interface PluginReport {
+  readonly name: string;
+  readonly version: string;
+  readonly component: string;
+  readonly digest: string;
+  readonly imports: readonly string[];
+  readonly asks: { readonly capabilities: readonly string[]; readonly deployments: readonly string[] };
+  readonly gets: { readonly capabilities: readonly string[]; readonly deployments: readonly string[] };
+  readonly limits: Required<LimitsByName>;
 }
 
 const schema = z.string().transform((text, context): Record<string, unknown> => {
@@ -74,20 +89,40 @@ export class PluginHost {
   #isClosed = false;
 
   constructor(options: PluginHostOptions) {
+    checkGrants(options.grants ?? {});
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
   }
 
-  /** Loads a built plugin from its folder. Rejects with a `PluginLoadError` that names the plugin and what is wrong with it. */
-  async load(dir: string): Promise<LoadedPlugin> {
+  /** What a built plugin imports, asks for and would get, without running any of it. Rejects with a `PluginLoadError` as {@link load} does. */
+  async inspect(source: string): Promise<PluginReport> {
+    const { manifest, granted, translated } = await this.#read(source);
+    const { name, version } = manifest;
+    return {
+      name,
+      version,
+      component: manifest.component,
+      digest: translated.digest,
+      imports: translated.imports,
+      asks: { capabilities: manifest.capabilities, deployments: manifest.deployments },
+      gets: { capabilities: [...granted.capabilities], deployments: granted.capabilities.has('deployments') ? granted.deployments : [] },
+      limits: this.#named(granted.limits),
+    };
+  }
+
+  /** Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and what is wrong with it. */
+  async load(source: string): Promise<LoadedPlugin> {
     const startedAt = performance.now();
-    const { name, version, component: file } = await readManifest(dir);
+    const { manifest, granted, translated } = await this.#read(source);
+    const { name, version } = manifest;
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
-    const { ports, cacheDir, log, mode = bestMode() } = this.#options;
-    const component = await loadComponent(file, { plugin: name, cacheDir, mode, memoryBytes: this.#limits.memoryBytes });
+    const { ports, log } = this.#options;
+    const mode = this.#mode;
+    checkUses(manifest, translated.uses, granted);
+    const component = await translated.compile(granted.limits.memoryBytes);
     if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
-    const runtime = new PluginRuntime({ name, component, mode, limits: this.#limits, ports });
+    const runtime = new PluginRuntime({ name, component, mode, granted, ports });
     this.#loaded.set(name, runtime);
     const close = async (): Promise<void> => {
       if (this.#loaded.get(name) === runtime) this.#loaded.delete(name);
@@ -104,6 +139,21 @@ export class PluginHost {
       await close();
       throw error;
     }
+  }
+
+  get #mode(): RuntimeMode {
+    return this.#options.mode ?? bestMode();
+  }
+
+  async #read(source: string): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
+    const manifest = await readManifest(source);
+    const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
+    const translated = await readComponent(manifest.component, { plugin: manifest.name, cacheDir: this.#options.cacheDir, mode: this.#mode });
+    return { manifest, granted, translated };
+  }
+
+  #named(limits: PluginLimits): Required<LimitsByName> {
+    return namedLimits(limits, this.#mode === 'suspending' ? limits.maxSuspended : limits.maxThreads);
   }
 
   /** Closes every plugin; what still runs fails as unavailable. */

@@ -4,10 +4,11 @@ import type { LogFields, Logger, LogLevel } from '../core/logger.ts';
 import { InvocationScope, outputTooLarge } from './capabilities/invocation-scope.ts';
 import { toWitError } from './capabilities/wit-error.ts';
 import type { LoadedComponent } from './component.ts';
+import type { Granted } from './grants.ts';
 import type { PluginLimits } from './limits.ts';
 import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { PluginPorts, UploadedFile } from './ports.ts';
-import type { HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
+import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
 
 /** One run of an endpoint. */
 export interface PluginInvocation {
@@ -27,7 +28,7 @@ export interface PluginRuntimeOptions {
   readonly name: string;
   readonly component: LoadedComponent;
   readonly mode: RuntimeMode;
-  readonly limits: PluginLimits;
+  readonly granted: Granted;
   readonly ports: PluginPorts;
 }
 
@@ -35,11 +36,15 @@ interface Task {
   readonly id: number;
   readonly invocation: PluginInvocation;
   readonly log: Logger;
+  readonly deadlineMs: number;
+  /** Milliseconds since the epoch. */
   readonly deadlineAt: number;
   readonly settled: Deferred<string>;
   scope: InvocationScope;
   worker: PluginWorker | undefined;
   attempts: number;
+  /** Milliseconds that the guest has computed, as far as the host was told. */
+  cpuMs: number;
   /** Why it must end, once it must. */
   ending: { readonly reason: unknown } | undefined;
   isSettled: boolean;
@@ -64,11 +69,11 @@ export class PluginRuntime {
     this.#options = options;
     this.#log = options.ports.log.child({ plugin: options.name });
     this.#events = {
-      onCall: (id, request) => this.#tasks.get(id)?.scope.answer(request) ?? new Promise<HostReply>(() => {}),
+      onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
       onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
       onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
-      onDone: (id, outcome) => this.#onDone(id, outcome),
-      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => this.#overCpuLimit(task)),
+      onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
+      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => this.#overCpuSlice(task)),
       onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => this.#trapError(task, reason)),
     };
   }
@@ -80,7 +85,8 @@ export class PluginRuntime {
 
   /** The endpoint's result as JSON. Rejects with the guest's error, or with what ended it. */
   run(invocation: PluginInvocation): Promise<string> {
-    const { signal, deadlineMs, requestId } = invocation;
+    const { signal, requestId } = invocation;
+    const deadlineMs = Math.min(invocation.deadlineMs, this.#limits.timeoutMs);
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
@@ -91,11 +97,13 @@ export class PluginRuntime {
       id,
       invocation,
       log: this.#log.child({ request: requestId }),
+      deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
       scope: this.#newScope(invocation),
       worker: undefined,
       attempts: 0,
+      cpuMs: 0,
       ending: undefined,
       isSettled: false,
       release: () => {
@@ -104,7 +112,7 @@ export class PluginRuntime {
       },
     };
     this.#tasks.set(id, task);
-    if (this.#queue.length >= this.#options.limits.maxQueued) this.#settle(task, { error: this.#unavailable('has too many requests waiting') });
+    if (this.#queue.length >= this.#limits.maxQueued) this.#settle(task, { error: this.#unavailable('has too many requests waiting') });
     else {
       this.#queue.push(task);
       this.#dispatch();
@@ -134,8 +142,12 @@ export class PluginRuntime {
     if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
   }
 
+  get #limits(): PluginLimits {
+    return this.#options.granted.limits;
+  }
+
   get #maxWorkers(): number {
-    return this.#options.mode === 'suspending' ? 1 : this.#options.limits.maxThreads;
+    return this.#options.mode === 'suspending' ? 1 : this.#limits.maxThreads;
   }
 
   /** A further thread; when it cannot start, those who wait for one are told. */
@@ -149,7 +161,8 @@ export class PluginRuntime {
   }
 
   async #startWorker(): Promise<readonly WitEndpoint[]> {
-    const { component, mode, limits } = this.#options;
+    const { component, mode } = this.#options;
+    const limits = this.#limits;
     const slotCount = mode === 'suspending' ? limits.maxSuspended : 1;
     this.#starting++;
     const worker = new PluginWorker({ component, mode, slotCount, cpuSliceMs: limits.cpuSliceMs }, this.#events);
@@ -167,8 +180,20 @@ export class PluginRuntime {
     }
   }
 
-  #onDone(id: number, outcome: Outcome): void {
+  /** A guest that floods the host, or has computed enough, is ended: telling it alone would let it go on. */
+  #onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply> {
     const task = this.#tasks.get(id);
+    if (!task) return new Promise(() => {});
+    const answer = task.scope.answer(request);
+    task.cpuMs = cpuMs;
+    const exceeded = task.scope.callsExceeded ?? (cpuMs > this.#limits.cpuMs ? this.#overCpuLimit(task) : undefined);
+    if (exceeded) this.#end(task, exceeded);
+    return answer;
+  }
+
+  #onDone(id: number, outcome: Outcome, cpuMs: number): void {
+    const task = this.#tasks.get(id);
+    if (task) task.cpuMs = cpuMs;
     if (task) this.#settle(task, this.#resultOf(task, outcome));
     this.#dispatch();
   }
@@ -177,7 +202,7 @@ export class PluginRuntime {
     if (task.ending) return { error: task.ending.reason };
     switch (outcome.state) {
       case 'returned':
-        return Buffer.byteLength(outcome.json) > this.#options.limits.outputBytes ? { error: outputTooLarge(this.#options.limits.outputBytes) } : { json: outcome.json };
+        return Buffer.byteLength(outcome.json) > this.#limits.outputBytes ? { error: outputTooLarge(this.#limits.outputBytes) } : { json: outcome.json };
       case 'failed':
         return { error: task.scope.errorOf(outcome.error) };
       case 'trapped':
@@ -197,7 +222,7 @@ export class PluginRuntime {
     }
     worker.markCancelled(task.id);
     task.scope.abort(reason);
-    const grace = setTimeout(() => this.#give(task, worker, reason), this.#options.limits.graceMs);
+    const grace = setTimeout(() => this.#give(task, worker, reason), this.#limits.graceMs);
     const { release } = task;
     task.release = () => {
       release();
@@ -262,7 +287,7 @@ export class PluginRuntime {
       requestId: invocation.requestId,
       files: invocation.files,
       write: invocation.write && ((chunk) => invocation.write!(chunk)),
-      outputBytes: this.#options.limits.outputBytes,
+      granted: this.#options.granted,
     });
   }
 
@@ -276,12 +301,17 @@ export class PluginRuntime {
     return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${name} failed in ${endpoint}: ${reason}`, { data: { plugin: name, endpoint } });
   }
 
-  #overDeadline({ invocation: { endpoint, deadlineMs } }: Task): AanaError {
+  #overDeadline({ invocation: { endpoint }, deadlineMs }: Task): AanaError {
     return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, { data: { deadline_ms: deadlineMs } });
   }
 
   #overCpuLimit({ invocation: { endpoint } }: Task): AanaError {
-    const { cpuSliceMs } = this.#options.limits;
+    const { cpuMs } = this.#limits;
+    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuMs} ms in all`, { data: { cpu_ms: cpuMs } });
+  }
+
+  #overCpuSlice({ invocation: { endpoint } }: Task): AanaError {
+    const { cpuSliceMs } = this.#limits;
     return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, { data: { cpu_slice_ms: cpuSliceMs } });
   }
 

@@ -17,10 +17,10 @@ export interface PluginWorkerOptions {
 
 /** What happens in a worker, told to its owner. */
 export interface PluginWorkerEvents {
-  onCall(id: number, request: HostCall): Promise<HostReply>;
+  onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply>;
   onDrop(id: number, handle: number): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
-  onDone(id: number, outcome: Outcome): void;
+  onDone(id: number, outcome: Outcome, cpuMs: number): void;
   /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
   onStuck(worker: PluginWorker, slot: number): void;
   /** The thread has ended by itself; `slot` is whose guest code was on it. */
@@ -125,7 +125,7 @@ export class PluginWorker {
         this.#ready.reject(new Error(message.reason));
         return;
       case 'call':
-        void this.#answer(message.id, message.call, message.request);
+        void this.#answer(message);
         return;
       case 'drop':
         this.#events.onDrop(message.id, message.handle);
@@ -135,7 +135,7 @@ export class PluginWorker {
         return;
       case 'done':
         this.#free(message.id);
-        this.#events.onDone(message.id, message.outcome);
+        this.#events.onDone(message.id, message.outcome, message.cpuMs);
         return;
       case 'abandoned':
         this.#free(message.id);
@@ -145,8 +145,8 @@ export class PluginWorker {
     }
   }
 
-  async #answer(id: number, call: number, request: HostCall): Promise<void> {
-    const reply = await this.#events.onCall(id, request);
+  async #answer({ id, call, request, cpuMs }: FromWorker & { type: 'call' }): Promise<void> {
+    const reply = await this.#events.onCall(id, request, cpuMs);
     if (this.#isEnded) return;
     this.#worker.postMessage({ type: 'reply', id, call, reply });
     Atomics.store(this.#control, cell.wake, 1);

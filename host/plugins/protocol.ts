@@ -73,10 +73,10 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
   | { readonly type: 'broken'; readonly reason: string }
-  | { readonly type: 'call'; readonly id: number; readonly call: number; readonly request: HostCall }
+  | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
   | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
-  | { readonly type: 'done'; readonly id: number; readonly outcome: Outcome }
+  | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }
   | { readonly type: 'abandoned'; readonly id: number };
 
 export interface WorkerInit {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger as log } from '../../core/logger.ts';
+import { readComponent } from '../component.ts';
 import { buildPlugin } from './build-plugin.ts';
 
 const source = `
@@ -40,6 +41,20 @@ BuildPlugin('makes a damaged component again', async ({ dir }) => {
   assert.is((await buildPlugin(dir, { log })).rebuilt, true);
 });
 
+BuildPlugin('makes a component that imports the capabilities that its manifest asks for, and no others', async ({ dir }) => {
+  const calling = `import { call } from 'aana:host/deployments@0.1.0';\nimport { Video } from 'aana:host/media@0.1.0';\n${source.replace('input;', "(input === '' ? call('', '', '', []) + Video.open({}) : input);")}`;
+  await writeFile(join(dir, 'src', 'index.ts'), calling);
+  const uses = async (capabilities: readonly string[]): Promise<readonly string[]> => {
+    await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', capabilities }));
+    const { component, rebuilt } = await buildPlugin(dir, { log });
+    assert.ok(rebuilt, 'a change of capabilities builds anew');
+    return (await readComponent(component, { plugin: 'sample', cacheDir: dir, mode: 'blocking' })).uses;
+  };
+  assert.equal(await uses([]), []);
+  assert.equal(await uses(['deployments']), ['deployments']);
+  assert.equal(await uses(['media', 'deployments']), ['media', 'deployments']);
+});
+
 BuildPlugin('builds once when asked twice at the same time', async ({ dir }) => {
   const results = await Promise.all([buildPlugin(dir, { log }), buildPlugin(dir, { log })]);
   assert.equal(results.map((result) => result.rebuilt).sort(), [false, true]);
@@ -57,6 +72,10 @@ const failures: readonly { what: string; file: string; text: string; message: Re
   { what: 'a source without the export', file: 'src/index.ts', text: 'export const other = 1;', message: /^plugin sample cannot be bundled: it does not export 'endpoint'/ },
   { what: 'a manifest with an unknown key', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","main":"x"}', message: /has an invalid plugin\.json \(.*main/ },
   { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
+  { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments;/ },
+  { what: 'deployments without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","deployments":["x"]}', message: /deployments: are named, but "deployments" is not among the capabilities/ },
+  { what: 'hosts, which cannot be had yet', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: must be empty: plugins cannot make requests of their own yet/ },
+  { what: 'a limit that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","limits":{"cpu":1}}', message: /limits: .*"cpu"/ },
 ];
 for (const { what, file, text, message } of failures) {
   BuildPlugin(`refuses ${what} with the reason`, async ({ dir }) => {

@@ -6,8 +6,9 @@ import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.ts';
-import { type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
+import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
 import { bundlePlugin } from './bundle.ts';
+import { guestWorld } from './guest-world.ts';
 
 export interface BuildOptions {
   readonly log: Logger;
@@ -42,12 +43,14 @@ const worldFile = join(packageRoot, 'wit', 'world.wit');
  */
 export async function buildPlugin(dir: string, options: BuildOptions): Promise<BuildResult> {
   const manifest = await readManifest(dir);
+  if (isComponentFile(dir)) return { component: manifest.component, rebuilt: false };
   const component = options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
   if (!(await exists(manifest.entry))) {
     if (await exists(component)) return { component, rebuilt: false };
     throw pluginLoadError(manifest.name, `has neither a component (${component}) nor a source to build it from (${manifest.entry})`);
   }
-  const toolchain = await toolchainHash();
+  const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
+  const toolchain = await toolchainHash(world);
   const isCurrent = async (): Promise<boolean> => options.force !== true && (await isUpToDate(component, toolchain));
   if (await isCurrent()) return { component, rebuilt: false };
   await mkdir(dirname(component), { recursive: true });
@@ -55,24 +58,27 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
     `${component}.lock`,
     async () => {
       if (await isCurrent()) return { component, rebuilt: false }; // another process built it meanwhile
-      await build(manifest, component, toolchain, options);
+      await build(manifest, component, { text: world, toolchain }, options);
       return { component, rebuilt: true };
     },
     { signal: options.signal, onWait: () => options.log.info('plugin build waits for another', { plugin: manifest.name }) },
   );
 }
 
-async function build(manifest: PluginManifest, component: string, toolchain: string, { log, signal }: BuildOptions): Promise<void> {
+async function build(manifest: PluginManifest, component: string, world: { readonly text: string; readonly toolchain: string }, { log, signal }: BuildOptions): Promise<void> {
   const startedAt = performance.now();
-  const bundle = await bundlePlugin(manifest.name, manifest.entry);
+  const bundle = await bundlePlugin(manifest);
   signal?.throwIfAborted();
   const { componentize } = await import('componentize-qjs');
-  const made = await componentize({ witPath: worldFile, jsSource: bundle.code, world: 'plugin', sync: true }).catch((cause: unknown) => {
+  const witPath = `${component}.${randomSuffix()}.wit`;
+  await writeFile(witPath, world.text);
+  const making = componentize({ witPath, jsSource: bundle.code, world: 'plugin', sync: true }).finally(() => rm(witPath, { force: true }));
+  const made = await making.catch((cause: unknown) => {
     throw pluginLoadError(manifest.name, `cannot be made into a component: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   });
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(await Promise.all(bundle.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
-  const stamp: Stamp = { toolchain, component: sha256(made.component), inputs };
+  const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
   await rm(stampPath(component), { force: true }); // never a stamp beside another component
   await writeAtomically(component, made.component);
   await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
@@ -97,7 +103,7 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
 }
 
 /** The world and the versions of what turns sources into a component. */
-async function toolchainHash(): Promise<string> {
+async function toolchainHash(world: string): Promise<string> {
   const require = createRequire(import.meta.url);
   const versions = await Promise.all(
     ['componentize-qjs', 'rolldown'].map(async (name) => {
@@ -105,7 +111,7 @@ async function toolchainHash(): Promise<string> {
       return `${name}@${version}`;
     }),
   );
-  return sha256(`${versions.join('\n')}\n${await readFile(worldFile, 'utf8')}`);
+  return sha256(`${versions.join('\n')}\n${world}`);
 }
 
 function packageDir(resolved: string, name: string): string {

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { packageRoot } from '../../core/package-root.ts';
-import { pluginLoadError } from '../manifest.ts';
+import { type PluginManifest, pluginLoadError } from '../manifest.ts';
+import { absentInterface } from './guest-world.ts';
 
 export interface PluginBundle {
   /** One ES module whose only imports are `aana:host/*`. */
@@ -15,24 +16,26 @@ export interface PluginBundle {
  * Bundles a plugin's entry. `aana-host/plugin` is always this package's own, so that guest and host agree; `zod` is the plugin's own
  * where it has one, else this package's. A plugin folder therefore needs no `node_modules`.
  */
-export async function bundlePlugin(name: string, entry: string): Promise<PluginBundle> {
+export async function bundlePlugin({ name, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
   const require = createRequire(import.meta.url);
   const sdk = join(packageRoot, 'dist', 'host', 'sdk', 'index.js');
   try {
     await using build = await rolldown({
       input: entry,
       platform: 'neutral',
-      external: /^aana:host\//,
+      external: (source) => source.startsWith('aana:host/') && absentInterface(source, capabilities) === undefined,
       logLevel: 'silent',
       plugins: [
         {
           name: 'aana-plugin',
           async resolveId(source, importer, options) {
             if (source === 'aana-host/plugin') return sdk;
+            if (absentInterface(source, capabilities) !== undefined) return source;
             if (!/^zod(\/|$)/.test(source)) return null;
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
             return found ?? esmOf(require.resolve(source));
           },
+          load: (source) => absentInterface(source, capabilities) ?? null,
         },
       ],
     });

@@ -1,5 +1,6 @@
 import { raceAbort } from '../../core/abort.ts';
 import { AanaError, cancelledError } from '../../core/errors.ts';
+import type { Granted } from '../grants.ts';
 import type { AudioPort, DeploymentPort, MediaScopePort, MediaSource, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
 import type { HostCall, HostReply, WitError, WitSource } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
@@ -11,11 +12,12 @@ export interface InvocationScopeOptions {
   readonly requestId: string;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
-  readonly outputBytes: number;
+  readonly granted: Granted;
 }
 
-const maxResources = 256;
 const over = { reason: cancelledError('the invocation has ended') };
+/** Reading them takes the thread that serves every request. */
+const maxArgumentChars = 4 * 1024 * 1024;
 
 type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readonly kind: 'audio'; readonly audio: AudioPort } | { readonly kind: 'stream'; readonly stream: ValueStream };
 
@@ -31,7 +33,7 @@ export class InvocationScope {
   #media: MediaScopePort | undefined;
   #lastHandle = 0;
   #writtenBytes = 0;
-  #isTouched = false;
+  #calls = 0;
   #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
@@ -41,12 +43,19 @@ export class InvocationScope {
 
   /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
   get isTouched(): boolean {
-    return this.#isTouched;
+    return this.#calls > 0;
+  }
+
+  /** The error that the invocation must end with when the guest has called more often than it may. */
+  get callsExceeded(): AanaError | undefined {
+    const limit = this.#options.granted.limits.hostCalls;
+    return this.#calls > limit ? new AanaError('TooManyHostCalls', 'too-large', `the invocation called the host more than ${limit} times`, { data: { limit } }) : undefined;
   }
 
   async answer(call: HostCall): Promise<HostReply> {
-    this.#isTouched = true;
+    this.#calls++;
     try {
+      if (this.callsExceeded) throw this.callsExceeded;
       return { value: await raceAbort(this.#do(call), this.#signal) };
     } catch (thrown) {
       const record = toWitError(thrown);
@@ -92,6 +101,10 @@ export class InvocationScope {
 
   async #do(call: HostCall): Promise<unknown> {
     this.#signal.throwIfAborted();
+    const capability = call.operation.slice(0, call.operation.indexOf('.'));
+    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability)) {
+      throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, { data: { capability } });
+    }
     switch (call.operation) {
       case 'media.open': {
         const [source] = call.args;
@@ -131,7 +144,8 @@ export class InvocationScope {
   }
 
   async #write(chunk: string): Promise<void> {
-    const { write, outputBytes } = this.#options;
+    const { write, granted } = this.#options;
+    const { outputBytes } = granted.limits;
     if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
     this.#writtenBytes += Buffer.byteLength(chunk);
     if (this.#writtenBytes > outputBytes) throw outputTooLarge(outputBytes);
@@ -140,10 +154,13 @@ export class InvocationScope {
   }
 
   #deployment(name: string): DeploymentPort {
+    const refusal = this.#options.granted.refusalOf(name);
+    if (refusal !== undefined) throw new AanaError('DeploymentDenied', 'denied', `deployment ${name} cannot be called: ${refusal}`, { data: { deployment: name } });
     return this.#options.ports.deployments.handle(name);
   }
 
   #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
+    if (json.length > maxArgumentChars) throw new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${maxArgumentChars} characters`, { data: { limit: maxArgumentChars } });
     return withAudio(
       json,
       audio.map((handle) => this.#get(handle, 'audio').audio.reference),
@@ -155,7 +172,8 @@ export class InvocationScope {
   }
 
   #keep(resource: Resource): number {
-    if (this.#resources.size >= maxResources) throw new AanaError('TooManyHandles', 'denied', `an invocation can hold ${maxResources} videos, audios and streams at a time`);
+    const limit = this.#options.granted.limits.handles;
+    if (this.#resources.size >= limit) throw new AanaError('TooManyHandles', 'too-large', `an invocation can hold ${limit} videos, audios and streams at a time`, { data: { limit } });
     const handle = ++this.#lastHandle;
     this.#resources.set(handle, resource);
     return handle;

@@ -8,6 +8,8 @@ export type Awaitable<T> = T | Promise<T>;
 export interface Invocation extends RunMessage {
   /** Host resources that the guest holds. */
   readonly held: Set<object>;
+  /** Milliseconds that its guest has had the thread. */
+  cpuMs: number;
   /** Lines logged so far. */
   lines: number;
   /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
@@ -19,6 +21,7 @@ export abstract class Bridge {
   protected readonly port: MessagePort;
   protected readonly control: Int32Array;
   #lastCall = 0;
+  #entered: { readonly invocation: Invocation; readonly at: number } | undefined;
 
   constructor(port: MessagePort, control: Int32Array) {
     this.port = port;
@@ -31,11 +34,14 @@ export abstract class Bridge {
 
   /** Marks the guest as running, until {@link leave}. */
   enter(invocation: Invocation): void {
+    this.#entered = { invocation, at: performance.now() };
     Atomics.store(this.control, cell.running, invocation.slot + 1);
     Atomics.add(this.control, cell.entries, 1);
   }
 
   leave(): void {
+    if (this.#entered) this.#entered.invocation.cpuMs += performance.now() - this.#entered.at;
+    this.#entered = undefined;
     Atomics.store(this.control, cell.running, 0);
   }
 
@@ -54,7 +60,7 @@ export abstract class Bridge {
   protected send(invocation: Invocation, operation: HostOperation, args: readonly unknown[]): number {
     const call = ++this.#lastCall;
     this.leave();
-    this.post({ type: 'call', id: invocation.id, call, request: { operation, args } as HostCall });
+    this.post({ type: 'call', id: invocation.id, call, cpuMs: invocation.cpuMs, request: { operation, args } as HostCall });
     return call;
   }
 }

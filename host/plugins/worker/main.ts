@@ -26,19 +26,19 @@ try {
   idle.push(first);
 
   const run = async (message: RunMessage): Promise<void> => {
-    const invocation: Invocation = { ...message, held: new Set(), lines: 0, isAbandoned: false };
+    const invocation: Invocation = { ...message, held: new Set(), cpuMs: 0, lines: 0, isAbandoned: false };
     running.set(message.id, invocation);
     let instance: GuestInstance;
     try {
       instance = idle.pop() ?? makeInstance();
     } catch (error) {
       running.delete(message.id);
-      bridge.post({ type: 'done', id: message.id, outcome: { state: 'trapped', reason: error instanceof Error ? error.message : String(error) } });
+      bridge.post({ type: 'done', id: message.id, cpuMs: 0, outcome: { state: 'trapped', reason: error instanceof Error ? error.message : String(error) } });
       return;
     }
     const outcome = await instance.run(invocation);
     if (!running.delete(message.id)) return; // abandoned meanwhile
-    bridge.post({ type: 'done', id: message.id, outcome });
+    bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
     if (outcome.state !== 'trapped' && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
     else if (idle.length === 0) idle.push(makeInstance());
   };

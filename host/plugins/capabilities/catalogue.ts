@@ -1,0 +1,38 @@
+/** What one capability is, for everything that must know it. */
+interface CapabilityDefinition {
+  /** Names of its interface through which a guest gets to what it has. */
+  readonly entryPoints: readonly string[];
+  /** Functions for which a guest waits; each suspends it. */
+  readonly suspending: readonly string[];
+  /** Its exports in a guest that does not ask for it; `denied` is a function that throws the reason. */
+  readonly absent: string;
+}
+
+/**
+ * The interfaces of the world that a plugin has only when it asks for them and the operator grants them, by name. This is the only list
+ * of them: manifests, grants, the check of imports, the world of a build and the suspending functions follow from it.
+ */
+const definitions = {
+  media: { entryPoints: ['Video'], suspending: ['[static]video.open', '[method]video.extract-audio'], absent: 'export const Video = { open: denied };' },
+  deployments: { entryPoints: ['call', 'open'], suspending: ['call', 'open', '[method]chunks.next'], absent: 'export { denied as call, denied as open };' },
+} satisfies Record<string, CapabilityDefinition>;
+
+export type Capability = keyof typeof definitions;
+
+export const capabilityNames = Object.keys(definitions) as readonly Capability[];
+export const capabilityDefinitions: Readonly<Record<Capability, CapabilityDefinition>> = definitions;
+
+/** Interfaces that every plugin has, each with the functions that suspend a guest. */
+export const commonInterfaces: Readonly<Record<string, readonly string[]>> = {
+  types: [],
+  log: [],
+  random: [],
+  invocation: [],
+  output: ['write', 'forward'],
+};
+
+/** The functions of an interface of the world that suspend a guest; undefined when there is no such interface. */
+export function suspendingFunctions(interfaceName: string): readonly string[] | undefined {
+  if (Object.hasOwn(definitions, interfaceName)) return definitions[interfaceName as Capability].suspending;
+  return Object.hasOwn(commonInterfaces, interfaceName) ? commonInterfaces[interfaceName] : undefined;
+}
