@@ -1,13 +1,19 @@
 import { AanaError } from '../../core/errors.ts';
 import type { AudioReference } from '../../schemas/asr.ts';
 
-/** A call's arguments with each `{"$audio": n}` replaced by the nth audio. */
+/**
+ * A call's arguments with each `{"$audio": n}` replaced by the nth audio. That is the only way to name samples: a reference that a guest
+ * writes itself would make the deployment read any file of the host.
+ */
 export function withAudio(json: string, audio: readonly AudioReference[]): Record<string, unknown> {
   let args: unknown;
   try {
     args = JSON.parse(json, (_key, value: unknown) => {
       const index = audioIndex(value);
-      if (index === undefined) return value;
+      if (index === undefined) {
+        if (namesFiles(value)) throw new AanaError('InvalidArguments', 'denied', 'the arguments name files of the host; audio is passed as a handle: {"$audio": 0}');
+        return value;
+      }
       const reference = audio[index];
       if (reference === undefined) throw invalid(`the arguments name audio ${index}, but ${audio.length} were given`);
       return reference;
@@ -21,7 +27,13 @@ export function withAudio(json: string, audio: readonly AudioReference[]): Recor
 
 function audioIndex(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('$audio' in value) || Object.keys(value).length !== 1) return undefined;
-  return Number(value.$audio);
+  return typeof value.$audio === 'number' ? value.$audio : -1;
+}
+
+/** Whether a value has the form of an `AudioReference`, or near enough for a deployment to take it for one. */
+function namesFiles(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('channels' in value) || !Array.isArray(value.channels)) return false;
+  return value.channels.some((channel: unknown) => typeof channel === 'object' && channel !== null && 'path' in channel);
 }
 
 const invalid = (message: string): AanaError => new AanaError('InvalidArguments', 'invalid-input', message);

@@ -1,0 +1,4 @@
+import { attacks } from './fixtures/attack-suite.ts';
+
+attacks('suspending');
+attacks('blocking');
