@@ -14,6 +14,7 @@ import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 import { check } from './check.ts';
 import { addConfigOptions, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
+import { newPlugin } from './new-plugin.ts';
 import { serve } from './serve.ts';
 import { type Purpose, setup } from './setup.ts';
 
@@ -56,6 +57,11 @@ export function program(state: { exitCode: number }): Command {
   addConfigOptions(command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'), 'common').action(async (plugins: string[], options: Options) => {
     const config = configOf(options);
     state.exitCode = await untilSignal((signal) => check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal));
+    });
+
+  command(root, 'new <folder>', 'make a plugin in TypeScript, with tests, that builds and answers at once').action(async (folder: string) => {
+    await newPlugin(folder);
+    process.stdout.write(`made the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
   });
 
   addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
