@@ -1,0 +1,103 @@
+// The package as `npm pack` makes it, used outside of the repository the way a new user does.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../../core/package-root.ts';
+import { freePort, post, until } from '../helpers/server.ts';
+
+const exec = promisify(execFile);
+const Package = suite('the package outside of the repository');
+
+let folder = '';
+const run = (command: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> => exec(command, args, { cwd: folder, timeout: 280_000 });
+
+Package.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-package-'));
+  const { devDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
+  await exec('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: packageRoot });
+  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '';
+  await writeFile(join(folder, 'package.json'), '{"name":"user","private":true}');
+  await run('npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', `./${tarball}`, `@types/node@${devDependencies['@types/node']}`);
+});
+Package.after(() => rm(folder, { recursive: true, force: true }));
+
+const installed = (path: string): string => join(folder, 'node_modules/aana-host', path);
+
+Package('has what it needs at run time, and nothing of its tests', async () => {
+  for (const file of ['wit/world.wit', 'binding.gyp', 'CMakeLists.txt', 'native/cmake', 'native/src/core', 'native/src/launcher', 'plugins/video-transcribe/src/index.ts', 'docs/plugins.md', 'LICENSE', 'NOTICE'])
+    assert.ok(existsSync(installed(file)), file);
+  const files = await readdir(installed('.'), { recursive: true });
+  assert.equal(files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)), []);
+});
+
+Package('makes a plugin that is edited, built and served, and answers', async () => {
+  await run('npx', 'aana-host', 'new', 'my-plugin');
+  const source = join(folder, 'my-plugin/src/index.ts');
+  const text = await readFile(source, 'utf8');
+  assert.match(text, 'Hello, ${who}!');
+  await writeFile(source, text.replace('Hello, ${who}!', 'Good morning, ${who}!'));
+  const { stdout } = await run('npx', 'aana-host', 'build', 'my-plugin');
+  assert.match(stdout, join('my-plugin', 'dist', 'my-plugin.wasm'));
+
+  const port = await freePort();
+  const server = spawn(join(folder, 'node_modules/.bin/aana-host'), ['serve', '.', '--port', String(port)], { cwd: join(folder, 'my-plugin'), stdio: 'pipe' });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) stream.on('data', (data) => (output += data));
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await until(async () => {
+      assert.is(server.exitCode, null, output);
+      return (await fetch(`${url}/api/ready`).catch(() => undefined))?.status === 200;
+    });
+    const response = await post(`${url}/my-plugin/greet`, { who: 'Ada', times: 2 });
+    assert.is(response.status, 200, output);
+    assert.equal(await response.json(), { greeting: 'Good morning, Ada! Good morning, Ada!' });
+    assert.is((await post(`${url}/my-plugin/greet`, { who: '' })).status, 422);
+  } finally {
+    server.kill('SIGTERM');
+    if (server.exitCode === null) await once(server, 'exit');
+  }
+  assert.is(server.exitCode, 0, output);
+});
+
+const HOST_CODE = `
+import { AanaApp, type AanaError, type Config, type DeploymentDefinition, loadConfig, schemas } from 'aana-host';
+const config: Config = loadConfig({ flags: { port: '0' } });
+const app = new AanaApp({ config });
+app.registerDeployment('asr_deployment', { type: 'WhisperDeployment', user_config: { model_size: 'base' } });
+// @ts-expect-error a deployment has a type
+app.registerDeployment('other', { user_config: {} });
+export const parsed = schemas.VideoInput;
+export type Names = AanaError['kind'] | DeploymentDefinition['name'];
+`;
+const PLUGIN_CODE = `
+import { defineEndpoint, definePlugin, VideoInput, z } from 'aana-host/plugin';
+import { runEndpoint } from 'aana-host/plugin/testing';
+const input = z.strictObject({ video: VideoInput, least: z._default(z.int(), 0) });
+const output = z.strictObject({ seconds: z.number() });
+const names = { name: 'length', path: '/video/length', summary: 'Length' };
+const length = defineEndpoint({ ...names, input, output, run: ({ video, least }, ctx) => ({ seconds: Math.max(least, ctx.video.open(video).info.duration ?? 0) }) });
+// @ts-expect-error the answer is not the output schema's
+defineEndpoint({ ...names, input, output, run: () => ({ seconds: 'two' }) });
+// @ts-expect-error the input has no such parameter
+defineEndpoint({ ...names, input, output, run: ({ sound }) => ({ seconds: 1 }) });
+export const endpoint = definePlugin([length]);
+runEndpoint(endpoint, 'length', { video: { path: '/a.mp4' } });
+`;
+
+Package('gives types to strict TypeScript, libraries checked too', async () => {
+  await writeFile(join(folder, 'host.mts'), HOST_CODE);
+  await writeFile(join(folder, 'plugin.mts'), PLUGIN_CODE);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable', '--types', 'node'];
+  const compiler = join(packageRoot, 'node_modules/typescript/bin/tsc');
+  const { stdout } = await run(process.execPath, compiler, ...options, 'host.mts', 'plugin.mts').catch((error: { stdout: string }) => error);
+  assert.is(stdout, '');
+});
+
+Package.run();
