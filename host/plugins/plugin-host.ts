@@ -7,6 +7,7 @@ import { type PluginManifest, pluginLoadError, readManifest } from './manifest.t
 import { type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
+import { readPositions } from './source-positions.ts';
 import { bestMode } from './wasm-features.ts';
 
 export interface PluginHostOptions {
@@ -121,8 +122,9 @@ export class PluginHost {
     const mode = this.#mode;
     checkUses(manifest, translated.uses, granted);
     const component = await translated.compile(granted.limits.memoryBytes);
+    const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
-    const runtime = new PluginRuntime({ name, component, mode, granted, ports });
+    const runtime = new PluginRuntime({ name, component, mode, granted, ports, inSources });
     this.#loaded.set(name, runtime);
     const close = async (): Promise<void> => {
       if (this.#loaded.get(name) === runtime) this.#loaded.delete(name);

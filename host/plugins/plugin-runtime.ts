@@ -30,6 +30,8 @@ export interface PluginRuntimeOptions {
   readonly mode: RuntimeMode;
   readonly granted: Granted;
   readonly ports: PluginPorts;
+  /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
+  inSources(text: string): string;
 }
 
 interface Task {
@@ -293,7 +295,8 @@ export class PluginRuntime {
 
   #logLine(id: number | undefined, level: LogLevel, message: string, fields: string): void {
     const log = (id === undefined ? undefined : this.#tasks.get(id)?.log) ?? this.#log;
-    log[level](message, guestFields(fields));
+    const { inSources } = this.#options;
+    log[level](inSources(message), guestFields(inSources(fields)));
   }
 
   #trapError({ invocation: { endpoint } }: Task, reason: string): AanaError {

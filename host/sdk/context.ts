@@ -3,6 +3,7 @@ import { AsrDeployment, Deployment, LlmDeployment } from './deployments.ts';
 import { type HandleScope, type Stream, Video } from './handles.ts';
 import { hostCall } from './host-error.ts';
 import type { Host, HostVideoSource, LogLevel } from './host.ts';
+import { uuid } from './uuid.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -18,7 +19,7 @@ export interface Log {
 export class Context {
   readonly log: Log;
   readonly video: { /** Fetches (or finds) and probes a video. */ open(input: VideoInput): Video };
-  /** Randomness of the host; the sandbox's own `Math.random` repeats in every instance. */
+  /** Randomness of the host. */
   readonly random: { /** At most 65,536. */ bytes(length: number): Uint8Array; /** Version 4. */ uuid(): string };
   /** The id of the request, as in the `x-request-id` header. */
   readonly requestId: string;
@@ -95,12 +96,4 @@ function videoSource(input: VideoInput): HostVideoSource {
   if (input.content != null) source.content = input.content;
   if (input.media_id != null) source.mediaId = input.media_id;
   return source;
-}
-
-function uuid(bytes: Uint8Array): string {
-  const digits = [...bytes].map((byte, at) => {
-    const value = at === 6 ? (byte & 0x0f) | 0x40 : at === 8 ? (byte & 0x3f) | 0x80 : byte;
-    return value.toString(16).padStart(2, '0');
-  });
-  return [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8), digits.slice(8, 10), digits.slice(10)].map((group) => group.join('')).join('-');
 }

@@ -4,16 +4,18 @@ import { installConsole } from './console.ts';
 import type { Endpoint } from './endpoint.ts';
 import { host } from './imports.ts';
 import { bindPlugin, type Plugin } from './plugin.ts';
+import { installRandom } from './random.ts';
+import { running } from './running.ts';
 
 export * from './public.ts';
 
-let running = false;
-installConsole(host, () => running); // a module's top level runs while the component is built, where there is no host
+installConsole(host);
+installRandom(host.randomBytes);
 
 /** Export the result as `endpoint`. */
 export function definePlugin(endpoints: readonly Endpoint[]): Plugin {
   return bindPlugin(endpoints, () => {
-    running = true;
+    running.isOn = true;
     return host;
   });
 }

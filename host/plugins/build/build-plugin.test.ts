@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -66,10 +66,15 @@ BuildPlugin('takes a component that is there when the plugin has no TypeScript s
   assert.equal(await buildPlugin(dir, { log }), { component, rebuilt: false });
 });
 
-const failures: readonly { what: string; file: string; text: string; message: RegExp }[] = [
-  { what: 'a source that does not parse', file: 'src/index.ts', text: 'export const = ;', message: /^plugin sample cannot be bundled: / },
-  { what: 'an import of a Node module', file: 'src/index.ts', text: 'import fs from "node:fs"; export const endpoint = fs;', message: /^plugin sample cannot be bundled: .*node:fs/s },
-  { what: 'a source without the export', file: 'src/index.ts', text: 'export const other = 1;', message: /^plugin sample cannot be bundled: it does not export 'endpoint'/ },
+const failures: { what: string; file: string; text: string; message: RegExp }[] = [
+  { what: 'a source that does not parse', file: 'src/index.ts', text: 'export const a = 1;\nexport const b: = 2;', message: /^plugin sample cannot be bundled: src\/index\.ts:2:17: Unexpected token\n/ },
+  { what: 'an import of a file that is not there', file: 'src/index.ts', text: '\nimport a from "./absent.ts";\nexport const endpoint = a;', message: /bundled: src\/index\.ts:2:15: Could not resolve '\.\/absent\.ts'/ },
+  { what: 'an import of a package that is not there', file: 'src/index.ts', text: 'import a from "absent";\nexport const endpoint = a;', message: /bundled: src\/index\.ts:1:15: Could not resolve 'absent'/ },
+  { what: 'an import that the other file does not export', file: 'src/index.ts', text: 'import { a } from "./other.ts";\nexport const endpoint = a;', message: /bundled: src\/index\.ts:1:10: "a" is not exported by "src\/other\.ts"/ },
+  { what: 'a source without the export', file: 'src/index.ts', text: 'export const other = 1;', message: /^plugin sample cannot be bundled: src\/index\.ts does not export 'endpoint': export const endpoint = definePlugin/ },
+  { what: 'a top level that throws', file: 'src/index.ts', text: 'const fails = (): never => {\n  throw new RangeError("at the top");\n};\nexport const endpoint = fails();', message: /^plugin sample cannot be made into a component: (Range)?Error: at the top\n +at fails \(src\/index\.ts:2:\d+\)/ },
+  { what: 'a top level that calls the host', file: 'src/index.ts', text: "import { bytes } from 'aana:host/random@0.1.0';\nexport const endpoint = bytes(1);", message: /component: its top level calls the host \(aana:host\/random@0\.1\.0#bytes\), which is there inside "run" only$/ },
+  { what: 'a top level that wants random bytes', file: 'src/index.ts', text: 'import "aana-host/plugin";\nexport const endpoint = crypto.randomUUID();', message: /component: Error: crypto\.randomUUID needs the host, which is there inside "run" only/ },
   { what: 'a manifest with an unknown key', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","main":"x"}', message: /has an invalid plugin\.json \(.*main/ },
   { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
   { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments;/ },
@@ -77,8 +82,53 @@ const failures: readonly { what: string; file: string; text: string; message: Re
   { what: 'hosts, which cannot be had yet', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: must be empty: plugins cannot make requests of their own yet/ },
   { what: 'a limit that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","limits":{"cpu":1}}', message: /limits: .*"cpu"/ },
 ];
+
+/** Code, and what is said to use instead. */
+const absent: Readonly<Record<string, readonly [code: string, instead: RegExp]>> = {
+  fetch: ['fetch("http://a/")', /network.*ctx\.video\.open/],
+  XMLHttpRequest: ['new XMLHttpRequest()', /network/],
+  WebSocket: ['new WebSocket("ws://a/")', /network/],
+  setTimeout: ['setTimeout(() => {}, 1)', /nothing runs after `run` has returned/],
+  setInterval: ['setInterval(() => {}, 1)', /nothing runs after/],
+  queueMicrotask: ['queueMicrotask(() => {})', /nothing runs after/],
+  'AbortSignal.timeout': ['AbortSignal.timeout(5)', /ctx\.remainingMs/],
+  process: ['process.env.HOME', /no Node.*parameters of the endpoint/],
+  Buffer: ['Buffer.from("a")', /Uint8Array/],
+  __dirname: ['__dirname + "/a"', /no file system/],
+  'crypto.subtle': ['crypto.subtle.digest("SHA-1", new Uint8Array())', /getRandomValues and randomUUID/],
+  Intl: ['new Intl.NumberFormat("de")', /no locales/],
+  WebAssembly: ['WebAssembly.compile(new Uint8Array())', /one thread/],
+  localStorage: ['localStorage.getItem("a")', /no page/],
+  ReadableStream: ['new ReadableStream()', /ctx\.write/],
+};
+for (const [name, [code, instead]] of Object.entries(absent)) {
+  failures.push({
+    what: `${name}, where it stands,`,
+    file: 'src/index.ts',
+    text: `// a comment\nconst use = (): unknown => {\n  return ${code};\n};\nexport const endpoint = use;`,
+    message: new RegExp(`^plugin sample cannot be bundled: src/index\\.ts:3:\\d+: a plugin has no ${name.replace('.', '\\.')}; .*${instead.source}.*$`),
+  });
+}
+const modules: Readonly<Record<string, readonly [code: string, instead: RegExp]>> = {
+  'node:fs': ['import fs from "node:fs";\nexport const endpoint = fs.readFileSync("a");', /no file system/],
+  fs: ['const fs = require("fs");\nexport const endpoint = fs.readFileSync("a");', /no file system/],
+  'node:http': ['import { get } from "node:http";\nexport const endpoint = get;', /no network/],
+  'node:worker_threads': ['import { Worker } from "node:worker_threads";\nexport const endpoint = Worker;', /one thread/],
+  'node:buffer': ['export { Buffer as endpoint } from "node:buffer";', /Uint8Array/],
+  'node:os': ['import { cpus } from "node:os";\nexport const endpoint = cpus;', /no Node/],
+};
+for (const [name, [text, instead]] of Object.entries(modules)) {
+  failures.push({
+    what: `an import of ${name}, where it stands,`,
+    file: 'src/index.ts',
+    text: `// a comment\n${text}`,
+    message: new RegExp(`^plugin sample cannot be bundled: src/index\\.ts:2:\\d+: "${name}" is a module of Node, which a plugin cannot use; .*${instead.source}`),
+  });
+}
+
 for (const { what, file, text, message } of failures) {
   BuildPlugin(`refuses ${what} with the reason`, async ({ dir }) => {
+    await writeFile(join(dir, 'src', 'other.ts'), 'export const b = 1;\n');
     await writeFile(join(dir, file), text);
     const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
     assert.ok(error instanceof Error);
@@ -86,5 +136,35 @@ for (const { what, file, text, message } of failures) {
     assert.match(error.message, message);
   });
 }
+
+BuildPlugin('says all that is used and not there, each once a file', async ({ dir }) => {
+  await writeFile(join(dir, 'src', 'other.ts'), 'export const b = () => fetch("b");\nexport const unused = () => new WebSocket("ws://a/");\n');
+  await writeFile(join(dir, 'src', 'index.ts'), 'import { b } from "./other.ts";\nexport const endpoint = () => [b(), Buffer.alloc(1), Buffer.alloc(2)];\n');
+  const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
+  assert.ok(error instanceof Error);
+  assert.equal(
+    error.message.split('\n').map((line) => line.replace(/^plugin sample cannot be bundled: |; .*$/g, '')),
+    ['src/other.ts:1:24: a plugin has no fetch', 'src/index.ts:2:37: a plugin has no Buffer'],
+  );
+});
+
+BuildPlugin('takes names of its own for what the web has, and a library that asks before it uses', async ({ dir }) => {
+  const code = `
+const fetch = (what: string): string => what;
+interface Buffer { readonly process: number }
+const one: Buffer = { process: 1 };
+const home = typeof process === 'undefined' ? 'none' : process.env.HOME;
+const mode = process.env.NODE_ENV;
+export const taken = [fetch('a'), one.process, home, mode, globalThis.navigator];`;
+  await writeFile(join(dir, 'src', 'index.ts'), `${source}${code}`);
+  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+});
+
+BuildPlugin('puts into a component only the web globals that it names', async ({ dir }) => {
+  const { size } = await stat((await buildPlugin(dir, { log })).component);
+  await writeFile(join(dir, 'src', 'index.ts'), `${source}export const parsed = () => new URL('http://a/').href;`);
+  const { size: withUrl } = await stat((await buildPlugin(dir, { log })).component);
+  assert.ok(withUrl - size > 100_000 && withUrl - size < 1_500_000, `${withUrl - size} bytes more`);
+});
 
 BuildPlugin.run();

@@ -7,6 +7,7 @@ import type { Logger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.ts';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
+import { positionsPath } from '../source-positions.ts';
 import { bundlePlugin } from './bundle.ts';
 import { guestWorld } from './guest-world.ts';
 
@@ -74,20 +75,21 @@ async function build(manifest: PluginManifest, component: string, world: { reado
   await writeFile(witPath, world.text);
   const making = componentize({ witPath, jsSource: bundle.code, world: 'plugin', sync: true }).finally(() => rm(witPath, { force: true }));
   const made = await making.catch((cause: unknown) => {
-    throw pluginLoadError(manifest.name, `cannot be made into a component: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw pluginLoadError(manifest.name, `cannot be made into a component: ${bundle.positions.translate(evaluationError(cause))}`, cause);
   });
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(await Promise.all(bundle.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
   const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
   await rm(stampPath(component), { force: true }); // never a stamp beside another component
   await writeAtomically(component, made.component);
+  await writeAtomically(positionsPath(component), bundle.positions.toJson(stamp.component));
   await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
   log.info('plugin built', { plugin: manifest.name, bytes: made.component.length, ms: Math.round(performance.now() - startedAt) });
 }
 
 async function isUpToDate(component: string, toolchain: string): Promise<boolean> {
   const stamp = await readStamp(component);
-  if (!stamp || stamp.toolchain !== toolchain || (await hashOf(component)) !== stamp.component) return false;
+  if (!stamp || stamp.toolchain !== toolchain || (await hashOf(component)) !== stamp.component || !(await exists(positionsPath(component)))) return false;
   const current = await Promise.all(Object.entries(stamp.inputs).map(async ([file, hash]) => (await hashOf(file)) === hash));
   return current.every(Boolean);
 }
@@ -100,6 +102,14 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
   } catch {
     return undefined; // absent or unreadable: build
   }
+}
+
+/** Why the top level of the sources did not run to its end, less what the compiler says around it. */
+function evaluationError(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
+  if (missing !== undefined) return `its top level calls the host (${missing}), which is there inside "run" only`;
+  return message.replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '').trimEnd();
 }
 
 /** The world and the versions of what turns sources into a component. */

@@ -1,53 +1,125 @@
-import { createRequire } from 'node:module';
-import { isAbsolute, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { createRequire, isBuiltin } from 'node:module';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { packageRoot } from '../../core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../manifest.ts';
 import { absentInterface } from './guest-world.ts';
+import { type BundleMap, SourcePositions } from '../source-positions.ts';
+import { insteadOfModule, WebGlobals } from './web-globals.ts';
 
 export interface PluginBundle {
   /** One ES module whose only imports are `aana:host/*`. */
   readonly code: string;
+  /** From the lines of `code` to those of the sources. */
+  readonly positions: SourcePositions;
   /** Every file that went into it. */
   readonly files: readonly string[];
 }
 
 /**
  * Bundles a plugin's entry. `aana-host/plugin` is always this package's own, so that guest and host agree; `zod` is the plugin's own
- * where it has one, else this package's. A plugin folder therefore needs no `node_modules`.
+ * where it has one, else this package's. A plugin folder therefore needs no `node_modules`. What no sandbox has fails here, with the
+ * place and what to use in its stead.
  */
-export async function bundlePlugin({ name, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
+export async function bundlePlugin({ name, dir, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
   const require = createRequire(import.meta.url);
   const sdk = join(packageRoot, 'dist', 'host', 'sdk', 'index.js');
+  const globals = new WebGlobals();
+  const unusable: { readonly source: string; readonly importer: string }[] = [];
   try {
     await using build = await rolldown({
       input: entry,
+      cwd: dir,
       platform: 'neutral',
       external: (source) => source.startsWith('aana:host/') && absentInterface(source, capabilities) === undefined,
+      resolve: { mainFields: ['module', 'main'] },
       logLevel: 'silent',
+      transform: { inject: globals.inject },
       plugins: [
         {
           name: 'aana-plugin',
           async resolveId(source, importer, options) {
             if (source === 'aana-host/plugin') return sdk;
+            if (importer === undefined) return null;
             if (absentInterface(source, capabilities) !== undefined) return source;
-            if (!/^zod(\/|$)/.test(source)) return null;
+            const own = globals.resolve(source, importer);
+            if (own !== undefined) return { id: own, moduleSideEffects: false };
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
-            return found ?? esmOf(require.resolve(source));
+            if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it only defines
+            if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
+            else if (found === null && /^zod(\/|$)/.test(source)) return esmOf(require.resolve(source));
+            else if (found === null && /^[\w@]/.test(source) && !source.startsWith('aana:')) unusable.push({ source, importer });
+            else return found;
+            return { id: source, external: true };
           },
-          load: (source) => absentInterface(source, capabilities) ?? null,
+          load: (id) => {
+            const code = globals.load(id) ?? absentInterface(id, capabilities);
+            return code === undefined ? null : { code, moduleType: 'js' };
+          },
         },
       ],
     });
-    const { output } = await build.generate({ format: 'esm', minify: false, keepNames: true, codeSplitting: false });
+    const { output } = await build.generate({ format: 'esm', minify: false, keepNames: true, codeSplitting: false, sourcemap: true, file: join(dir, 'bundle.js') });
     const [chunk] = output;
+    for (const { source, importer } of unusable) {
+      const why = isBuiltin(source) ? `"${source}" is a module of Node, which a plugin cannot use; ${insteadOfModule(source)}` : `Could not resolve '${source}': install it where the plugin is`;
+      throw new Error(`${await placeOfImport(dir, importer, source)}: ${why}`);
+    }
+    const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
+    const uses = globals.uses(chunk.code).map(({ global, instead, offset }) => `${positions.at(...lineAndColumn(chunk.code, offset))}: a plugin has no ${global}; ${instead}`);
+    if (uses.length > 0) throw new Error(uses.join('\n'));
     const foreign = chunk.imports.filter((specifier) => !specifier.startsWith('aana:host/'));
     if (foreign.length > 0) throw new Error(`it imports ${foreign.join(', ')}, which a plugin cannot use`);
-    if (!chunk.exports.includes('endpoint')) throw new Error("it does not export 'endpoint'");
-    return { code: chunk.code, files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
+    if (!chunk.exports.includes('endpoint')) throw new Error(`${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`);
+    return { code: chunk.code, positions, files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
   } catch (cause) {
-    throw pluginLoadError(name, `cannot be bundled: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, cause)}`, cause);
   }
+}
+
+/** What the bundler says, one line an error, each with the place in the source. */
+function messageFrom(dir: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const { errors } = cause as { errors?: readonly BundlerError[] };
+  if (!errors || errors.length === 0) return cause.message;
+  return errors
+    .map(({ message, loc, frame }) => {
+      const what = message.replace(/^\[\w+\] /, '').split('\n')[0]!;
+      if (!loc?.file) return what;
+      return `${nameFrom(dir, loc.file)}:${loc.line}:${loc.column + 1}: ${what}${frame ? `\n${frame}` : ''}`;
+    })
+    .join('\n');
+}
+
+interface BundlerError {
+  readonly message: string;
+  readonly loc?: { readonly file?: string; readonly line: number; readonly column: number };
+  readonly frame?: string;
+}
+
+/** Names the sources as an author knows them: from the plugin's folder, or from the package that they are part of. */
+function namedFrom(dir: string, map: BundleMap): BundleMap {
+  const { sourcesContent: _, ...rest } = { ...map, sourcesContent: undefined };
+  return { ...rest, sources: map.sources.map((source) => nameFrom(dir, resolve(dir, source))) };
+}
+
+function nameFrom(dir: string, file: string): string {
+  const [, inPackage] = /.*[\\/]node_modules[\\/](.+)$/.exec(file) ?? [];
+  const name = inPackage ?? (file.startsWith(`${packageRoot}dist`) ? `aana-host/${relative(packageRoot, file)}` : relative(dir, file));
+  return name.split(sep).join('/');
+}
+
+async function placeOfImport(dir: string, importer: string, source: string): Promise<string> {
+  const lines = (await readFile(importer, 'utf8')).split('\n');
+  const quoted = new RegExp(`(['"\`])${source.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\1`);
+  const at = lines.findIndex((line) => quoted.test(line));
+  return `${nameFrom(dir, importer)}${at < 0 ? '' : `:${at + 1}:${quoted.exec(lines[at]!)!.index + 1}`}`;
+}
+
+function lineAndColumn(code: string, offset: number): [line: number, column: number] {
+  const before = code.slice(0, offset).split('\n');
+  return [before.length, before.at(-1)!.length + 1];
 }
 
 /** zod's packages name a CommonJS file for `require` and the same file as an ES module beside it. */

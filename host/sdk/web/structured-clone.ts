@@ -1,0 +1,68 @@
+/** `structuredClone`, in components whose code names it: data, with its cycles; functions and handles of the host cannot be cloned. */
+declare const DOMException: new (message: string, name: string) => Error;
+
+const BOXES = [Boolean, Number, String, BigInt];
+const ERRORS = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+
+export function structuredClone<T>(value: T): T {
+  return cloneOf(value, new Map()) as T;
+}
+
+function cloneOf(value: unknown, seen: Map<object, unknown>): unknown {
+  if (typeof value === 'symbol' || typeof value === 'function') throw refused(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (seen.has(value)) return seen.get(value);
+  const keep = <C>(copy: C): C => {
+    seen.set(value, copy);
+    return copy;
+  };
+  if (Array.isArray(value)) return withProperties(value, keep(ofLength(value.length)), seen);
+  if (value instanceof Date) return keep(new Date(value));
+  if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (value instanceof ArrayBuffer) return keep(value.slice(0));
+  if (ArrayBuffer.isView(value)) return keep(viewOf(value, seen));
+  if (BOXES.some((box) => value instanceof box)) return keep(Object(value.valueOf()));
+  if (value instanceof Map) {
+    const copy = keep(new Map<unknown, unknown>());
+    for (const [key, entry] of [...value]) copy.set(cloneOf(key, seen), cloneOf(entry, seen));
+    return copy;
+  }
+  if (value instanceof Set) {
+    const copy = keep(new Set<unknown>());
+    for (const entry of [...value]) copy.add(cloneOf(entry, seen));
+    return copy;
+  }
+  if (value instanceof Error) return errorOf(value, keep, seen);
+  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Promise) throw refused(value);
+  return withProperties(value, keep({}), seen);
+}
+
+/** Holes stay holes. */
+function ofLength(length: number): unknown[] {
+  const array: unknown[] = [];
+  array.length = length;
+  return array;
+}
+
+function withProperties(from: object, to: object, seen: Map<object, unknown>): object {
+  for (const [key, entry] of Object.entries(from)) {
+    Object.defineProperty(to, key, { value: cloneOf(entry, seen), writable: true, enumerable: true, configurable: true });
+  }
+  return to;
+}
+
+function viewOf(view: ArrayBufferView, seen: Map<object, unknown>): ArrayBufferView {
+  const buffer = cloneOf(view.buffer, seen) as ArrayBuffer;
+  const View = view.constructor as new (buffer: ArrayBuffer, offset: number, length: number) => ArrayBufferView;
+  return new View(buffer, view.byteOffset, view instanceof DataView ? view.byteLength : (view as Uint8Array).length);
+}
+
+function errorOf(error: Error, keep: <C>(copy: C) => C, seen: Map<object, unknown>): Error {
+  const Kind = Object.hasOwn(ERRORS, error.name) ? ERRORS[error.name as keyof typeof ERRORS] : Error;
+  const copy = keep(new Kind(error.message));
+  Object.defineProperty(copy, 'stack', { value: error.stack, writable: true, configurable: true });
+  if (Object.hasOwn(error, 'cause')) Object.defineProperty(copy, 'cause', { value: cloneOf(error.cause, seen), writable: true, configurable: true });
+  return copy;
+}
+
+const refused = (value: unknown): Error => new DOMException(`${typeof value === 'object' ? Object.prototype.toString.call(value) : String(value)} could not be cloned.`, 'DataCloneError');
