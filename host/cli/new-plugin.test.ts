@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
+import { linkDependencies, testProject } from '../test/helpers/plugin-project.ts';
 import { newPlugin } from './new-plugin.ts';
 
 const NewPlugin = suite('aana-host new');
@@ -26,17 +26,8 @@ const dependency = (path: string): string => JSON.parse(readFileSync(join(path, 
 
 NewPlugin('makes a plugin that its own TypeScript configuration accepts and whose tests pass', async () => {
   const made = await newPlugin(join(folder, 'say-hello'));
-  // as `npm install` leaves it
-  mkdirSync(join(made, 'node_modules', '@types'), { recursive: true });
-  symlinkSync(packageRoot, join(made, 'node_modules', 'aana-host'));
-  symlinkSync(join(packageRoot, 'node_modules/@types/node'), join(made, 'node_modules/@types/node'));
-  const run = (...args: string[]): string => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: made, encoding: 'utf8' });
-    assert.is(status, 0, `${stdout}${stderr}`);
-    return stdout;
-  };
-  run(join(packageRoot, 'node_modules/typescript/bin/tsc'));
-  assert.match(run('--test', '--test-reporter=tap', 'build/index.test.js'), /^# pass 2$/m);
+  linkDependencies(made);
+  assert.is(testProject(made), 2);
 });
 
 NewPlugin('names the plugin, its endpoint and its path after the folder', async () => {

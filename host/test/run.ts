@@ -18,8 +18,9 @@ interface FileResult {
   readonly output: string;
 }
 
+/** A folder with a `package.json` is a project of its own, whose tests another test runs as its user would. */
 function findTests(folder: string): string[] {
-  if (!existsSync(folder)) return [];
+  if (!existsSync(folder) || existsSync(join(folder, 'package.json'))) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (entry.name === 'node_modules' || entry.name === 'dist') return [];
     const at = join(folder, entry.name);

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HostError } from 'aana-host/plugin';
+import { runEndpoint } from 'aana-host/plugin/testing';
+import { countWords } from './count-words.ts';
+import { endpoint } from './index.ts';
+
+const says = (text: string): { asr_deployment: { transcribe: () => unknown } } => ({
+  asr_deployment: { transcribe: () => ({ segments: [], transcription_info: { language: 'en', language_confidence: 1 }, transcription: { text } }) },
+});
+
+test('counts words, however they are written', () => {
+  assert.deepEqual(countWords("Don't ask. Don't-tell! ASK, ask; 42 — Größe 語", 2), {
+    words: 8,
+    different: 6,
+    most_frequent: [
+      { word: 'ask', times: 3 },
+      { word: '42', times: 1 },
+    ],
+  });
+  assert.deepEqual(countWords(' … ', 5), { words: 0, different: 0, most_frequent: [] });
+});
+
+test('counts a text', () => {
+  const { output } = runEndpoint(endpoint, 'text_word_count', { text: 'one two one' });
+  assert.deepEqual(output, {
+    words: 3,
+    different: 2,
+    most_frequent: [
+      { word: 'one', times: 2 },
+      { word: 'two', times: 1 },
+    ],
+  });
+});
+
+test('counts what is said in a video', () => {
+  const { output, calls } = runEndpoint(endpoint, 'video_word_count', { video: { path: '/a.mp4' }, top: 1 }, { deployments: says(' Ask not, ask.') });
+  assert.deepEqual(output, { words: 3, different: 2, most_frequent: [{ word: 'ask', times: 2 }] });
+  assert.equal(calls.length, 1);
+});
+
+test('refuses more words than there may be asked for', () => {
+  assert.throws(
+    () => runEndpoint(endpoint, 'text_word_count', { text: 'one', top: 101 }),
+    (error) => error instanceof HostError && error.kind === 'invalid-input',
+  );
+});

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.ts';
+
+/** Leaves a project of a plugin's author as `npm install` does, with this checkout as the package. */
+export function linkDependencies(project: string): void {
+  mkdirSync(join(project, 'node_modules', '@types'), { recursive: true });
+  const link = (to: string, from: string): void => {
+    if (!existsSync(join(project, 'node_modules', to))) symlinkSync(from, join(project, 'node_modules', to));
+  };
+  link('aana-host', packageRoot);
+  for (const name of ['@types/node', 'undici-types', 'typescript']) link(name, join(packageRoot, 'node_modules', name));
+  mkdirSync(join(project, 'node_modules', '.bin'), { recursive: true });
+  const programs = { 'aana-host': 'dist/host/cli/main.js', tsc: 'node_modules/typescript/bin/tsc' };
+  for (const [name, file] of Object.entries(programs)) {
+    writeFileSync(join(project, 'node_modules/.bin', name), `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot, file)}" "$@"\n`, { mode: 0o755 });
+  }
+}
+
+/** A linked copy of a project, less what was built in it. */
+export function copyProject(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !/[\\/](node_modules|build|dist)$/.test(path) });
+  linkDependencies(to);
+}
+
+/** Runs a program of Node in the project. Throws with what it printed when it fails. */
+export function runNode(project: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...args], { cwd: project, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Compiles the project strictly and runs its tests; gives how many passed. */
+export function testProject(project: string): number {
+  runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
+  const report = runNode(project, '--test', '--test-reporter=tap', 'build/index.test.js');
+  return Number(/^# pass (\d+)$/m.exec(report)?.[1] ?? 0);
+}
