@@ -1,0 +1,151 @@
+// docs/plugins.md, block by block from the top, as a reader does it: files are written where the block says, commands are run, answers compared.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger as log } from '../../core/logger.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { loadConfig } from '../../config/index.ts';
+import { buildPlugin } from '../../plugins/build/build-plugin.ts';
+import { readManifest } from '../../plugins/manifest.ts';
+import { copyProject, linkDependencies, testProject } from '../helpers/plugin-project.ts';
+import { freePort, until } from '../helpers/server.ts';
+
+interface Block {
+  readonly section: string;
+  /** Line of the page where it begins. */
+  readonly line: number;
+  readonly language: string;
+  readonly about: string;
+  readonly text: string;
+}
+
+function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  let section = '';
+  let open: { line: number; info: string; text: string[] } | undefined;
+  for (const [at, line] of page.split('\n').entries()) {
+    if (open && line === '```') {
+      const [language = '', ...about] = open.info.split(' ');
+      blocks.push({ section, line: open.line, language, about: about.join(' '), text: open.text.join('\n') });
+      open = undefined;
+    } else if (open) open.text.push(line);
+    else if (line.startsWith('```')) open = { line: at + 1, info: line.slice(3), text: [] };
+    else if (line.startsWith('## ')) section = line.slice(3);
+  }
+  return blocks;
+}
+
+const blocks = blocksOf(await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8'));
+const Guide = suite('docs/plugins.md');
+
+let folder = '';
+let port = 0;
+let printed = '';
+let stopServer = async (): Promise<void> => {};
+let env: NodeJS.ProcessEnv = {};
+
+Guide.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-guide-'));
+  port = await freePort();
+  linkDependencies(folder);
+  await writeFile(join(folder, 'package.json'), '{"name":"reader","private":true}');
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  // `npm install` was tried with the packed package in package.test.ts; here it links. `npx` runs what is installed.
+  const programs = { npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`, npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"` };
+  const realNpm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
+  for (const [name, text] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/usr/bin/env bash\n${text}\n`);
+    await chmod(join(bin, name), 0o755);
+  }
+  await writeFile(join(bin, 'link.mjs'), `import { linkDependencies } from ${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`);
+  env = { ...process.env, PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), REAL_NPM: realNpm, AANA_PORT: String(port) };
+});
+Guide.after(async () => {
+  await stopServer();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const here = ({ text }: Block): string => text.replaceAll(':8000/', `:${port}/`);
+
+async function serve(block: Block): Promise<void> {
+  await stopServer();
+  const child = spawn('bash', ['-ec', here(block)], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
+  const ended = once(child, 'exit');
+  stopServer = async () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGTERM');
+    await ended;
+  };
+  await until(async () => {
+    assert.is(child.exitCode, null, output);
+    return (await fetch(`http://127.0.0.1:${port}/api/ready`).catch(() => undefined))?.status === 200;
+  }, 120_000);
+}
+
+function run(block: Block): void {
+  const { status, stdout, stderr } = spawnSync('bash', ['-ec', here(block)], { cwd: folder, env, encoding: 'utf8' });
+  assert.is(status, 0, `${stdout}${stderr}`);
+  printed = stdout;
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), `${text}\n`);
+}
+
+async function execute(block: Block): Promise<void> {
+  const { language, about, text } = block;
+  const [path = ''] = about.split(' ');
+  if (language === 'ts') {
+    assert.match(path, /^[\w-]+\/src\/[\w./-]+\.ts$/, 'a block of TypeScript names its file');
+    await write(path, text);
+  } else if (language === 'json' && about === 'answer') assert.is(printed.trim(), text);
+  else if (language === 'json') {
+    await write(path, text);
+    if (path.endsWith('/plugin.json')) assert.is((await readManifest(join(folder, dirname(path)))).name, dirname(path));
+    else if (path.endsWith('/aana.config.json')) loadConfig({ env: {}, flags: { config: join(folder, path) } }); // throws where it is wrong
+    else assert.unreachable(`what is ${path}?`);
+  } else if (language === 'sh') await (about === 'serve' ? serve(block) : run(block));
+  else if (language === 'text' && about !== '') {
+    const build = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'build', about], { cwd: folder, env, encoding: 'utf8' });
+    assert.is(build.status, 1);
+    assert.is(build.stderr.trim(), text);
+  } else assert.is(language, 'text', 'a block says what it is');
+}
+
+for (const block of blocks) Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
+
+/** For a plugin of which the page shows no tests. */
+const NO_TESTS = "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void endpoint.describe());\n";
+
+Guide('every plugin of the page is strictly typed, and its tests pass', async () => {
+  let tests = 0;
+  for (const name of await readdir(folder)) {
+    const isPlugin = existsSync(join(folder, name, 'src/index.ts'));
+    if (!isPlugin || name === 'wrong') continue;
+    const project = join(folder, 'checked', name);
+    copyProject(join(folder, name), project);
+    for (const file of ['tsconfig.json', 'package.json']) if (!existsSync(join(project, file))) await writeFile(join(project, file), await readFile(join(folder, 'say-hello', file)));
+    if (name === 'say-hello') await rm(join(project, 'src/index.test.ts')); // the tests of the first version, which ran
+    if (!existsSync(join(project, 'src/index.test.ts'))) await writeFile(join(project, 'src/index.test.ts'), NO_TESTS);
+    tests += testProject(project);
+    await buildPlugin(join(folder, name), { log }); // most are built by now
+  }
+  assert.is(tests, 6);
+});
+
+Guide('names every section in its list of contents', async () => {
+  const page = await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8');
+  const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
+  const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
+  assert.equal(listed, [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)));
+});
+
+Guide.run();
