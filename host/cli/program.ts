@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { AanaApp } from '../app.ts';
@@ -9,8 +10,10 @@ import { type CommandOutput, modelsImport, modelsList, modelsPath, modelsPull, m
 import { ModelStore } from '../models/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { buildPlugin, worldFile } from '../plugins/build/build-plugin.ts';
+import { guestWorld } from '../plugins/build/guest-world.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
+import { readManifest } from '../plugins/manifest.ts';
 import { check } from './check.ts';
 import { addConfigOptions, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
@@ -58,6 +61,11 @@ export function program(state: { exitCode: number }): Command {
     const config = configOf(options);
     state.exitCode = await untilSignal((signal) => check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal));
     });
+
+  command(root, 'wit [folder]', 'print the world for the capabilities that the plugin in this folder asks for: what its component is made with').action(async (folder: string | undefined) => {
+    const { capabilities } = await readManifest(folder ?? '.');
+    process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
+  });
 
   command(root, 'new <folder>', 'make a plugin in TypeScript, with tests, that builds and answers at once').action(async (folder: string) => {
     await newPlugin(folder);

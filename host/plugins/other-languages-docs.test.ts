@@ -21,7 +21,10 @@ const blocks = new Map([...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].ma
 async function installInto(dir: string): Promise<void> {
   await mkdir(join(dir, 'node_modules'));
   await symlink(packageRoot, join(dir, 'node_modules', 'aana-host'));
-  await symlink(join(packageRoot, 'node_modules', '.bin'), join(dir, 'node_modules', '.bin'));
+  const commands = join(dir, 'node_modules', '.bin');
+  await mkdir(commands);
+  await symlink(join(packageRoot, 'node_modules', '.bin', 'jco'), join(commands, 'jco'));
+  await writeFile(join(commands, 'aana-host'), `#!/bin/sh\nexec '${process.execPath}' '${join(packageRoot, 'dist', 'host', 'cli', 'main.js')}' "$@"\n`, { mode: 0o755 });
 }
 
 /** A language model's deployment that counts characters. */

@@ -35,7 +35,8 @@ interface Stamp {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-const worldFile = join(packageRoot, 'wit', 'world.wit');
+/** The contract between host and guests. */
+export const worldFile = join(packageRoot, 'wit', 'world.wit');
 
 /**
  * Makes a plugin's component from its TypeScript entry: bundled into one module, then compiled with the WIT world into a component.
