@@ -7,6 +7,7 @@ import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { packageVersion } from './core/package-root.ts';
 import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, DeploymentManager, type DeploymentOptionsInput } from './deployments/index.ts';
+import { findMachine } from './devices/index.ts';
 import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
 import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
 import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFolders } from './media/index.ts';
@@ -74,6 +75,7 @@ export class AanaApp implements AsyncDisposable {
       definitions: options.definitions,
       models: this.models,
       beforeReplicas: () => this.#native,
+      machine: (signal) => findMachine({ env: childEnvironment(config), log: this.#log, declared: config.devices, signal }),
     });
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,

@@ -79,6 +79,21 @@ const ModelsConfig = z.strictObject({
   offline: z.boolean().default(false).describe('Whether nothing is downloaded: what is not in the cache is missing.'),
 });
 
+const DevicesConfig = z.strictObject({
+  gpus: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1).optional().describe('What CUDA_VISIBLE_DEVICES takes for it. Default: its place in the list.'),
+        name: z.string().min(1).optional(),
+        memory_bytes: z.int().min(0),
+      }),
+    )
+    .nullable()
+    .default(null)
+    .describe('GPUs of this machine in place of those that are found, each `{"memory_bytes": …}` with `id` and `name` if need be. An empty list is none.'),
+  memory_bytes: z.int().min(1).nullable().default(null).describe('Main memory that models may take. Without it: what the machine, or its container, has.'),
+});
+
 const LogConfig = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
   format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
@@ -96,7 +111,8 @@ export const ConfigSchema = z.strictObject({
     .describe('Deployments by name: the type of each and its options.'),
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
-  cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use, as CUDA counts them; an empty string is none.'),
+  cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.'),
+  devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),
   native_build: z
     .enum(['auto', 'prebuilt', 'source'])
     .default('auto')

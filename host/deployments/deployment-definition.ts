@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
+import type { MemoryNeed } from './memory-need.ts';
 
 /** Where deployments get model files from: the model store, or a stand-in. */
 export interface ModelSource {
@@ -48,6 +49,10 @@ export interface DeploymentDefinition<Schema extends z.core.$ZodType = z.core.$Z
   readonly maxOngoingRequests: number;
   /** Fetches model files and turns a checked configuration into what replicas start from. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
+  /** Memory that a replica made from `spec` needs; `gpu` is whether it runs on one. Without it nothing is counted. */
+  memory?(spec: ReplicaSpec, options: { readonly gpu: boolean }): Promise<MemoryNeed>;
+  /** Calls for which it gives the same text prefer the same replica, which may still hold what they begin with. */
+  affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
   /** The module that replicas run; it exports `start`. */
   readonly implementation: URL;
 }

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
+import type { Machine } from '../devices/index.ts';
 import type { ModelSource } from './deployment-definition.ts';
 import { defaultThreads, DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
 import type { DeploymentOptionsInput } from './deployment-options.ts';
@@ -20,8 +21,8 @@ const models: ModelSource = {
 
 const open = new Set<DeploymentManager>();
 
-function manager(deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>> = {}): DeploymentManager {
-  const made = new DeploymentManager({ log: silentLogger, models, env: process.env, definitions: [SampleDeployment] });
+function manager(deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>> = {}, machine?: Machine, log: Logger = silentLogger): DeploymentManager {
+  const made = new DeploymentManager({ log, models, env: process.env, definitions: [SampleDeployment], machine: machine && (async () => machine) });
   for (const [name, options] of Object.entries(deployments)) made.register(name, { type: 'SampleDeployment', ...options });
   open.add(made);
   return made;
@@ -49,6 +50,13 @@ const REFUSED: readonly (readonly [what: string, options: unknown, pattern: RegE
   ['an unknown key of user_config', { type: 'WhisperDeployment', user_config: { model: 'base' } }, /deployment asr: user_config: model: /],
   ['an unknown compute type', { type: 'WhisperDeployment', user_config: { compute_type: 'int3' } }, /compute_type: .*must be one of int8,/],
   ['an unknown key inside model_kwargs', { type: 'LlamaTextGenerationDeployment', user_config: { model_kwargs: { n_context: 1 } } }, /model_kwargs\.n_context: /],
+  ['two thirds of a GPU', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 2 / 3 } }, /deployment asr: ray_actor_options\.num_gpus: .*four decimals/],
+  ['one and a half GPUs', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 1.5 } }, /num_gpus: .*must be a whole number/],
+  ['memory on no device', { type: 'WhisperDeployment', ray_actor_options: { memory_bytes: 1 } }, /ray_actor_options\.memory_bytes: .*needs num_gpus/],
+  ['an unknown key of autoscaling_config', { type: 'WhisperDeployment', autoscaling_config: { max_replica: 2 } }, /autoscaling_config\.max_replica: /],
+  ['a minimum over the maximum', { type: 'WhisperDeployment', autoscaling_config: { min_replicas: 2 } }, /autoscaling_config\.max_replicas: .*less than min_replicas/],
+  ['two numbers of replicas', { type: 'WhisperDeployment', num_replicas: 1, autoscaling_config: {} }, /num_replicas: .*together with autoscaling_config/],
+  ['sleep without a place to wait', { type: 'WhisperDeployment', max_queued_requests: 0, autoscaling_config: { min_replicas: 0 } }, /max_queued_requests: .*the first call waits/],
   ['a sampling parameter out of range', { type: 'LlamaTextGenerationDeployment', user_config: { default_sampling_params: { top_p: 2 } } }, /default_sampling_params\.top_p: /],
 ];
 for (const [what, options, pattern] of REFUSED) {
@@ -101,7 +109,7 @@ Manager('streams', async () => {
 });
 
 const BAD_CALLS: readonly (readonly [what: string, method: string, args: Record<string, unknown>, name: string, pattern: RegExp])[] = [
-  ['an unknown method', 'shout', {}, 'MethodNotFound', /deployment one has no method shout; its methods are: echo, spec, wait, crash, count/],
+  ['an unknown method', 'shout', {}, 'MethodNotFound', /deployment one has no method shout; its methods are: echo, spec, wait, crash, /],
   ['a method that every object has', 'toString', {}, 'MethodNotFound', /no method toString/],
   ['a missing parameter', 'echo', {}, 'ValidationError', /one\.echo: text: /],
   ['an unknown parameter', 'echo', { text: '', loud: true }, 'ValidationError', /one\.echo: loud: /],
@@ -160,6 +168,93 @@ Manager('serves calls with as many replicas as it was told', async () => {
       ['one#2', 'ready'],
     ],
   );
+});
+
+const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
+const visible = async (made: DeploymentManager, name: string): Promise<unknown> => made.handle(name).call('environment', { name: 'CUDA_VISIBLE_DEVICES' });
+
+Manager('gives each replica its GPUs and no others, the largest first', async () => {
+  const made = manager(
+    { small: { ray_actor_options: { num_gpus: 0.5 } }, cpu: { ray_actor_options: { num_gpus: 0 } }, large: { ray_actor_options: { num_gpus: 1 } }, tiny: { ray_actor_options: { num_gpus: 0.5 } } },
+    TWO_GPUS,
+  );
+  await made.start();
+  assert.equal(await Promise.all(['large', 'small', 'tiny', 'cpu'].map((name) => visible(made, name))), ['GPU-a', 'GPU-b', 'GPU-b', '']);
+});
+
+Manager('keeps a replica on its GPU when its process dies', async () => {
+  const made = manager({ one: { ray_actor_options: { num_gpus: 1 } }, two: { ray_actor_options: { num_gpus: 1 } } }, TWO_GPUS);
+  await made.start();
+  const [before, pid] = [await visible(made, 'two'), Number(await made.handle('two').call('pid', {}))];
+  process.kill(pid, 'SIGKILL');
+  while ((await made.handle('two').call('pid', {})) === pid);
+  assert.is(await visible(made, 'two'), before);
+});
+
+Manager('runs on the CPU what asks for a GPU where there is none, with one warning', async () => {
+  const warnings: Record<string, unknown>[] = [];
+  const log = createLogger({ level: 'warn', format: 'json', write: (line) => warnings.push(JSON.parse(line)) });
+  const made = manager({ one: { ray_actor_options: { num_gpus: 2 } }, two: { ray_actor_options: { num_gpus: 0.5 } }, free: {} }, { gpus: [], memoryBytes: 64e9 }, log);
+  await made.start();
+  assert.is(await visible(made, 'one'), '');
+  assert.equal(
+    warnings.map(({ message, deployments }) => [message, deployments]),
+    [['this machine has no GPU, deployments that ask for one run on the CPU', ['one', 'two']]],
+  );
+});
+
+const TOO_MUCH: readonly (readonly [what: string, deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>>, pattern: RegExp])[] = [
+  ['more GPUs than there are', { big: { ray_actor_options: { num_gpus: 3 } } }, /no room for deployment big: it asks for 3 GPU; this machine has 2 GPU: fake with 75 GiB, 0 %/],
+  ['more GPUs than are left', { one: { ray_actor_options: { num_gpus: 1 } }, big: { ray_actor_options: { num_gpus: 2 } } }, /deployment one: it asks for 1 GPU; this machine has .* 100 % .* taken/],
+  ['too many replicas', { many: { num_replicas: 3, ray_actor_options: { num_gpus: 0.7 } } }, /each of its 3 replicas asks for 0\.7 GPU/],
+  ['more GPUs than there are when it wakes', { big: { ray_actor_options: { num_gpus: 3 }, autoscaling_config: { min_replicas: 0 } } }, /asks for 3 GPU/],
+  ['more memory than is set aside', { big: { ray_actor_options: { num_gpus: 1, memory_bytes: 81e9 } } }, /asks for 1 GPU and 75 GiB of memory/],
+  ['more memory than a GPU has', { big: { user_config: { weights_bytes: 81e9 }, ray_actor_options: { num_gpus: 0.5 } } }, /needs at least 75 GiB of memory \(75 GiB for its weights, 0\.00 GiB for its context\); fake has 75 GiB/],
+  ['more memory than the machine has', { big: { user_config: { weights_bytes: 65e9 }, ray_actor_options: { num_gpus: 0 } } }, /needs at least 61 GiB of memory .* this machine has 60 GiB/],
+];
+for (const [what, deployments, pattern] of TOO_MUCH) {
+  Manager(`refuses at once what asks for ${what}, naming demand and supply`, async () => {
+    const error = await failure(() => manager({ ...deployments, last: { user_config: { model: 'never' }, ray_actor_options: { num_gpus: 0 } } }, TWO_GPUS).start());
+    assert.equal([error.name, error.kind], ['InsufficientResources', 'unavailable']);
+    assert.match(error.message, pattern);
+    assert.equal(Object.keys(error.data as object), ['deployment', 'demand', 'supply']);
+  });
+}
+
+Manager('repeats a call whose replica was lost', async () => {
+  const made = manager({ one: {} });
+  await made.start();
+  const handle = made.handle('one');
+  const pid = Number(await handle.call('pid', {}));
+  const [waiting, other] = [handle.call('wait', { ms: 300 }), handle.call('echo', { text: '' })];
+  await other;
+  process.kill(pid, 'SIGKILL');
+  assert.is(await waiting, 300);
+  assert.is.not(await handle.call('pid', {}), pid);
+});
+
+Manager('does not repeat a stream that gave a value', async () => {
+  const made = manager({ one: {} });
+  await made.start();
+  const values: unknown[] = [];
+  const error = await failure(async () => {
+    for await (const batch of made.handle('one').stream('countThenCrash', { to: 3 })) values.push(...batch);
+  });
+  assert.equal([values, error.name], [[0, 1, 2], 'ReplicaLostError']);
+});
+
+Manager('gives up a call that loses its replica each time', async () => {
+  const made = manager({ one: { num_replicas: 2 } });
+  await made.start();
+  assert.is((await failure(() => made.handle('one').call('crash', {}))).name, 'ReplicaLostError');
+});
+
+Manager('starts no replica that may sleep until its first call, which waits for it', async () => {
+  const made = manager({ one: { autoscaling_config: { min_replicas: 0 } } });
+  await made.start();
+  assert.equal([made.status()['one']?.status, made.status()['one']?.replicas.length], ['RUNNING', 0]);
+  assert.equal(await made.handle('one').call('echo', { text: 'awake' }), { text: 'awake', times: 1 });
+  assert.is(made.status()['one']?.replicas.length, 1);
 });
 
 Manager('refuses calls after its shutdown', async () => {

@@ -1,11 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { failedDeployment, ReplicaSet, type ReplicaSetStatus } from '../replicas/index.ts';
+import { systemClock } from '../core/clock.ts';
+import type { Machine } from '../devices/index.ts';
+import { callWithRetry, DEFAULT_RETRIES, failedDeployment, ReplicaSet, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
 import { check } from './check.ts';
-import type { DeploymentDefinition, MethodDefinition, ModelSource } from './deployment-definition.ts';
+import type { DeploymentDefinition, MethodDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
-import { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
+import { DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './deployment-options.ts';
+import { DevicePlan } from './device-plan.ts';
 import { LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 import { WhisperDeployment } from './whisper-deployment.ts';
 
@@ -16,6 +19,8 @@ export interface DeploymentManagerOptions {
   readonly env: NodeJS.ProcessEnv;
   /** What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile. */
   readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
+  /** What replicas can be placed on. Default: a machine without a GPU, with as much memory as it takes. */
+  readonly machine?: ((signal: AbortSignal) => Promise<Machine>) | undefined;
   /** How much lower the priority of replicas is. Default 10. */
   readonly nice?: number | undefined;
   /** Seconds that loading a model may go without a sign of progress. Default 120. */
@@ -47,6 +52,12 @@ interface Deployment {
   readonly options: DeploymentOptions;
   readonly config: unknown;
   replicas: ReplicaSet | undefined;
+}
+
+interface OpenedCall {
+  readonly replicas: ReplicaSet;
+  readonly checked: Record<string, unknown>;
+  readonly affinity: string | undefined;
 }
 
 /** Kinds of deployments that come with the package. */
@@ -86,16 +97,20 @@ export class DeploymentManager {
 
   /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped and `FailedDeployment` tells why. */
   async start({ signal, onProgress }: StartOptions = {}): Promise<void> {
+    if (this.#deployments.size === 0) return;
     const failed = new AbortController();
     const all = AbortSignal.any([failed.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     const starts: Promise<void>[] = [];
     try {
+      // Devices are looked for while the first model is fetched; what asks for more than there is ends that.
+      const plan = this.#planDevices(all);
+      plan.catch((error: unknown) => failed.abort(error));
       // Models are fetched one after the other; replicas load while the next model is fetched.
       for (const deployment of this.#deployments.values()) {
+        all.throwIfAborted();
         const report: Report = (fraction, text) => onProgress?.({ deployment: deployment.name, fraction, text });
-        const replicas = await this.#prepare(deployment, all, report);
-        deployment.replicas = replicas;
-        const start = this.#startReplicas(replicas, all).then(() => onProgress?.({ deployment: deployment.name, fraction: 1, text: 'ready', isReady: true }));
+        const spec = await this.#prepare(deployment, all, report);
+        const start = this.#startReplicas(deployment, spec, plan, all, report).then(() => onProgress?.({ deployment: deployment.name, fraction: 1, text: 'ready', isReady: true }));
         start.catch((error: unknown) => failed.abort(error));
         starts.push(start);
       }
@@ -109,7 +124,7 @@ export class DeploymentManager {
 
   status(): Record<string, ReplicaSetStatus> {
     const entries = [...this.#deployments.values()].map(({ name, replicas }) => {
-      const status = replicas?.status() ?? { status: 'DEPLOYING' as const, message: '', replicas: [], queued: 0 };
+      const status = replicas?.status() ?? { status: 'DEPLOYING' as const, message: '', replicas: [], queued: 0, lastLines: [] };
       return [name, status] as const;
     });
     return Object.fromEntries(entries);
@@ -125,8 +140,8 @@ export class DeploymentManager {
     return {
       name,
       call: async (method, args, options = {}) => {
-        const { replicas, checked } = this.#open(deployment, method, args, false);
-        return replicas.call(method, checked, options);
+        const { replicas, checked, affinity } = this.#open(deployment, method, args, false);
+        return callWithRetry((attempt) => replicas.call(method, checked, { ...options, affinity, admitted: attempt > 1 }), this.#retry(deployment, options));
       },
       stream: (method, args, options = {}) => this.#stream(deployment, method, args, options),
     };
@@ -141,30 +156,53 @@ export class DeploymentManager {
     await Promise.all(stops);
   }
 
-  async #startReplicas(replicas: ReplicaSet, signal: AbortSignal): Promise<void> {
-    await this.#options.beforeReplicas?.();
+  async #planDevices(signal: AbortSignal): Promise<DevicePlan> {
+    await this.#options.beforeReplicas?.(); // the addon is asked for devices
     signal.throwIfAborted();
-    await replicas.start(signal);
+    const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
+    return new DevicePlan(machine, [...this.#deployments.values()], this.#options.log);
   }
 
-  async #prepare(deployment: Deployment, signal: AbortSignal, progress: Report): Promise<ReplicaSet> {
+  async #startReplicas(deployment: Deployment, spec: ReplicaSpec, planned: Promise<DevicePlan>, signal: AbortSignal, progress: Report): Promise<void> {
+    const plan = await planned;
+    signal.throwIfAborted();
+    const need = await deployment.definition.memory?.(spec, { gpu: plan.isOnGpu(deployment.name) });
+    if (need) plan.countMemory(deployment.name, need);
+    signal.throwIfAborted();
+    deployment.replicas = this.#replicaSet(deployment, spec, plan, progress);
+    await deployment.replicas.start(signal);
+  }
+
+  async #prepare(deployment: Deployment, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
     const { name, definition, options, config } = deployment;
     const log = this.#options.log.child({ deployment: name });
     const { num_gpus: numGpus, num_cpus: numCpus } = options.ray_actor_options;
     const threads = numCpus === undefined ? defaultThreads() : Math.max(1, Math.floor(numCpus));
-    let spec;
     try {
-      spec = await definition.prepare(config, { models: this.#options.models, log, signal, numGpus, threads, progress });
+      return await definition.prepare(config, { models: this.#options.models, log, signal, numGpus, threads, progress });
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);
       throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
     }
+  }
+
+  #replicaSet({ name, definition, options }: Deployment, spec: ReplicaSpec, plan: DevicePlan, progress: Report): ReplicaSet {
+    const scaling = options.autoscaling_config;
     return new ReplicaSet({
       deployment: name,
       implementation: definition.implementation,
       spec,
-      count: options.num_replicas,
+      count: firstReplicas(options),
+      autoscaling: scaling && {
+        minReplicas: scaling.min_replicas,
+        maxReplicas: scaling.max_replicas,
+        targetOngoing: scaling.target_ongoing_requests,
+        upscaleDelayMs: scaling.upscale_delay_s * 1000,
+        downscaleDelayMs: scaling.downscale_delay_s * 1000,
+      },
+      takePlace: () => plan.takePlace(name),
+      graceMs: options.graceful_shutdown_timeout_s * 1000,
       maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests,
       maxQueued: options.max_queued_requests,
       log: this.#options.log,
@@ -178,12 +216,22 @@ export class DeploymentManager {
   }
 
   async *#stream(deployment: Deployment, method: string, args: Record<string, unknown>, options: CallOptions): AsyncGenerator<unknown[], void, undefined> {
-    const { replicas, checked } = this.#open(deployment, method, args, true);
-    yield* replicas.stream(method, checked, options);
+    const { replicas, checked, affinity } = this.#open(deployment, method, args, true);
+    yield* streamWithRetry((attempt) => replicas.stream(method, checked, { ...options, affinity, admitted: attempt > 1 }), this.#retry(deployment, options));
+  }
+
+  #retry({ name }: Deployment, { signal, requestId }: CallOptions): RetryOptions {
+    return {
+      clock: systemClock,
+      random: Math.random,
+      signal,
+      retries: DEFAULT_RETRIES,
+      onRetry: ({ message }, delayMs) => this.#options.log.warn('call repeated', { deployment: name, requestId, reason: message, delay_ms: Math.round(delayMs) }),
+    };
   }
 
   /** The replicas and the checked arguments of a call. */
-  #open(deployment: Deployment, method: string, args: Record<string, unknown>, streaming: boolean): { replicas: ReplicaSet; checked: Record<string, unknown> } {
+  #open(deployment: Deployment, method: string, args: Record<string, unknown>, streaming: boolean): OpenedCall {
     const { name, replicas } = deployment;
     const definition = requireMethod(deployment, method);
     if (definition.streaming !== streaming) {
@@ -192,7 +240,7 @@ export class DeploymentManager {
     }
     const checked = check(definition.input, args, `${name}.${method}`) as Record<string, unknown>;
     if (!replicas) throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started yet`);
-    return { replicas, checked };
+    return { replicas, checked, affinity: deployment.definition.affinity?.(method, checked) };
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
+import { llamaMemory } from './memory-need.ts';
 import { pullModel } from './pull-model.ts';
 
 const ModelKwargs = z.strictObject({
@@ -30,6 +31,19 @@ const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling 
 const countTokens = z
   .strictObject({ dialog: z.optional(ChatDialog), text: z.string().optional() })
   .refine(({ dialog, text }) => (dialog === undefined) !== (text === undefined), "Exactly one of 'dialog' and 'text' must be provided.");
+
+/** Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings like "You are". */
+const AFFINITY_CHARACTERS = 512;
+
+function promptBeginning(_method: string, { prompt, dialog }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof prompt === 'string') return prompt.slice(0, AFFINITY_CHARACTERS);
+  if (dialog === undefined) return undefined;
+  const { messages } = dialog as ChatDialog;
+  return messages
+    .map(({ role, content }) => `${role}: ${content}`)
+    .join('\n')
+    .slice(0, AFFINITY_CHARACTERS);
+}
 
 /** Text generation with llama.cpp. */
 export const LlamaTextGenerationDeployment: DeploymentDefinition<typeof LlamaTextGenerationConfig> = {
@@ -63,5 +77,13 @@ export const LlamaTextGenerationDeployment: DeploymentDefinition<typeof LlamaTex
       default_sampling_params: config.default_sampling_params,
     };
   },
+  memory: (spec, { gpu }) =>
+    llamaMemory(String(spec['model_path']), {
+      contextTokens: Number(spec['n_ctx']),
+      sequences: Number(spec['n_seq_max']),
+      kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
+      gpuLayers: gpu ? Number(spec['n_gpu_layers']) : -1,
+    }),
+  affinity: promptBeginning,
   implementation: new URL('../engines/llama.js', import.meta.url),
 };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { AsrOutput, AudioReference, WhisperParams } from '../schemas/index.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
+import { whisperMemory } from './memory-need.ts';
 import { pullModel } from './pull-model.ts';
 
 /** Names of faster-whisper's compute types, with the ggml weights that stand for them. */
@@ -74,5 +75,6 @@ export const WhisperDeployment: DeploymentDefinition<typeof WhisperConfig> = {
       use_gpu: context.numGpus !== 0,
     };
   },
+  memory: (spec) => whisperMemory(String(spec['model_path']), Number(spec['max_states'])),
   implementation: new URL('../engines/whisper.js', import.meta.url),
 };

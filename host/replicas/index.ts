@@ -1,2 +1,3 @@
 export type { CallContext, Implementation, ImplementationMethod, StartContext, StartImplementation } from './implementation.ts';
-export { failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type ReplicaStatus } from './replica-set.ts';
+export { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './retry.ts';
+export { failedDeployment, type Place, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type ReplicaStatus } from './replica-set.ts';

@@ -23,7 +23,7 @@ Pool('gives a call to a replica with room at once', async () => {
   const replicas = pool();
   replicas.add(member('a', 1));
   replicas.add(member('b', 0));
-  assert.is((await replicas.dispatch(take, undefined)).value, 'b');
+  assert.is((await replicas.dispatch(take)).value, 'b');
 });
 
 Pool('takes the less busy one of two', async () => {
@@ -31,8 +31,8 @@ Pool('takes the less busy one of two', async () => {
   const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 9, maxQueued: 1, random: () => drawn.shift() ?? 0 });
   replicas.add(member('a', 4));
   replicas.add(member('b', 2));
-  assert.is((await replicas.dispatch(take, undefined)).value, 'b');
-  assert.is((await replicas.dispatch(take, undefined)).value, 'b');
+  assert.is((await replicas.dispatch(take)).value, 'b');
+  assert.is((await replicas.dispatch(take)).value, 'b');
 });
 
 Pool('lets calls wait in order, one for each room that is made', async () => {
@@ -40,7 +40,7 @@ Pool('lets calls wait in order, one for each room that is made', async () => {
   const only = member('a');
   const order: number[] = [];
   const calls = [1, 2, 3].map(async (n) => {
-    await replicas.dispatch(take, undefined);
+    await replicas.dispatch(take);
     order.push(n);
   });
   assert.is(replicas.queued, 3);
@@ -57,8 +57,8 @@ Pool('lets calls wait in order, one for each room that is made', async () => {
 
 Pool('refuses a call when the queue is full, naming the deployment and the limit', async () => {
   const replicas = pool(1);
-  const first = replicas.dispatch(take, undefined);
-  const error = await failure(replicas.dispatch(take, undefined));
+  const first = replicas.dispatch(take);
+  const error = await failure(replicas.dispatch(take));
   assert.is(error.name, 'DeploymentFull');
   assert.is(error.kind, 'unavailable');
   assert.match(error.message, 'deployment asr is full: 1 calls');
@@ -66,11 +66,36 @@ Pool('refuses a call when the queue is full, naming the deployment and the limit
   assert.is((await first).value, 'a');
 });
 
+Pool('lets a call wait that was admitted before, although the queue is full', async () => {
+  const replicas = pool(0);
+  const again = replicas.dispatch(take, { admitted: true });
+  replicas.add(member('a'));
+  assert.is((await again).value, 'a');
+});
+
+Pool('gives calls with the same affinity to the same replica, also those that waited', async () => {
+  const replicas = new ReplicaPool<Member>({ deployment: 'llm', maxOngoing: 9, maxQueued: 9 });
+  const waiting = replicas.dispatch(() => 'first', { affinity: 'a' });
+  for (const name of ['a', 'b', 'c', 'd']) replicas.add(member(name));
+  await waiting;
+  const names = await Promise.all(Array.from({ length: 20 }, async () => (await replicas.dispatch(({ name }) => name, { affinity: 'You are' })).value));
+  assert.is(new Set(names).size, 1);
+});
+
+Pool('refuses those who wait, and goes on', async () => {
+  const replicas = pool();
+  const waiting = failure(replicas.dispatch(take));
+  replicas.refuseWaiting(() => new AanaError('NoRoom', 'unavailable', 'no room'));
+  assert.is((await waiting).name, 'NoRoom');
+  replicas.add(member('a'));
+  assert.is((await replicas.dispatch(take)).value, 'a');
+});
+
 Pool('forgets a waiting call that is cancelled', async () => {
   const replicas = pool(1);
   const controller = new AbortController();
   const reason = new Error('client went away');
-  const waiting = replicas.dispatch(take, controller.signal).catch((error: unknown) => error);
+  const waiting = replicas.dispatch(take, { signal: controller.signal }).catch((error: unknown) => error);
   controller.abort(reason);
   assert.is(await waiting, reason);
   assert.is(replicas.queued, 0);
@@ -82,7 +107,7 @@ Pool('gives nothing to a replica that was removed', async () => {
   replicas.add(gone);
   replicas.add(stays);
   replicas.remove(gone);
-  assert.is((await replicas.dispatch(take, undefined)).value, 'stays');
+  assert.is((await replicas.dispatch(take)).value, 'stays');
 });
 
 Pool('passes on what fails while a waiting call is started', async () => {
@@ -90,7 +115,7 @@ Pool('passes on what fails while a waiting call is started', async () => {
   const waiting = failure(
     replicas.dispatch(() => {
       throw new AanaError('Broken', 'internal', 'broken');
-    }, undefined),
+    }),
   );
   replicas.add(member('a'));
   assert.is((await waiting).name, 'Broken');
@@ -98,10 +123,10 @@ Pool('passes on what fails while a waiting call is started', async () => {
 
 Pool('when closed refuses new calls, and those who wait if told so', async () => {
   const replicas = pool();
-  const first = failure(replicas.dispatch(take, undefined));
+  const first = failure(replicas.dispatch(take));
   const closed = (): AanaError => new AanaError('Closed', 'unavailable', 'closed');
   replicas.close(closed, { waiting: false });
-  assert.is((await failure(replicas.dispatch(take, undefined))).name, 'Closed');
+  assert.is((await failure(replicas.dispatch(take))).name, 'Closed');
   assert.is(replicas.queued, 1);
   replicas.close(closed, { waiting: true });
   assert.is((await first).name, 'Closed');

@@ -1,7 +1,9 @@
 import { AanaError } from '../core/errors.ts';
+import { preferred } from './affinity.ts';
 
 /** What the pool wants to know of a replica. */
 export interface PoolMember {
+  readonly name: string;
   /** Calls it has not let go of. */
   readonly ongoing: number;
 }
@@ -15,12 +17,24 @@ export interface PoolOptions {
   readonly random?: () => number;
 }
 
+export interface DispatchOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Calls with the same key prefer the same replica. */
+  readonly affinity?: string | undefined;
+  /** Was admitted before and is tried again: it waits although the queue is full. */
+  readonly admitted?: boolean | undefined;
+}
+
+/** What a client is told to wait before it tries again. */
+const RETRY_AFTER_S = 1;
+
 /** In an object, so that a promise is handed over as it is. */
 export interface Used<T> {
   readonly value: T;
 }
 
 interface Waiting<Member> {
+  readonly affinity: string | undefined;
   take(member: Member): void;
   refuse(error: unknown): void;
 }
@@ -61,19 +75,19 @@ export class ReplicaPool<Member extends PoolMember> {
    * `ongoing` before it returns, and {@link release} be called when that sinks. Rejects `DeploymentFull` when too many wait,
    * or with the signal's reason.
    */
-  async dispatch<T>(use: (member: Member) => T, signal: AbortSignal | undefined): Promise<Used<T>> {
-    signal?.throwIfAborted();
+  async dispatch<T>(use: (member: Member) => T, options: DispatchOptions = {}): Promise<Used<T>> {
+    options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
-    const free = this.#waiting.size === 0 ? this.#pick() : undefined;
+    const free = this.#waiting.size === 0 ? this.#pick(options.affinity) : undefined;
     if (free) return { value: use(free) };
-    if (this.#waiting.size >= this.#options.maxQueued) throw this.#full();
-    return this.#wait(use, signal);
+    if (this.#waiting.size >= this.#options.maxQueued && !options.admitted) throw this.#full();
+    return this.#wait(use, options);
   }
 
   /** Room was made: gives it to those who wait. */
   release(): void {
     for (const waiting of this.#waiting) {
-      const free = this.#pick();
+      const free = this.#pick(waiting.affinity);
       if (!free) return;
       waiting.take(free);
     }
@@ -82,19 +96,25 @@ export class ReplicaPool<Member extends PoolMember> {
   /** Refuses calls from now on; those who wait already stay, unless `error` is for them too. */
   close(error: () => AanaError, options: { readonly waiting: boolean }): void {
     this.#closedBy = error;
-    if (!options.waiting) return;
+    if (options.waiting) this.refuseWaiting(error);
+  }
+
+  /** Refuses those who wait. */
+  refuseWaiting(error: () => AanaError): void {
     for (const waiting of this.#waiting) waiting.refuse(error());
   }
 
-  /** The less busy one of two random replicas; any with room when neither has. */
-  #pick(): Member | undefined {
+  /** The replica that calls with this key prefer, else the less busy one of two random replicas with room. */
+  #pick(affinity: string | undefined): Member | undefined {
+    const liked = affinity === undefined || this.#members.length < 2 ? undefined : preferred(affinity, this.#members, this.#options.maxOngoing);
+    if (liked) return liked;
     const free = this.#members.filter((member) => member.ongoing < this.#options.maxOngoing);
     const any = (): Member | undefined => free[Math.floor(this.#random() * free.length)];
     const [one, other] = [any(), any()];
     return one && other && other.ongoing < one.ongoing ? other : one;
   }
 
-  #wait<T>(use: (member: Member) => T, signal: AbortSignal | undefined): Promise<Used<T>> {
+  #wait<T>(use: (member: Member) => T, { signal, affinity }: DispatchOptions): Promise<Used<T>> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void): void => {
         this.#waiting.delete(waiting);
@@ -102,6 +122,7 @@ export class ReplicaPool<Member extends PoolMember> {
         how();
       };
       const waiting: Waiting<Member> = {
+        affinity,
         take: (member) =>
           settle(() => {
             try {
@@ -121,7 +142,7 @@ export class ReplicaPool<Member extends PoolMember> {
   #full(): AanaError {
     const { deployment, maxQueued } = this.#options;
     return new AanaError('DeploymentFull', 'unavailable', `deployment ${deployment} is full: ${maxQueued} calls are waiting already; try again later`, {
-      data: { deployment, max_queued_requests: maxQueued },
+      data: { deployment, max_queued_requests: maxQueued, retry_after_s: RETRY_AFTER_S },
     });
   }
 }

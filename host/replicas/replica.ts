@@ -9,6 +9,7 @@ import { FrameSocket } from './frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from './protocol.ts';
 import { RecentLines } from './recent-lines.ts';
 import { ReplicaConnection, type ReplicaCallOptions } from './replica-connection.ts';
+import type { RunningReplica } from './running-replica.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
 
 export interface ReplicaOptions {
@@ -43,15 +44,19 @@ export interface ReplicaExit {
   readonly signal: NodeJS.Signals | null;
   /** Why, in one sentence for an operator. */
   readonly reason: string;
+  /** The last lines that it wrote, oldest first. */
+  readonly lastLines: readonly string[];
 }
 
 const MAIN = fileURLToPath(new URL('./process/main.js', import.meta.url));
 const CLOSE_TIMEOUT_MS = 2000;
 const EXIT_AFTER_CLOSE_MS = 500;
 const TERM_TIMEOUT_MS = 1000;
+/** Lines of its output that its end is told with. */
+const KEPT_LINES = 10;
 
 /** One running copy of a deployment: a child process and the calls on it. */
-export class Replica {
+export class Replica implements RunningReplica {
   readonly name: string;
   /** Resolves when the model is loaded, or will not be. */
   readonly started: Promise<StartOutcome>;
@@ -141,13 +146,13 @@ export class Replica {
     return this.#connection.stream(method, args, this.#counted(options));
   }
 
-  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. */
-  async stop(graceMs: number): Promise<void> {
+  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. `reason` is kept. */
+  async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     if (this.#enter('drain') && this.#state === 'draining') {
       if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, this.exited]), graceMs);
       this.#enter('drained');
     }
-    this.#endReason ??= 'it was told to stop';
+    this.#endReason ??= reason;
     this.#socket.send({ type: 'shutdown' });
     if (await within(this.exited, CLOSE_TIMEOUT_MS)) return;
     this.#child.kill('SIGTERM');
@@ -260,7 +265,7 @@ export class Replica {
     await within(this.#socketClosed.promise, CLOSE_TIMEOUT_MS); // what it sent before its end is still to be read
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
-    const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last) };
+    const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last), lastLines: this.#lines.all.slice(-KEPT_LINES) };
     this.#connection.failAll(() => this.#lostError(signal));
     this.#started.resolve({ ok: false, final: false, reason: exit.reason });
     this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });

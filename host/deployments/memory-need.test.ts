@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readGgufHeader } from './gguf-header.ts';
+import { llamaMemory, type LlamaMemorySettings, whisperMemory } from './memory-need.ts';
+
+const Memory = suite('counting memory from model files');
+
+const folder = mkdtempSync(join(tmpdir(), 'aana-memory-'));
+Memory.after(() => rmSync(folder, { recursive: true }));
+
+const uint32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+};
+const uint64 = (value: number): Buffer => Buffer.concat([uint32(value), uint32(0)]);
+const text = (value: string): Buffer => Buffer.concat([uint64(Buffer.byteLength(value)), Buffer.from(value)]);
+const numbers = (values: readonly number[]): Buffer => Buffer.concat([uint32(4), uint64(values.length), ...values.map(uint32)]);
+const texts = (values: readonly string[]): Buffer => Buffer.concat([uint32(8), uint64(values.length), ...values.map(text)]);
+
+/** A GGUF file with this metadata and `weights` bytes after it. */
+function ggufFile(name: string, metadata: Record<string, string | number | readonly number[] | readonly string[]>, weights = 1000): string {
+  const pairs = Object.entries(metadata).map(([key, value]) => {
+    if (typeof value === 'string') return Buffer.concat([text(key), uint32(8), text(value)]);
+    if (typeof value === 'number') return Buffer.concat([text(key), uint32(4), uint32(value)]);
+    const isText = typeof value[0] === 'string';
+    return Buffer.concat([text(key), uint32(9), isText ? texts(value as string[]) : numbers(value as number[])]);
+  });
+  const path = join(folder, name);
+  writeFileSync(path, Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(0), uint64(pairs.length), ...pairs, Buffer.alloc(weights)]));
+  return path;
+}
+
+const SMALL = {
+  'general.architecture': 'llama',
+  'tokenizer.ggml.tokens': Array.from({ length: 200_000 }, (_, n) => `token ${n}`), // some megabytes
+  'llama.block_count': 10,
+  'llama.context_length': 2048,
+  'llama.embedding_length': 512,
+  'llama.attention.head_count': 8,
+  'llama.attention.head_count_kv': 2,
+};
+const SETTINGS: LlamaMemorySettings = { contextTokens: 1000, sequences: 4, kvType: 'f16', gpuLayers: -1 };
+/** Of 10 layers, 2 heads, 64 numbers each for key and value, 2 bytes a number. */
+const BYTES_PER_TOKEN = 10 * 2 * (64 + 64) * 2;
+
+Memory('counts weights, and keys and values of all sequences', async () => {
+  const path = ggufFile('small.gguf', SMALL);
+  const need = await llamaMemory(path, SETTINGS);
+  assert.is(need.contextBytes, BYTES_PER_TOKEN * 4000);
+  assert.ok(need.weightsBytes > 1000);
+});
+
+const CASES: readonly (readonly [what: string, metadata: Record<string, number | readonly number[]>, settings: Partial<LlamaMemorySettings>, contextBytes: number])[] = [
+  ['the trained context where none is given', {}, { contextTokens: 0 }, BYTES_PER_TOKEN * 2048 * 4],
+  ['34 bytes for 32 numbers as q8_0', {}, { kvType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
+  ['heads of a size of their own', { 'llama.attention.key_length': 128, 'llama.attention.value_length': 96 }, {}, 10 * 2 * (128 + 96) * 2 * 4000],
+  ['heads that differ from layer to layer', { 'llama.attention.head_count_kv': [2, 0, 0, 4, 0, 0, 0, 0, 0, 0] }, {}, 6 * 128 * 2 * 4000],
+  ['layers on the GPU alone', {}, { gpuLayers: 5 }, (BYTES_PER_TOKEN * 4000) / 2],
+];
+for (const [what, metadata, settings, contextBytes] of CASES) {
+  Memory(`counts ${what}`, async () => {
+    const path = ggufFile('case.gguf', { ...SMALL, 'tokenizer.ggml.tokens': ['a'], ...metadata });
+    assert.is((await llamaMemory(path, { ...SETTINGS, ...settings })).contextBytes, contextBytes);
+  });
+}
+
+Memory('counts the file alone when it is no GGUF file or a damaged one', async () => {
+  const whole = ggufFile('whole.gguf', SMALL);
+  const cut = join(folder, 'cut.gguf');
+  writeFileSync(cut, readFileSync(whole).subarray(0, 1_500_000));
+  assert.equal(await llamaMemory(cut, SETTINGS), { weightsBytes: 1_500_000, contextBytes: 0 });
+  const other = join(folder, 'other.bin');
+  writeFileSync(other, Buffer.alloc(5000, 1));
+  assert.equal(await llamaMemory(other, SETTINGS), { weightsBytes: 5000, contextBytes: 0 });
+  writeFileSync(other, Buffer.from('GG'));
+  assert.is(await readGgufHeader(other), undefined);
+});
+
+Memory('counts what a Whisper model keeps for each window', async () => {
+  const path = join(folder, 'whisper.bin');
+  const header = [0x67676d6c, 51865, 1500, 512, 8, 6, 448, 512, 8, 6, 80, 7].map(uint32);
+  writeFileSync(path, Buffer.concat([...header, Buffer.alloc(100)]));
+  assert.equal(await whisperMemory(path, 2), { weightsBytes: 148, contextBytes: 2 * 4 * 6 * 512 * 1948 });
+  writeFileSync(path, Buffer.alloc(20));
+  assert.equal(await whisperMemory(path, 2), { weightsBytes: 20, contextBytes: 0 });
+});
+
+Memory.run();

@@ -1,0 +1,163 @@
+import type { Clock } from '../core/clock.ts';
+import { deferred } from '../core/deferred.ts';
+import type { Logger } from '../core/logger.ts';
+import type { StartOutcome } from './replica.ts';
+import type { RunningReplica } from './running-replica.ts';
+import { nextSlotState, type SlotEvent, type SlotState } from './slot-state.ts';
+
+export interface ReplicaSlotOptions {
+  /** Name of its replicas for logs and errors, such as `asr_deployment#1`. */
+  readonly name: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  spawn(): RunningReplica;
+  /** Milliseconds before the restart after `failures` ends in a row. */
+  readonly restartDelay: (failures: number) => number;
+  /** Tells why a process was lost that another one will follow. */
+  onLost(reason: string): void;
+  onFailed(failure: SlotFailure): void;
+}
+
+export interface SlotFailure {
+  readonly reason: string;
+  /** The last lines that its process wrote, oldest first. */
+  readonly lastLines: readonly string[];
+}
+
+interface Run {
+  readonly outcome: StartOutcome;
+  readonly reason: string;
+  readonly lastLines: readonly string[];
+  readonly readyMs: number;
+}
+
+/** Ends before ready, in a row, after which a slot is given up. */
+const MAX_START_FAILURES = 3;
+/** A replica that was up this long does not count as failing again and again. */
+const STABLE_MS = 10_000;
+
+/** Keeps one replica running, from process to process, until it is given up or retired. */
+export class ReplicaSlot {
+  readonly name: string;
+  /** Resolves when its first replica is ready, or it will not be. */
+  readonly settled: Promise<void>;
+  /** Resolves when it has no process and will have none, unless it failed. */
+  readonly gone: Promise<void>;
+  readonly #options: ReplicaSlotOptions;
+  readonly #settled = deferred();
+  readonly #gone = deferred();
+  readonly #retired = new AbortController();
+  #state: SlotState = 'starting';
+  #replica: RunningReplica | undefined;
+  #restarts = 0;
+  #failure: SlotFailure | undefined;
+  #wasReady = false;
+
+  constructor(options: ReplicaSlotOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.settled = this.#settled.promise;
+    this.gone = this.#gone.promise;
+    void this.#keep();
+  }
+
+  get state(): SlotState {
+    return this.#state;
+  }
+
+  get replica(): RunningReplica | undefined {
+    return this.#replica;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Why it was given up. */
+  get failure(): SlotFailure | undefined {
+    return this.#failure;
+  }
+
+  /** Whether a replica of it was ready once. */
+  get wasReady(): boolean {
+    return this.#wasReady;
+  }
+
+  /** Ends its replica, which may finish its calls for `graceMs`, and starts no other. Resolves when it is gone. May be called again with less grace. */
+  async retire(graceMs: number): Promise<void> {
+    const hadEnded = this.#state === 'failed';
+    if (this.#enter('retire')) this.#retired.abort();
+    if (hadEnded) this.#end();
+    else if (this.#replica && this.#replica.state !== 'exited') await this.#replica.stop(graceMs);
+    await this.#gone.promise;
+  }
+
+  /** Starts processes one after the other. */
+  async #keep(): Promise<void> {
+    let startFailures = 0;
+    let endsInARow = 0;
+    while (this.#state === 'starting') {
+      const run = await this.#runOnce();
+      startFailures = run.outcome.ok ? 0 : startFailures + 1;
+      endsInARow = run.readyMs > STABLE_MS ? 1 : endsInARow + 1;
+      const isFinal = !run.outcome.ok && run.outcome.final;
+      if ((isFinal || startFailures >= MAX_START_FAILURES) && this.#enter('give-up')) {
+        this.#giveUp({ ...run, reason: isFinal ? run.reason : `it ended ${startFailures} times before it was ready; the last time ${run.reason}` });
+        return;
+      }
+      if (!this.#enter('lost')) break;
+      await this.#rest(run.reason, endsInARow);
+    }
+    this.#end();
+  }
+
+  /** One process, from its start to its end. */
+  async #runOnce(): Promise<Run> {
+    let replica: RunningReplica;
+    try {
+      replica = this.#options.spawn();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return { outcome: { ok: false, final: false, reason }, reason, lastLines: [], readyMs: 0 };
+    }
+    this.#replica = replica;
+    const outcome = await replica.started;
+    const readyAt = this.#options.clock.now();
+    if (outcome.ok && this.#enter('ready')) {
+      this.#wasReady = true;
+      this.#settled.resolve();
+    }
+    const { reason, lastLines } = await replica.exited;
+    return outcome.ok ? { outcome, reason, lastLines, readyMs: this.#options.clock.now() - readyAt } : { outcome, reason: outcome.reason, lastLines, readyMs: 0 };
+  }
+
+  async #rest(reason: string, endsInARow: number): Promise<void> {
+    const { clock, log, onLost, restartDelay } = this.#options;
+    const delayMs = restartDelay(endsInARow);
+    onLost(reason);
+    log.warn('replica lost, restarting', { replica: this.name, reason, delay_ms: Math.round(delayMs) });
+    await clock.delay(delayMs, this.#retired.signal).catch(() => {});
+    if (this.#enter('retry')) this.#restarts += 1;
+  }
+
+  #giveUp({ reason, lastLines }: SlotFailure): void {
+    this.#failure = { reason, lastLines };
+    this.#options.log.error('replica given up', { replica: this.name, reason, last_lines: lastLines });
+    this.#options.onFailed(this.#failure);
+    this.#settled.resolve();
+  }
+
+  #end(): void {
+    this.#enter('ended');
+    this.#settled.resolve();
+    this.#gone.resolve();
+  }
+
+  /** Applies the transition table; false when the event means nothing now. */
+  #enter(event: SlotEvent): boolean {
+    const next = nextSlotState(this.#state, event);
+    if (!next) return false;
+    this.#state = next;
+    return true;
+  }
+}

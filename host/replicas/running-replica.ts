@@ -1,0 +1,19 @@
+import type { ReplicaExit, ReplicaOptions, StartOutcome } from './replica.ts';
+import type { ReplicaCallOptions } from './replica-connection.ts';
+import type { ReplicaState } from './replica-state.ts';
+
+/** What a slot, the pool and the set want of a replica: {@link Replica}, or a simulated one. */
+export interface RunningReplica {
+  readonly name: string;
+  readonly state: ReplicaState;
+  readonly pid: number | undefined;
+  readonly ongoing: number;
+  readonly steps: number;
+  readonly started: Promise<StartOutcome>;
+  readonly exited: Promise<ReplicaExit>;
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown>;
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]>;
+  stop(graceMs: number, reason?: string): Promise<void>;
+}
+
+export type SpawnReplica = (options: ReplicaOptions) => RunningReplica;
