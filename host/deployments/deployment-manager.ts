@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Machine } from '../devices/index.ts';
-import { callWithRetry, DEFAULT_RETRIES, failedDeployment, ReplicaSet, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
+import { callWithRetry, DEFAULT_RETRIES, failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
 import { check } from './check.ts';
 import type { DeploymentDefinition, MethodDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
@@ -25,6 +25,8 @@ export interface DeploymentManagerOptions {
   readonly nice?: number | undefined;
   /** Seconds that loading a model may go without a sign of progress. Default 120. */
   readonly startTimeoutS?: number | undefined;
+  /** Time, chance and processes that are not real, for the simulation. */
+  readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
   /** Kinds of deployments beside those that come with the package. */
   readonly definitions?: readonly DeploymentDefinition[] | undefined;
 }
@@ -212,6 +214,7 @@ export class DeploymentManager {
       healthPeriodMs: options.health_check_period_s * 1000,
       healthTimeoutMs: options.health_check_timeout_s * 1000,
       onProgress: progress,
+      ...this.#options.simulated,
     });
   }
 
@@ -222,8 +225,8 @@ export class DeploymentManager {
 
   #retry({ name }: Deployment, { signal, requestId }: CallOptions): RetryOptions {
     return {
-      clock: systemClock,
-      random: Math.random,
+      clock: this.#options.simulated?.clock ?? systemClock,
+      random: this.#options.simulated?.random ?? Math.random,
       signal,
       retries: DEFAULT_RETRIES,
       onRetry: ({ message }, delayMs) => this.#options.log.warn('call repeated', { deployment: name, requestId, reason: message, delay_ms: Math.round(delayMs) }),

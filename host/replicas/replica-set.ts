@@ -45,6 +45,8 @@ export interface ReplicaStatus {
   /** Steps of its engine as of the last health check. */
   readonly steps: number;
   readonly restarts: number;
+  /** Why it was given up; empty while it is kept running. */
+  readonly failure: string;
 }
 
 export interface ReplicaSetStatus {
@@ -62,7 +64,7 @@ export type SetCallOptions = Pick<ReplicaCallOptions, 'signal' | 'requestId'> & 
 
 const DEFAULT_GRACE_MS = 20_000;
 const MAX_SCALE_PERIOD_MS = 1000;
-const MIN_SCALE_PERIOD_MS = 20;
+const MIN_SCALE_PERIOD_MS = 250;
 
 /** Keeps the replicas of one deployment running, as many as are wanted, and gives calls to them. */
 export class ReplicaSet {
@@ -77,6 +79,7 @@ export class ReplicaSet {
   /** Those that are kept running, given up ones among them, and those that are ending. */
   #slots: ReplicaSlot[] = [];
   #isStarted = false;
+  #hasFailed = false;
   #hadRoom = true;
   #lastLoss = '';
 
@@ -135,13 +138,14 @@ export class ReplicaSet {
   }
 
   status(): ReplicaSetStatus {
-    const replicas = this.#slots.map(({ name, replica, restarts }) => ({
+    const replicas = this.#slots.map(({ name, replica, restarts, failure }) => ({
       name,
       state: replica?.state ?? ('exited' as const),
       pid: replica?.pid,
       ongoing: replica?.ongoing ?? 0,
       steps: replica?.steps ?? 0,
       restarts,
+      failure: failure?.reason ?? '',
     }));
     const lastLines = this.#slots.find(({ failure }) => failure)?.failure?.lastLines ?? [];
     return { ...this.#health(), replicas, queued: this.#pool.queued, lastLines };
@@ -182,7 +186,7 @@ export class ReplicaSet {
       name,
       log: this.#log,
       clock: this.#clock,
-      restartDelay: this.#options.restartDelay ?? restartDelayMs,
+      restartDelay: this.#options.restartDelay ?? ((failures) => restartDelayMs(failures, this.#options.random)),
       spawn: () => this.#spawn(name, place),
       onLost: (reason) => (this.#lastLoss = reason),
       onFailed: (failure) => this.#onFailed(failure),
@@ -221,7 +225,7 @@ export class ReplicaSet {
   }
 
   #scale(): void {
-    if (!this.#scaler || this.#stopping.signal.aborted) return;
+    if (!this.#scaler || this.#hasFailed || this.#stopping.signal.aborted) return;
     const kept = this.#kept();
     const load = this.#pool.queued + kept.reduce((sum, { replica }) => sum + (replica?.ongoing ?? 0), 0);
     const wanted = this.#scaler.decide(this.#clock.now(), load, kept.length);
@@ -265,6 +269,7 @@ export class ReplicaSet {
 
   #onFailed({ reason }: SlotFailure): void {
     if (this.#kept().some(({ state }) => state !== 'failed')) return;
+    this.#hasFailed = true; // it stays as it is, with its reason, until somebody deploys it anew
     this.#pool.close(() => failedDeployment(this.#options.deployment, reason), { waiting: true });
   }
 

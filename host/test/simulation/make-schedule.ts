@@ -1,0 +1,99 @@
+import type { DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { Machine } from '../../devices/index.ts';
+import type { Random } from './random.ts';
+import type { Faults } from './simulated-replica.ts';
+
+export interface PlannedCall {
+  readonly id: number;
+  readonly deployment: string;
+  /** When it comes. */
+  readonly at: number;
+  readonly ms: number;
+  readonly fails: boolean;
+  /** Values of the stream; undefined for one result. */
+  readonly values: number | undefined;
+  /** Milliseconds after which the caller goes away. */
+  readonly cancelAfter: number | undefined;
+  readonly key: string;
+}
+
+/** All that chance decides before the clock starts. */
+export interface Schedule {
+  readonly machine: Machine;
+  readonly deployments: ReadonlyMap<string, DeploymentOptionsInput>;
+  readonly faults: Faults;
+  readonly calls: readonly PlannedCall[];
+}
+
+const GB = 1e9;
+
+export function makeSchedule(random: Random): Schedule {
+  const machine: Machine = {
+    gpus: Array.from({ length: random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({ id: `GPU-${index}`, name: 'simulated', memoryBytes: 40 * GB })),
+    memoryBytes: 64 * GB,
+  };
+  const deployments = new Map(Array.from({ length: random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random)] as const));
+  const isCalm = random.chance(0.2);
+  const faults: Faults = {
+    startCrash: isCalm ? 0 : random.pick([0, 0.05, 0.3]),
+    startHang: isCalm ? 0 : random.pick([0, 0, 0.1]),
+    startReject: isCalm ? 0 : random.pick([0, 0, 0.03]),
+    startMs: random.pick<readonly [number, number]>([[50, 500], [1000, 8000], [100, 20_000]]),
+    crashMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([2000, 20_000, 200_000]),
+    hangMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([20_000, 200_000, Number.POSITIVE_INFINITY]),
+  };
+  return { machine, deployments, faults, calls: makeCalls(random, [...deployments.keys()]) };
+}
+
+function makeOptions(random: Random): DeploymentOptionsInput {
+  const isScaled = random.chance(0.5);
+  const gpus = random.pick([undefined, 0, 0.1, 0.25, 0.5, 0.5, 1, 2]);
+  const reserved = gpus === undefined ? undefined : random.pick([undefined, undefined, 5 * GB, 20 * GB]);
+  return {
+    type: 'SimulatedDeployment',
+    user_config: { weights_bytes: random.between(0, 8) * GB, context_bytes: random.between(0, 4) * GB },
+    max_ongoing_requests: random.int(1, 4),
+    max_queued_requests: random.int(1, 20),
+    health_check_period_s: random.between(5, 10),
+    health_check_timeout_s: random.between(10, 30),
+    graceful_shutdown_timeout_s: random.pick([0, 1, 20]),
+    ray_actor_options: { ...(gpus !== undefined && { num_gpus: gpus }), ...(reserved !== undefined && { memory_bytes: reserved }) },
+    ...(isScaled
+      ? {
+          autoscaling_config: {
+            min_replicas: random.pick([0, 0, 1]),
+            max_replicas: random.int(1, 4),
+            target_ongoing_requests: random.pick([0.5, 1, 2]),
+            upscale_delay_s: random.pick([0, 2, 10]),
+            downscale_delay_s: random.pick([0, 4, 30]),
+          },
+        }
+      : { num_replicas: random.int(1, 3) }),
+  };
+}
+
+/** Calls in bursts, with pauses that let a deployment fall asleep. */
+function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[] {
+  const [first = ''] = deployments;
+  const calls: PlannedCall[] = [];
+  let at = 0;
+  const longest = random.pick([200, 2000, 10_000]);
+  for (let burst = random.int(1, 4); burst > 0; burst -= 1) {
+    const pause = random.pick([5, 100, 1000]);
+    for (let left = random.int(1, 15); left > 0; left -= 1) {
+      at += random.exponential(pause);
+      calls.push({
+        id: calls.length,
+        deployment: random.pick([first, ...deployments]),
+        at,
+        ms: random.between(1, longest),
+        fails: random.chance(0.08),
+        values: random.chance(0.4) ? random.int(0, 6) : undefined,
+        cancelAfter: random.chance(0.1) ? random.between(0, longest) : undefined,
+        key: `prompt ${random.int(0, 3)}`,
+      });
+    }
+    at += random.pick([0, 1000, 10_000, 40_000]);
+  }
+  return calls;
+}

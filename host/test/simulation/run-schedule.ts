@@ -1,0 +1,226 @@
+import { AanaError } from '../../core/errors.ts';
+import { type LogFields, type Logger, silentLogger } from '../../core/logger.ts';
+import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
+import { DEFAULT_RETRIES, type ReplicaSetStatus } from '../../replicas/index.ts';
+import { makeSchedule, type PlannedCall, type Schedule } from './make-schedule.ts';
+import { Random } from './random.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+import { SimulatedDeployment } from './simulated-deployment.ts';
+import { type SimulatedWorld, SimulatedReplica } from './simulated-replica.ts';
+
+export interface ScheduleResult {
+  /** What must never be; empty when all is well. */
+  readonly violations: readonly string[];
+  readonly statistics: SimulatedWorld['statistics'] & { readonly refused: number; readonly simulatedMs: number };
+}
+
+const HOUR_MS = 3_600_000;
+/** Simulated time between looks at what all deployments say of themselves. */
+const CHECK_PERIOD_MS = 500;
+
+/** One schedule of load and faults over a real deployment manager, in simulated time. The same seed gives the same run. */
+export async function runSchedule(seed: number): Promise<ScheduleResult> {
+  const random = new Random(seed);
+  const run = new ScheduleRun(makeSchedule(random), random);
+  await run.all();
+  return { violations: run.violations, statistics: { ...run.world.statistics, refused: run.isRefused ? 1 : 0, simulatedMs: run.world.clock.now() } };
+}
+
+class ScheduleRun {
+  readonly violations: string[] = [];
+  readonly world: SimulatedWorld;
+  /** Too much was asked for, or a first start failed. */
+  isRefused = false;
+  readonly #schedule: Schedule;
+  readonly #manager: DeploymentManager;
+  /** Calls that are not settled, with how often they were repeated. */
+  readonly #open = new Map<number, number>();
+  #lastCheckedAt = -1;
+
+  constructor(schedule: Schedule, random: Random) {
+    this.#schedule = schedule;
+    const clock = new SimulatedClock();
+    this.world = {
+      clock,
+      random,
+      faults: schedule.faults,
+      alive: new Set(),
+      violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
+      onSpawn: () => this.#checkDevices(),
+      statistics: { spawns: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0 },
+    };
+    this.#manager = new DeploymentManager({
+      log: this.#listener(),
+      env: {},
+      models: { pull: () => Promise.reject(new Error('there are no models')) },
+      machine: async () => schedule.machine,
+      definitions: [SimulatedDeployment],
+      simulated: { clock, random: random.next, spawn: (options) => new SimulatedReplica(options, this.world) },
+    });
+    for (const [name, options] of schedule.deployments) this.#manager.register(name, options);
+  }
+
+  async all(): Promise<void> {
+    if (await this.#start()) {
+      await this.#load();
+      await this.#calmDown();
+      await this.#probe();
+      await this.#wait(this.#manager.shutdown({ graceMs: 5000 }), 'the shutdown');
+    }
+    if (this.world.alive.size > 0) this.world.violation(`${this.world.alive.size} processes were left`);
+    const { clock } = this.world;
+    if (!(await clock.run(() => clock.pending === 0, HOUR_MS, () => {}))) this.world.violation('something runs on after the end');
+  }
+
+  async #start(): Promise<boolean> {
+    const started = this.#manager.start();
+    const error = await this.#wait(
+      started.then(
+        () => undefined,
+        (failure: unknown) => failure,
+      ),
+      'the start',
+    );
+    if (error === undefined) return true;
+    this.isRefused = true;
+    const { startCrash, startHang, startReject } = this.#schedule.faults;
+    const mayFail = startCrash + startHang + startReject > 0;
+    const isExpected = error instanceof AanaError && (error.name === 'InsufficientResources' || (error.name === 'FailedDeployment' && mayFail));
+    if (!isExpected) this.world.violation(`the start failed: ${String(error)}`);
+    return false;
+  }
+
+  /** All calls of the schedule, until each has its answer. */
+  async #load(): Promise<void> {
+    const { clock } = this.world;
+    let settled = 0;
+    for (const call of this.#schedule.calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
+    const allSettled = await clock.run(() => settled === this.#schedule.calls.length, HOUR_MS, () => this.#checkQueues());
+    if (!allSettled) this.world.violation(`calls ${[...this.#open.keys()].join(', ')} were never answered; ${this.#describe()}`);
+  }
+
+  /** With no new faults and no load, each deployment comes to have the replicas that it should. */
+  async #calmDown(): Promise<void> {
+    Object.assign(this.#schedule.faults, { startCrash: 0, startHang: 0, startReject: 0, crashMs: Number.POSITIVE_INFINITY, hangMs: Number.POSITIVE_INFINITY });
+    const { clock } = this.world;
+    let nextCheck = 0;
+    const isCalm = (): boolean => {
+      if (clock.now() < nextCheck) return false;
+      nextCheck = clock.now() + CHECK_PERIOD_MS;
+      const status = this.#manager.status();
+      return [...this.#schedule.deployments].every(([name, options]) => isAsItShould(status[name], options));
+    };
+    if (!(await clock.run(isCalm, HOUR_MS, () => {}))) this.world.violation(`stuck: ${this.#describe()}`);
+  }
+
+  /** One more call to each deployment. */
+  async #probe(): Promise<void> {
+    let settled = 0;
+    for (const [index, deployment] of [...this.#schedule.deployments.keys()].entries()) {
+      const probe: PlannedCall = { id: this.#schedule.calls.length + index, deployment, at: 0, ms: 10, fails: false, values: 2, cancelAfter: undefined, key: '' };
+      void this.#call(probe).finally(() => (settled += 1));
+    }
+    const allSettled = await this.world.clock.run(() => settled === this.#schedule.deployments.size, HOUR_MS, () => {});
+    if (!allSettled) this.world.violation(`a call after the storm was never answered; ${this.#describe()}`);
+  }
+
+  async #call(call: PlannedCall): Promise<void> {
+    const { clock, statistics } = this.world;
+    statistics.calls += 1;
+    this.#open.set(call.id, 0);
+    const controller = new AbortController();
+    const reason = new Error('the caller went away');
+    const cancel = call.cancelAfter === undefined ? undefined : clock.after(call.cancelAfter, () => controller.abort(reason));
+    const { id, ms, fails, key } = call;
+    const args = { id, ms, fails, key, values: call.values ?? 0 };
+    const options = { signal: controller.signal, requestId: String(id) };
+    const values: unknown[] = [];
+    try {
+      const handle = this.#manager.handle(call.deployment);
+      if (call.values === undefined) values.push(await handle.call('call', args, options));
+      else for await (const batch of handle.stream('stream', args, options)) values.push(...batch);
+      const expected = call.values === undefined ? [id] : Array.from({ length: call.values }, (_, n) => n);
+      if (fails || JSON.stringify(values) !== JSON.stringify(expected)) this.world.violation(`call ${id} was answered with ${JSON.stringify(values)}`);
+    } catch (error) {
+      if (!(error === reason && controller.signal.aborted)) this.#checkError(call, error, values.length);
+    } finally {
+      cancel?.();
+      this.#open.delete(id);
+    }
+  }
+
+  /** A call may fail with what really happened, and with nothing else. */
+  #checkError({ id, deployment, fails }: PlannedCall, error: unknown, delivered: number): void {
+    const name = error instanceof AanaError ? error.name : '';
+    const repeats = this.#open.get(id) ?? 0;
+    const status = this.#manager.status()[deployment];
+    const scaling = this.#schedule.deployments.get(deployment)?.autoscaling_config;
+    const isExpected =
+      (name === 'InferenceException' && fails) ||
+      (name === 'ReplicaLostError' && (repeats === DEFAULT_RETRIES || delivered > 0)) ||
+      (name === 'DeploymentFull' && repeats === 0) ||
+      (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
+      (name === 'InsufficientResources' && scaling?.min_replicas === 0);
+    if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
+  }
+
+  /** Adds up what the processes that are there see of each GPU; it knows nothing of the ledger. */
+  #checkDevices(): void {
+    for (const { id, memoryBytes } of this.#schedule.machine.gpus) {
+      let [share, reserved] = [0, 0];
+      for (const { options } of this.world.alive) {
+        const devices = this.#schedule.deployments.get(options.deployment)?.ray_actor_options;
+        const ids = options.env['CUDA_VISIBLE_DEVICES']?.split(',') ?? [];
+        if (!ids.includes(String(id)) || devices?.num_gpus === undefined) continue;
+        share += Math.min(1, devices.num_gpus);
+        reserved += (devices.memory_bytes ?? 0) / ids.length;
+      }
+      if (share > 1 + 1e-9) this.world.violation(`${id} has ${share} of itself taken`);
+      if (reserved > memoryBytes) this.world.violation(`${id} has ${reserved} bytes set aside of ${memoryBytes}`);
+    }
+  }
+
+  #checkQueues(): void {
+    if (this.world.clock.now() - this.#lastCheckedAt < CHECK_PERIOD_MS) return;
+    this.#lastCheckedAt = this.world.clock.now();
+    const repeated = [...this.#open.values()].filter((repeats) => repeats > 0).length;
+    const status = this.#manager.status();
+    for (const [name, { max_queued_requests: maxQueued = 100, max_ongoing_requests: maxOngoing = 4 }] of this.#schedule.deployments) {
+      const { queued, replicas } = status[name] ?? { queued: 0, replicas: [] };
+      if (queued > maxQueued + repeated) this.world.violation(`${queued} calls wait for ${name}, ${maxQueued} may`);
+      for (const replica of replicas) if (replica.ongoing > maxOngoing) this.world.violation(`${replica.name} has ${replica.ongoing} calls, ${maxOngoing} may be`);
+    }
+  }
+
+  /** Runs the clock until `promise` has settled. */
+  async #wait<T>(promise: Promise<T>, what: string): Promise<T | undefined> {
+    let result: { readonly value: T } | undefined;
+    void promise.then((value) => (result = { value }));
+    if (!(await this.world.clock.run(() => result !== undefined, HOUR_MS, () => {}))) this.world.violation(`${what} never ended; ${this.#describe()}`);
+    return result?.value;
+  }
+
+  #describe(): string {
+    return JSON.stringify(this.#manager.status());
+  }
+
+  /** Hears from the log which calls are repeated. */
+  #listener(): Logger {
+    const warn = (message: string, { requestId }: LogFields = {}): void => {
+      if (message !== 'call repeated') return;
+      const id = Number(requestId);
+      this.#open.set(id, (this.#open.get(id) ?? 0) + 1);
+      this.world.statistics.repeats += 1;
+    };
+    const logger: Logger = { ...silentLogger, warn, child: () => logger };
+    return logger;
+  }
+}
+
+/** Whether a deployment without load has the replicas that it should, all of them idle. One that failed stays as it is. */
+function isAsItShould(status: ReplicaSetStatus | undefined, { autoscaling_config: scaling, num_replicas: count = 1 }: DeploymentOptionsInput): boolean {
+  if (!status || status.queued > 0) return false;
+  if (status.status === 'DEPLOY_FAILED') return true;
+  const wanted = scaling ? (scaling.min_replicas ?? 1) : count;
+  return status.replicas.length === wanted && status.replicas.every(({ state, failure, ongoing }) => (state === 'ready' && ongoing === 0) || failure !== '');
+}

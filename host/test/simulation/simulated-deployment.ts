@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import type { DeploymentDefinition } from '../../deployments/index.ts';
+
+const config = z.strictObject({ weights_bytes: z.number(), context_bytes: z.number() });
+/** `ms`: how long it takes. `fails`: the engine fails. `values`: how many a stream gives. */
+const input = z.strictObject({ id: z.int(), ms: z.number(), fails: z.boolean(), values: z.int(), key: z.string() });
+
+/** A deployment that takes time, and nothing else. */
+export const SimulatedDeployment: DeploymentDefinition<typeof config> = {
+  name: 'SimulatedDeployment',
+  configSchema: config,
+  maxOngoingRequests: 4,
+  methods: {
+    call: { description: 'Gives its id.', input, output: z.int(), streaming: false },
+    stream: { description: 'Counts.', input, output: z.int(), streaming: true },
+  },
+  prepare: async (settings) => ({ ...settings }),
+  memory: async (spec) => ({ weightsBytes: Number(spec['weights_bytes']), contextBytes: Number(spec['context_bytes']) }),
+  affinity: (_method, { key }) => String(key),
+  implementation: new URL('file:///simulated'),
+};

@@ -1,0 +1,212 @@
+import { deferred } from '../../core/deferred.ts';
+import { AanaError, type ErrorRecord } from '../../core/errors.ts';
+import type { HostFrame, ReplicaFrame } from '../../replicas/protocol.ts';
+import type { ReplicaExit, ReplicaOptions, StartOutcome } from '../../replicas/replica.ts';
+import { ReplicaConnection, type ReplicaCallOptions } from '../../replicas/replica-connection.ts';
+import { nextState, type ReplicaEvent, type ReplicaState } from '../../replicas/replica-state.ts';
+import type { RunningReplica } from '../../replicas/running-replica.ts';
+import type { Random } from './random.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
+
+/** What goes wrong, and how often. */
+export interface Faults {
+  /** Probabilities of a start that ends with a crash, never ends, or says that the model is damaged. */
+  startCrash: number;
+  startHang: number;
+  startReject: number;
+  /** Milliseconds of a start that goes well. */
+  readonly startMs: readonly [number, number];
+  /** Mean milliseconds until a crash, or until nothing answers any more. Infinity: never. */
+  crashMs: number;
+  hangMs: number;
+}
+
+export interface SimulatedWorld {
+  readonly clock: SimulatedClock;
+  readonly random: Random;
+  readonly faults: Faults;
+  /** Processes that are there. */
+  readonly alive: Set<SimulatedReplica>;
+  /** Tells of what must never be. */
+  violation(what: string): void;
+  /** A process was started; it is in `alive`. */
+  onSpawn(replica: SimulatedReplica): void;
+  readonly statistics: { spawns: number; crashes: number; hangs: number; calls: number; repeats: number };
+}
+
+/**
+ * A replica without a process: the real state table and the real connection of calls, and on the other side of the connection a
+ * few lines that take time to answer, crash or hang.
+ */
+export class SimulatedReplica implements RunningReplica {
+  readonly name: string;
+  readonly pid = undefined;
+  readonly steps = 0;
+  readonly started: Promise<StartOutcome>;
+  readonly exited: Promise<ReplicaExit>;
+  readonly options: ReplicaOptions;
+  readonly #world: SimulatedWorld;
+  readonly #connection: ReplicaConnection;
+  readonly #started = deferred<StartOutcome>();
+  readonly #exited = deferred<ReplicaExit>();
+  readonly #idle = deferred();
+  /** Timers that end with the process. */
+  readonly #timers = new Map<number, () => void>();
+  #state: ReplicaState = 'starting';
+  #ongoing = 0;
+  #nextTimer = -1;
+  #isHung = false;
+  #endReason: string | undefined;
+
+  constructor(options: ReplicaOptions, world: SimulatedWorld) {
+    this.name = options.name;
+    this.options = options;
+    this.#world = world;
+    this.started = this.#started.promise;
+    this.exited = this.#exited.promise;
+    this.#connection = new ReplicaConnection((frame) => this.#onFrame(frame));
+    world.alive.add(this);
+    world.statistics.spawns += 1;
+    world.onSpawn(this);
+    this.#load();
+  }
+
+  get state(): ReplicaState {
+    return this.#state;
+  }
+
+  get ongoing(): number {
+    return this.#ongoing;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+    return this.#connection.call(method, args, this.#counted(options));
+  }
+
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+    return this.#connection.stream(method, args, this.#counted(options));
+  }
+
+  async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
+    const { clock, random } = this.#world;
+    if (this.#enter('drain') && this.#state === 'draining') {
+      if (this.#ongoing > 0) await Promise.race([this.#idle.promise, this.exited, clock.delay(graceMs)]);
+      this.#enter('drained');
+    }
+    this.#endReason ??= reason;
+    this.#timer(this.#isHung ? 3000 : random.between(1, 200), () => this.#exit('it was told to stop'));
+    await this.exited;
+  }
+
+  #load(): void {
+    const { faults, random } = this.#world;
+    const [low, high] = faults.startMs;
+    const loadMs = random.between(low, high);
+    const fate = random.next();
+    if (fate < faults.startCrash) this.#timer(loadMs, () => this.#crash());
+    else if (fate < faults.startCrash + faults.startHang) this.#timer(this.options.startTimeoutMs, () => this.#exit('it was not ready in time'));
+    else if (fate < faults.startCrash + faults.startHang + faults.startReject) {
+      this.#timer(loadMs, () => {
+        this.#started.resolve({ ok: false, final: true, reason: 'the model is damaged' });
+        this.#timer(random.between(0, 50), () => this.#exit('the model is damaged'));
+      });
+    } else this.#timer(loadMs, () => this.#onLoaded());
+  }
+
+  #onLoaded(): void {
+    const { faults, random } = this.#world;
+    if (!this.#enter('loaded')) return;
+    this.#started.resolve({ ok: true });
+    if (faults.crashMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.crashMs), () => this.#crash());
+    if (faults.hangMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.hangMs), () => this.#hang());
+  }
+
+  #crash(): void {
+    this.#world.statistics.crashes += 1;
+    this.#exit('it was ended by SIGSEGV');
+  }
+
+  /** It is there and does nothing, until a health check finds it. */
+  #hang(): void {
+    this.#world.statistics.hangs += 1;
+    this.#isHung = true;
+    this.#timer(this.options.healthTimeoutMs + this.#world.random.between(0, this.options.healthPeriodMs), () => this.#exit('it answered no health check'));
+  }
+
+  #exit(how: string): void {
+    if (!this.#enter('exit')) return; // first it leaves the pool
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+    this.#world.alive.delete(this);
+    const reason = this.#endReason ?? how;
+    this.#connection.failAll(() => new AanaError('ReplicaLostError', 'unavailable', `replica ${this.name} was lost (${reason})`));
+    this.#started.resolve({ ok: false, final: false, reason });
+    this.#exited.resolve({ code: null, signal: 'SIGKILL', reason, lastLines: ['last words'] });
+  }
+
+  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
+    if (this.#state !== 'ready') this.#world.violation(`a call was given to ${this.name} while it was ${this.#state}`);
+    this.#ongoing += 1;
+    return {
+      ...options,
+      onSettled: () => {
+        this.#ongoing -= 1;
+        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
+        options.onSettled?.();
+      },
+    };
+  }
+
+  /** The other side of the connection. */
+  #onFrame(frame: HostFrame): void {
+    const { random } = this.#world;
+    if (frame.type === 'call') {
+      const { ms, fails } = frame.args as { readonly ms: number; readonly fails: boolean };
+      if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
+      else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
+      else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
+    } else if (frame.type === 'cancel') {
+      this.#timers.get(frame.id)?.();
+      this.#timer(random.between(0, 300), () => this.#answer({ type: 'error', id: frame.id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } }), frame.id);
+    }
+  }
+
+  #stream(id: number, values: number, ms: number, next = 0): void {
+    this.#timer(
+      ms / Math.max(1, values),
+      () => {
+        if (next >= values) {
+          this.#answer({ type: 'end', id });
+          return;
+        }
+        this.#answer({ type: 'chunks', batches: [{ id, values: [next] }] });
+        this.#stream(id, values, ms, next + 1);
+      },
+      id,
+    );
+  }
+
+  #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>): void {
+    if (!this.#isHung && this.#state !== 'exited') this.#connection.onAnswer(frame);
+  }
+
+  /** `id`: the call that it is for. */
+  #timer(ms: number, run: () => void, id: number = this.#nextTimer--): void {
+    if (this.#state === 'exited') return;
+    const cancel = this.#world.clock.after(ms, () => {
+      if (this.#timers.get(id) === cancel) this.#timers.delete(id);
+      run();
+    });
+    this.#timers.set(id, cancel);
+  }
+
+  #enter(event: ReplicaEvent): boolean {
+    const next = nextState(this.#state, event);
+    if (!next) return false;
+    this.#state = next;
+    this.options.onState?.(next);
+    return true;
+  }
+}
+
+const FAILURE: ErrorRecord = { name: 'InferenceException', kind: 'internal', message: 'the engine failed', data: {} };
