@@ -21,6 +21,9 @@ interface LlamaSpec {
   readonly default_sampling_params: SamplingParams;
 }
 
+/** A model that takes longer for one token is of no use to anybody. */
+const WARM_UP_MS = 120_000;
+
 interface ChatArgs {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
@@ -59,6 +62,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate_stream: (args, { signal }) => chunks(llama.pieces(args as unknown as GenerateArgs, signal)),
       count_tokens: async (args) => llama.countTokens(args),
     },
+    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, AbortSignal.timeout(WARM_UP_MS))),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),

@@ -153,13 +153,14 @@ Whisper('answers four requests at the same time', async () => {
   assert.equal(outputs.map(({ transcription }) => wordErrors(SAMPLE_TEXT, transcription.text)), [0, 0, 0, 0]);
 });
 
-Whisper('loses a request with a clear error when its replica is killed; the next one works', async () => {
-  const lost = failure(transcribe(await files.write(repeated(speech, 60))));
+Whisper('does a request again whose replica is killed', async () => {
+  const replica = (): number | undefined => manager.status()['model']?.replicas[0]?.pid;
+  const pid = replica();
+  const running = transcribe(await files.write(repeated(speech, 3)));
   await delay(300);
-  process.kill(manager.status()['model']?.replicas[0]?.pid ?? 0, 'SIGKILL');
-  const error = await lost;
-  assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
-  assert.is(wordErrors(SAMPLE_TEXT, (await transcribe(await files.write(speech))).transcription.text), 0);
+  process.kill(pid ?? 0, 'SIGKILL');
+  assert.ok(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT} ${SAMPLE_TEXT}`, (await running).transcription.text) <= 3);
+  assert.is.not(replica(), pid);
 });
 
 Whisper('does not start on a file that is no model, and says which', async () => {

@@ -22,6 +22,10 @@ interface WhisperSpec {
   readonly use_gpu: boolean;
 }
 
+const SAMPLES_PER_SECOND = 16_000;
+/** A model that takes longer for one window is of no use to anybody. */
+const WARM_UP_MS = 120_000;
+
 /** What is transcribed by itself. */
 interface Channel {
   readonly samples: Float32Array;
@@ -49,6 +53,7 @@ export async function start(spec: WhisperSpec, { log }: StartContext): Promise<I
       transcribe: (args, context) => whisper.transcribe(args, context),
       transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
     },
+    warmUp: () => whisper.warmUp(),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),
@@ -63,6 +68,12 @@ class Whisper {
   constructor(engine: NativeWhisperEngine, modelName: string) {
     this.#engine = engine;
     this.#modelName = modelName;
+  }
+
+  /** Listens to a second of silence: one whole pass of the model, and nothing to say. */
+  async warmUp(): Promise<void> {
+    const params = { language: 'en', beamSize: 1, bestOf: 1, temperatures: [0], withoutTimestamps: true, wordTimestamps: false, vad: false };
+    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, AbortSignal.timeout(WARM_UP_MS), undefined);
   }
 
   async transcribe(args: Record<string, unknown>, { signal }: CallContext): Promise<AsrOutput> {

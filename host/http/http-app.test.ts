@@ -240,6 +240,7 @@ for (const [kind, status] of STATUSES) {
     assertError(answer, status, 'DownloadException');
     assert.is(answer.body.message, 'cannot be fetched');
     assert.equal(answer.body.data, { url: 'http://x' });
+    assert.is(answer.headers.get('retry-after'), status === 503 ? '1' : null);
   });
 }
 

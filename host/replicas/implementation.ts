@@ -19,6 +19,8 @@ export interface Implementation {
   readonly methods: Readonly<Record<string, ImplementationMethod>>;
   /** Facts about the loaded model, shown in the deployment's status. */
   readonly info?: unknown;
+  /** One small call that works like those of users: whoever cannot answer it never becomes ready, and what loads late is loaded. */
+  warmUp?(): Promise<void>;
   /** Grows while there is work; reported with each health check. */
   steps?(): number;
   /**

@@ -258,6 +258,11 @@ Set_('fails at once, with its message, when the implementation refuses to start'
   assert.is((await failure(set.call('echo', {}))).kind, 'unavailable');
 });
 
+Set_('is not ready before a first call was answered', async () => {
+  const error = await failure(setOf({ spec: { start: 'cold' } }).start());
+  assert.is(error.message, 'deployment sample failed: no kernel image is available for this device');
+});
+
 Set_('gives a replica up that ends three times before it is ready, keeping its last line', async () => {
   const set = setOf({ spec: { start: 'exit' } });
   const error = await failure(set.start());

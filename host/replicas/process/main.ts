@@ -64,6 +64,7 @@ async function start(frame: StartFrame): Promise<void> {
       log: remoteLogger({}),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
+    await implementation.warmUp?.();
     server = new CallServer(implementation, (answer) => socket.send(answer));
     socket.send({ type: 'ready', info: implementation.info ?? null });
   } catch (error) {
