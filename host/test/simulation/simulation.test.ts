@@ -5,7 +5,7 @@ import { runSchedule } from './run-schedule.ts';
 
 const Simulation = suite('the simulation of deployments');
 
-const SCHEDULES = 1000;
+const SCHEDULES = 2000;
 
 Simulation(`finds no lost call, no oversubscribed device and no stuck state in ${SCHEDULES} schedules`, async () => {
   const bad: string[] = [];
