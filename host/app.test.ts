@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp, type AanaAppOptions, AanaError, type DeploymentDefinition, loadConfig, silentLogger } from './index.ts';
+import { SampleDeployment } from './deployments/fixtures/sample-deployment.ts';
+import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger } from './index.ts';
 
 const App = suite('AanaApp');
 let folder = '';
@@ -93,6 +94,58 @@ App('says which deployment failed and why, and stops everything', async () => {
   await app.stopped;
   assert.is(app.status().status, 'UNHEALTHY');
   assert.instance(await double(app.url).catch((thrown: unknown) => thrown), Error);
+});
+
+/** An application on a machine with these devices. */
+function appOn(devices: NonNullable<ConfigInput['devices']>): AanaApp {
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder }, devices } });
+  return makeApp({ config, definitions: [{ ...SampleDeployment, prepare: async () => ({}) }] });
+}
+
+App('refuses a deployment that asks for more GPUs than its configuration declares, and ends', async () => {
+  const app = appOn({ gpus: [{ memory_bytes: 80e9 }] });
+  app.registerDeployment('big', { type: 'SampleDeployment', ray_actor_options: { num_gpus: 100 } });
+  const error = await app.deploy().catch((thrown: unknown) => thrown);
+  assert.is((error as AanaError).name, 'InsufficientResources');
+  assert.match((error as AanaError).message, /big: it asks for 100 GPU; this machine has 1 GPU: declared GPU with 75 GiB/);
+  await app.stopped;
+});
+
+App('runs the same deployment on the CPU where there is no GPU', async () => {
+  await using app = appOn({ gpus: [] });
+  app.registerDeployment('big', { type: 'SampleDeployment', ray_actor_options: { num_gpus: 100 } });
+  await app.deploy();
+  assert.is(await app.handle('big').call('environment', { name: 'CUDA_VISIBLE_DEVICES' }), '');
+});
+
+App('answers 503 and when to try again while a deployment is full', async () => {
+  await using app = appOn({ gpus: [] });
+  app.registerDeployment('one', { type: 'SampleDeployment', max_ongoing_requests: 1, max_queued_requests: 0 });
+  const ids: string[] = [];
+  app.registerEndpoint({
+    name: 'wait',
+    path: '/wait',
+    summary: 'Waits',
+    input: z.strictObject({ ms: z.number() }),
+    output: z.unknown(),
+    run: async ({ ms }, { requestId, signal }) => {
+      ids.push(requestId);
+      return app.handle('one').call('wait', { ms }, { signal, requestId });
+    },
+  });
+  await app.connect({ port: 0 });
+  await app.deploy();
+  const wait = (ms: number, signal?: AbortSignal): Promise<Response> =>
+    fetch(`${app.url}/wait`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ms }), ...(signal && { signal }) });
+  const client = new AbortController();
+  const first = wait(60_000, client.signal).catch(() => 'left');
+  while (ids.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const refused = await wait(1);
+  assert.equal([refused.status, refused.headers.get('retry-after')], [503, '1']);
+  assert.is(((await refused.json()) as { error: string }).error, 'DeploymentFull');
+  client.abort(); // the replica lets go of the call of a client that went away
+  assert.is(await first, 'left');
+  while ((await wait(1)).status === 503);
 });
 
 App('refuses a deployment of an unknown type or with an unknown option, by name', () => {

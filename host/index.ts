@@ -8,6 +8,7 @@ export {
   type DeploymentHandle,
   type DeploymentOptionsInput,
   LlamaTextGenerationDeployment,
+  type MemoryNeed,
   type MethodDefinition,
   type PrepareContext,
   type ReplicaSpec,
