@@ -1,97 +1,19 @@
 // Real replica processes that run `fixtures/sample.ts`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
-import { createLogger, silentLogger, type Logger } from '../core/logger.ts';
 import { launcherPath } from '../processes/index.ts';
 import { skip } from '../test/skip.ts';
-import { type Place, ReplicaSet, type ReplicaSetOptions } from './replica-set.ts';
+import { collect, failure, isAlive, pidOf, recordingLogger, setOf, started, stopAll, until } from './fixtures/sample-sets.ts';
 
 const Set_ = suite('a set of replicas');
 
-const SAMPLE = new URL('./fixtures/sample.js', import.meta.url);
-const open = new Set<ReplicaSet>();
-
-function setOf(options: Partial<ReplicaSetOptions> = {}): ReplicaSet {
-  const set = new ReplicaSet({
-    deployment: 'sample',
-    implementation: SAMPLE,
-    spec: {},
-    count: 1,
-    maxOngoing: 8,
-    maxQueued: 100,
-    log: silentLogger,
-    env: process.env,
-    nice: 10,
-    startTimeoutMs: 60_000,
-    healthPeriodMs: 10_000,
-    healthTimeoutMs: 30_000,
-    restartDelay: () => 20,
-    ...options,
-  });
-  open.add(set);
-  return set;
-}
-
-async function started(options: Partial<ReplicaSetOptions> = {}): Promise<ReplicaSet> {
-  const set = setOf(options);
-  await set.start();
-  return set;
-}
-
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof AanaError) return error;
-    throw error;
-  }
-  return assert.unreachable('it did not reject') as never;
-}
-
-const collect = async (stream: AsyncIterable<unknown[]>): Promise<unknown[]> => {
-  const values: unknown[] = [];
-  for await (const batch of stream) values.push(...batch);
-  return values;
-};
-
-const pidOf = (set: ReplicaSet, index = 0): number => set.status().replicas[index]?.pid ?? assert.unreachable('no pid') ?? 0;
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // A process that nobody has waited for yet is dead too.
-  return process.platform !== 'linux' || !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) assert.unreachable(`waited too long until ${what}`);
-    await delay(10);
-  }
-}
-
-function recordingLogger(): { log: Logger; lines: { level: string; message: string; [field: string]: unknown }[] } {
-  const lines: { level: string; message: string; [field: string]: unknown }[] = [];
-  const log = createLogger({ level: 'debug', format: 'json', write: (line) => lines.push(JSON.parse(line)) });
-  return { log, lines };
-}
-
-Set_.after.each(async () => {
-  await Promise.all([...open].map((set) => set.stop(0)));
-  open.clear();
-});
+Set_.after.each(stopAll);
 
 Set_('carries arguments and results, many calls at a time', async () => {
   const set = await started();
@@ -344,57 +266,6 @@ Set_('replaces a stopped replica', async () => {
   process.kill(pid, 'SIGSTOP');
   assert.is((await failure(set.call('echo', {}))).name, 'ReplicaLostError');
   assert.is.not(await set.call('pid', {}), pid);
-});
-
-Set_('replaces a replica most of whose calls fail in the engine, and loses no other call', async () => {
-  const { log, lines } = recordingLogger();
-  const set = await started({ log, healthPeriodMs: 200, graceMs: 20_000 });
-  const pid = pidOf(set);
-  const running = set.call('wait', { ms: 1000 });
-  const failures = await Promise.all([1, 2, 3].map(() => failure(set.call('failInference', {}))));
-  assert.equal(
-    failures.map(({ name }) => name),
-    ['InferenceException', 'InferenceException', 'InferenceException'],
-  );
-  assert.is(await running, 1000);
-  await until(() => pidOf(set) !== pid, 'it was replaced');
-  assert.match(String(lines.find(({ message }) => message === 'replica replaced')?.['reason']), /calls failed in the engine: CUDA error 700/);
-  assert.is.not(await set.call('pid', {}), pid);
-});
-
-Set_('keeps a replica whose callers are at fault', async () => {
-  const set = await started({ healthPeriodMs: 50 });
-  const pid = pidOf(set);
-  await Promise.all([1, 2, 3].map(() => failure(set.call('fail', {}))));
-  await until(() => (set.status().replicas[0]?.steps ?? 0) > 2, 'health checks were made');
-  assert.is(pidOf(set), pid);
-});
-
-const SCALING = { minReplicas: 0, maxReplicas: 3, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 300 };
-
-Set_('wakes at the first call, grows under load and sleeps again', async () => {
-  let [places, most] = [0, 0];
-  const takePlace = (): Place => {
-    most = Math.max(most, (places += 1));
-    return { env: { SAMPLE_NAME: `place ${places}` }, release: () => (places -= 1) };
-  };
-  const set = await started({ autoscaling: SCALING, maxOngoing: 1, takePlace });
-  assert.equal([set.status().status, set.status().replicas], ['RUNNING', []]);
-  assert.is(await set.call('environment', { name: 'SAMPLE_NAME' }), 'place 1');
-  const calls = Promise.all(Array.from({ length: 12 }, () => set.call('wait', { ms: 500 })));
-  await until(() => set.status().replicas.filter(({ state }) => state === 'ready').length === 3, 'three replicas were ready');
-  assert.is((await calls).length, 12);
-  await until(() => set.status().replicas.length === 0, 'all were gone');
-  assert.equal([set.status().status, places, most], ['RUNNING', 0, 3]);
-  assert.equal(await set.call('echo', {}), {});
-});
-
-Set_('refuses a call that would wake it when there is no room, and takes the next one', async () => {
-  let room = false;
-  const set = await started({ autoscaling: SCALING, takePlace: () => (room ? { env: {}, release: () => {} } : undefined) });
-  assert.is((await failure(set.call('echo', {}))).name, 'InsufficientResources');
-  room = true;
-  assert.equal(await set.call('echo', {}), {});
 });
 
 Set_('knows the steps of the engine from health checks', async () => {
