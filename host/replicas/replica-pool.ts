@@ -25,9 +25,6 @@ export interface DispatchOptions {
   readonly admitted?: boolean | undefined;
 }
 
-/** What a client is told to wait before it tries again. */
-const RETRY_AFTER_S = 1;
-
 /** In an object, so that a promise is handed over as it is. */
 export interface Used<T> {
   readonly value: T;
@@ -142,7 +139,7 @@ export class ReplicaPool<Member extends PoolMember> {
   #full(): AanaError {
     const { deployment, maxQueued } = this.#options;
     return new AanaError('DeploymentFull', 'unavailable', `deployment ${deployment} is full: ${maxQueued} calls are waiting already; try again later`, {
-      data: { deployment, max_queued_requests: maxQueued, retry_after_s: RETRY_AFTER_S },
+      data: { deployment, max_queued_requests: maxQueued },
     });
   }
 }
