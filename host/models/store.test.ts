@@ -196,8 +196,8 @@ Store('offline, a missing model is an error that says so', async ({ cacheDir }) 
 Store('a truncated file is told by resolve and pull, and rm makes room for a new pull', async ({ store }) => {
   const { path: file } = await store.pull('owner/repo/model-Q8_0.gguf');
   await truncate(file, 100);
-  for (const attempt of [store.resolve('owner/repo/model-Q8_0.gguf'), store.pull('owner/repo/model-Q8_0.gguf')]) {
-    assert.match(await messageOf(attempt), /^ModelDamaged: .*100 bytes instead of .*models rm owner\/repo\/model-Q8_0\.gguf/);
+  for (const attempt of ['resolve', 'pull'] as const) {
+    assert.match(await messageOf(store[attempt]('owner/repo/model-Q8_0.gguf')), /^ModelDamaged: .*100 bytes instead of .*models rm owner\/repo\/model-Q8_0\.gguf/);
   }
   assert.is((await store.list()).find((row) => row.path === file)?.state, 'damaged');
   await store.remove('owner/repo/model-Q8_0.gguf');
