@@ -75,7 +75,8 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   const record = toErrorRecord(error);
   const status = error instanceof HttpError ? error.status : statusOf(record.kind);
   const fields = { requestId: ctx.state['requestId'], path: ctx.path, error: record.name, reason: record.message };
-  if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
+  if (status === 503) options.log.warn('request not taken', fields);
+  else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
   else options.log.debug('request refused', fields);
   ctx.state['failedStatus'] = status;
   if (ctx.headerSent || ctx.res.destroyed) return;
