@@ -60,6 +60,10 @@ export function audioReadingError(source: MediaSource, message: string, cause?: 
   return new AanaError('AudioReadingException', 'bad-request', message, { data: { audio: shownSource(source), message }, cause });
 }
 
+export function imageReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
+  return new AanaError('ImageReadingException', 'bad-request', message, { data: { image: shownSource(source), message }, cause });
+}
+
 export function diskFullError(directory: string, cause?: unknown): AanaError {
   const message = `there is no space left in the temporary directory ${directory}; free some, or set media.temp_dir to another directory`;
   return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });

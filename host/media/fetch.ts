@@ -21,7 +21,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Fetches `address` (http or https) into the new file `path` and gives its size. Every address that a host name has is checked and the
@@ -82,7 +82,7 @@ async function openFollowing(start: URL, options: FetchOptions & { signal: Abort
 /** What servers take at most, and messages can show. */
 const MAX_URL_LENGTH = 8192;
 
-function parseUrl(address: string): URL {
+export function parseUrl(address: string): URL {
   if (address.length > MAX_URL_LENGTH) throw downloadError(`${withoutCredentials(address).slice(0, 100)}...`, `the URL is longer than ${MAX_URL_LENGTH} characters`);
   let url: URL;
   try {
@@ -98,7 +98,7 @@ function requireHttp(start: URL, url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
 }
 
-function redirectTarget(start: URL, from: URL, location: string): URL {
+export function redirectTarget(start: URL, from: URL, location: string): URL {
   let url: URL;
   try {
     url = new URL(location, from);
@@ -121,7 +121,7 @@ function credentialsOf(url: URL): Credentials | undefined {
   return { origin: url.origin, header: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
-async function resolveChecked(url: URL, options: FetchOptions & { signal: AbortSignal }): Promise<readonly string[]> {
+export async function resolveChecked(url: URL, options: FetchOptions & { signal: AbortSignal }): Promise<readonly string[]> {
   const literal = literalAddress(url.hostname);
   const addresses = literal === undefined ? await resolve(url, options) : [literal];
   if (!options.allowPrivate) {
@@ -224,7 +224,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the connection timed out',
 };
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   // several addresses were tried: each has its error
   const single = error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error;
   if (!(single instanceof Error)) return String(single);

@@ -6,11 +6,12 @@ import { newId, randomSuffix } from '../core/ids.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
+import { probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
 import { allowedFile } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
-import type { AudioChannels, AudioMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
+import type { AudioChannels, AudioMedia, ImageMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 
@@ -97,6 +98,14 @@ export class MediaScope {
       return opened;
     });
     return new OpenedVideo(source.media_id ?? newId(), file, (channels, callSignal) => this.#extract(source, file, channels, callSignal));
+  }
+
+  /** The same for an image. Throws `ImageReadingException` for what is none. */
+  openImage(source: MediaSource, { files, signal }: OpenOptions): Promise<ImageMedia> {
+    return this.#track(signal, async (combined) => {
+      const path = await this.#locate(source, files, combined);
+      return { info: await this.#limiter.run(() => probeImage(path, { ffmpegPath: this.#options.ffmpegPath, source, signal: combined }), combined) };
+    });
   }
 
   /** Ends what is running and removes the files; uploaded files are their owner's. May be called twice. */

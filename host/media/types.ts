@@ -51,6 +51,19 @@ export interface VideoInfo {
   readonly hasVideo: boolean;
 }
 
+export interface ImageInfo {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** How the file is encoded: `png`, `mjpeg`, `gif`, `webp`, `bmp`. */
+  readonly format: string;
+}
+
+/** A fetched and probed image; usable until its scope is disposed. */
+export interface ImageMedia {
+  readonly info: ImageInfo;
+}
+
 /** How channels become audio: one mix, or each by itself. */
 export type AudioChannels = 'mix' | 'separate';
 

@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { silentLogger } from '../core/logger.ts';
+import { makeMedia, testFfmpeg } from '../test/helpers/media-files.ts';
+import { skip } from '../test/skip.ts';
+import { parseImage, probeImage } from './image.ts';
+import { MediaService } from './service.ts';
+
+const Image = suite('images');
+const folder = mkdtempSync(join(tmpdir(), 'aana-image-'));
+Image.after(() => rmSync(folder, { recursive: true }));
+
+Image('the size is read from the description, not from other numbers in it', () => {
+  const described = "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR 2835:2835 DAR 4:3], 25 fps\n";
+  assert.equal(parseImage(described), { width: 640, height: 480, format: 'png' });
+  assert.is(parseImage('Stream #0:0: Video: png, none, 25 fps'), undefined);
+});
+
+const ffmpegPath = await testFfmpeg();
+if (ffmpegPath === undefined) {
+  skip('images that are opened', 'no ffmpeg');
+} else {
+  const nameOf = async (promise: Promise<unknown>): Promise<string> => {
+    const error = await promise.then(
+      () => new Error('it did not fail'),
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof AanaError)) throw error;
+    return error.name;
+  };
+
+  Image('say how large they are, by their content alone', async () => {
+    for (const [name, format] of [['a.png', 'png'], ['a.jpg', 'mjpeg'], ['a.gif', 'gif'], ['a.bmp', 'bmp']] as const) {
+      const made = await makeMedia(ffmpegPath, join(folder, name), '-f', 'lavfi', '-i', 'color=red:size=36x20', '-frames:v', '1');
+      const unnamed = join(folder, '%d');
+      writeFileSync(unnamed, readFileSync(made));
+      assert.equal(await probeImage(unnamed, { ffmpegPath, source: {} }), { width: 36, height: 20, format });
+    }
+  });
+
+  Image('are refused when they are something else, or broken', async () => {
+    for (const content of ['', 'text', '\x89PNG\r\n\x1a\n', '#EXTM3U\n', '<svg/>']) {
+      const path = join(folder, 'bad');
+      writeFileSync(path, content, 'latin1');
+      assert.is(await nameOf(probeImage(path, { ffmpegPath, source: {} })), 'ImageReadingException', content);
+    }
+  });
+
+  Image('are opened by path, URL or part like videos', async () => {
+    const path = await makeMedia(ffmpegPath, join(folder, 'b.png'), '-f', 'lavfi', '-i', 'color=red:size=8x6', '-frames:v', '1');
+    const limits = { maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 };
+    await using service = new MediaService({ ...limits, ffmpegPath, allowPaths: [folder], allowPrivateUrls: true, tempDir: join(folder, 'temp'), log: silentLogger });
+    await using scope = service.openScope();
+    const files = new Map([['file', { path, bytes: 1 }]]);
+    assert.equal((await scope.openImage({ path }, { files })).info, { width: 8, height: 6, format: 'png' });
+    assert.equal((await scope.openImage({ content: 'file' }, { files })).info.width, 8);
+    assert.is(await nameOf(scope.openImage({ content: 'other' }, { files })), 'UploadedFileNotFound');
+    assert.is(await nameOf(scope.openImage({ path: '/etc/hostname' }, { files })), 'PathNotAllowedException');
+  });
+}
+
+Image.run();

@@ -1,0 +1,1 @@
+export { FileStore, type FileStoreOptions } from './file-store.ts';
