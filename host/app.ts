@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type * as z from 'zod';
 import { childEnvironment, type Config, loadConfig } from './config/index.ts';
 import { deferred } from './core/deferred.ts';
@@ -10,7 +11,7 @@ import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, D
 import { findMachine } from './devices/index.ts';
 import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
 import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
-import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFolders } from './media/index.ts';
+import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFolders, requestGuarded } from './media/index.ts';
 import { ModelStore } from './models/index.ts';
 import { buildNative } from './native-build/index.ts';
 import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
@@ -18,6 +19,8 @@ import { buildPlugin } from './plugins/build/build-plugin.ts';
 import { findPluginFolders } from './plugins/find-plugin-folders.ts';
 import { limitsFrom } from './plugins/limits.ts';
 import { PluginHost } from './plugins/plugin-host.ts';
+import type { HttpPort } from './plugins/ports.ts';
+import { FileStore } from './storage/index.ts';
 
 export interface AanaAppOptions {
   /** Title of the API documentation. Default: the configuration's `name`. */
@@ -82,7 +85,13 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
       limits: limitsFrom(config.plugin_limits),
       grants: config.plugin_grants,
-      ports: { deployments: this.#deployments, openMediaScope: () => this.#requireMedia().openScope(), log: this.#log },
+      ports: {
+        deployments: this.#deployments,
+        openMediaScope: () => this.#requireMedia().openScope(),
+        storage: new FileStore({ dir: config.storage_dir ?? join(config.cache_dir, 'storage') }),
+        http: httpPort(config),
+        log: this.#log,
+      },
     });
     this.#uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
     this.#callback = createHttpApp({
@@ -331,4 +340,12 @@ function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): Const
     tempDir: media.temp_dir ?? tmpdir(),
     log,
   };
+}
+
+/** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
+const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
+
+function httpPort({ media }: Config): HttpPort {
+  const guards = { ...REQUEST_LIMITS, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
+  return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }

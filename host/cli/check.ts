@@ -2,15 +2,17 @@ import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { type Capability, capabilityDefinitions } from '../plugins/capabilities/catalogue.ts';
 import { limitsFrom } from '../plugins/limits.ts';
-import { PluginHost, type PluginReport } from '../plugins/plugin-host.ts';
+import { PluginHost, type PluginReport, type PluginRights } from '../plugins/plugin-host.ts';
 
 /** `check`: what plugins import, ask for and would get, and whether they would be loaded. 1 when one would not. */
 export async function check(config: Config, sources: readonly string[], log: Logger, out: { write(text: string): unknown }, signal: AbortSignal): Promise<number> {
   const unreachable = (): never => {
     throw new AanaError('NotReady', 'unavailable', 'nothing runs in a check');
   };
-  const ports = { deployments: { handle: unreachable }, openMediaScope: unreachable, log };
+  const storage = { get: unreachable, set: unreachable, delete: unreachable, list: unreachable };
+  const ports = { deployments: { handle: unreachable }, openMediaScope: unreachable, storage, http: { fetch: unreachable }, log };
   const host = new PluginHost({ ports, cacheDir: config.cache_dir, log, limits: limitsFrom(config.plugin_limits), grants: config.plugin_grants });
   let exitCode = 0;
   try {
@@ -35,8 +37,10 @@ export async function check(config: Config, sources: readonly string[], log: Log
 }
 
 function reportText({ name, version, component, digest, imports, asks, gets, limits }: PluginReport): string {
-  const all = ({ capabilities, deployments }: PluginReport['asks']): string =>
-    capabilities.map((each) => (each === 'deployments' ? `deployments (${deployments.join(', ') || 'none by name'})` : each)).join(', ') || 'nothing';
+  const all = ({ capabilities, deployments, hosts }: PluginRights): string => {
+    const named = (each: Capability): string => (each === 'http' ? `http (${hosts.join(', ') || 'no host by name'})` : capabilityDefinitions[each].callsDeployments ? `${each} (${deployments.join(', ') || 'none by name'})` : each);
+    return capabilities.map(named).join(', ') || 'nothing';
+  };
   const wasi = imports.filter((one) => one.startsWith('wasi:')).length;
   const lines = [
     ['component', component],

@@ -48,8 +48,8 @@ const pluginLimits = {
   cpu_slice_ms: z.int().min(1).describe('Milliseconds that a plugin may compute without calling the host (status 504).'),
   timeout_s: z.number().positive().max(604_800).describe('Time for one invocation, waiting for its turn included, in seconds (status 504).'),
   output_bytes: z.int().min(1).describe('Largest answer of one invocation, all streamed values together, in bytes (status 413).'),
-  host_calls: z.int().min(1).describe('Calls of one invocation to the host: media, deployments and output (status 413).'),
-  handles: z.int().min(1).describe('Videos, audios and streams that one invocation holds at a time (status 413).'),
+  host_calls: z.int().min(1).describe('Calls of one invocation to the host: those of capabilities, and output (status 413).'),
+  handles: z.int().min(1).describe('Videos, audios, images, streams and helpers that one invocation holds at a time (status 413).'),
   concurrency: z.int().min(1).max(10_000).describe('Invocations of one plugin at the same time.'),
   queue: z.int().min(0).max(100_000).describe('Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After).'),
 };
@@ -70,6 +70,7 @@ const PluginConfig = z.strictObject({
 const PluginGrant = z.strictObject({
   capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that it may use; `*` is every one.'),
   deployments: z.array(z.string().min(1)).optional().describe('Deployments that it may call; `*` is every one.'),
+  hosts: z.array(z.string().min(1)).optional().describe('Hosts that it may make requests to, with `http`; `*` is every public one. Default: none.'),
   limits: z.strictObject(pluginLimits).partial().optional().describe('Limits in place of those of `plugin_limits`.'),
 });
 
@@ -110,6 +111,7 @@ export const ConfigSchema = z.strictObject({
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name: the type of each and its options.'),
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
+  storage_dir: z.string().min(1).nullable().default(null).describe('Where what plugins store is kept. Without it: the folder `storage` of `cache_dir`.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
   cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.'),
   devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),

@@ -20,6 +20,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },
   { key: 'deployments', kind: 'json', env: 'AANA_DEPLOYMENTS' },
   { key: 'cache_dir', kind: 'path', env: 'AANA_CACHE_DIR', flag: '--cache-dir <dir>' },
+  { key: 'storage_dir', kind: 'path', env: 'AANA_STORAGE_DIR' },
   { key: 'include_stacktrace', kind: 'boolean', env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' },
   { key: 'cuda_visible_devices', kind: 'text', env: 'CUDA_VISIBLE_DEVICES' },
   { key: 'devices.gpus', kind: 'json', env: 'AANA_GPUS' },

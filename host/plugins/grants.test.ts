@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkUses, grantTo } from './grants.ts';
+import { checkGrants, checkUses, grantTo } from './grants.ts';
 import { defaultLimits } from './limits.ts';
 import type { PluginManifest } from './manifest.ts';
 
@@ -13,6 +13,7 @@ const manifest: PluginManifest = {
   entry: '/p/src/index.ts',
   capabilities: ['deployments'],
   deployments: ['asr', 'llm'],
+  hosts: ['a.example', 'api.b.example', '*.c.example'],
   limits: { memory_bytes: 1_000_000, host_calls: 500, concurrency: 4 },
 };
 
@@ -49,6 +50,23 @@ Grants('a component that uses what was not asked for or is not granted is refuse
   const none = grantTo(manifest, { sample: { capabilities: [] } }, defaultLimits);
   assert.throws(() => checkUses(manifest, ['deployments'], none), /imports aana:host\/deployments, which plugin_grants does not grant to it/);
   checkUses(manifest, [], none);
+});
+
+Grants('requests go to no host without a word of the operator, and to none that the manifest does not name', () => {
+  const asking: PluginManifest = { ...manifest, capabilities: ['http'], deployments: [] };
+  const of = (grants: Parameters<typeof grantTo>[1]) => grantTo(asking, grants, defaultLimits);
+  assert.equal(of({}).hosts, []);
+  assert.is(of({}).refusalOfUrl(new URL('https://a.example/x')), 'plugin_grants does not grant the host a.example to plugin sample');
+  const some = of({ '*': { hosts: ['a.example'] }, sample: { hosts: ['*.b.example', '*.c.example'] } });
+  assert.equal(some.hosts, ['api.b.example', '*.c.example']);
+  assert.is(some.refusalOfUrl(new URL('https://api.b.example/')), undefined);
+  assert.match(some.refusalOfUrl(new URL('https://a.example/')) ?? '', /does not grant/);
+  assert.match(of({ '*': { hosts: ['*'] } }).refusalOfUrl(new URL('https://other.example/')) ?? '', /^the plugin\.json of sample does not name other\.example/);
+});
+
+Grants('a host in the grants that is none is an error of the configuration', () => {
+  assert.throws(() => checkGrants({ sample: { hosts: ['https://a.example'] } }), /"sample\.hosts": "https:\/\/a\.example" is not a host/);
+  checkGrants({ sample: { hosts: ['*', '*.a.example:8080'], capabilities: ['http', '*'] } });
 });
 
 Grants.run();

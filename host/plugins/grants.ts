@@ -1,5 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 import { type Capability, capabilityNames } from './capabilities/catalogue.ts';
+import { hostPattern, isHostAmong } from './capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError } from './manifest.ts';
 
@@ -8,6 +9,8 @@ export interface PluginGrant {
   readonly capabilities?: readonly string[] | undefined;
   /** Names of deployments; `*` is any. */
   readonly deployments?: readonly string[] | undefined;
+  /** Hosts that it may make requests to, as manifests name them; `*` is every public host. */
+  readonly hosts?: readonly string[] | undefined;
   readonly limits?: LimitsByName | undefined;
 }
 
@@ -16,18 +19,23 @@ export type PluginGrants = Readonly<Record<string, PluginGrant>>;
 
 /**
  * What is granted where the configuration says nothing: all that a manifest asks for. Media come under the host's own rules, and a
- * deployment does the same for every caller, so that a plugin cannot reach through them what a request could not.
+ * deployment does the same for every caller, so that a plugin cannot reach through them what a request could not. Hosts are for the
+ * operator to name: a request can carry away what a plugin was given.
  */
-const defaultGrant = { capabilities: ['*'], deployments: ['*'], limits: {} } as const;
+const defaultGrant = { capabilities: ['*'], deployments: ['*'], hosts: [], limits: {} } as const;
 
 /** What a plugin gets. */
 export interface Granted {
-  readonly capabilities: ReadonlySet<string>;
+  readonly capabilities: ReadonlySet<Capability>;
   readonly limits: PluginLimits;
   /** Why the plugin may not call a deployment; undefined when it may. */
   refusalOf(deployment: string): string | undefined;
   /** Deployments that it asks for and gets; `*` is any. */
   readonly deployments: readonly string[];
+  /** Hosts that it asks for and of which all are granted; `*` is any. */
+  readonly hosts: readonly string[];
+  /** Why the plugin may not make a request to a URL; undefined when it may. */
+  refusalOfUrl(url: URL): string | undefined;
 }
 
 /** What the manifest asks for and the operator grants. */
@@ -36,6 +44,7 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
   const all = Object.hasOwn(grants, '*') ? grants['*']! : {};
   const capabilities: readonly string[] = own.capabilities ?? all.capabilities ?? defaultGrant.capabilities;
   const deployments: readonly string[] = own.deployments ?? all.deployments ?? defaultGrant.deployments;
+  const hosts: readonly string[] = own.hosts ?? all.hosts ?? defaultGrant.hosts;
   return {
     capabilities: new Set(manifest.capabilities.filter((name) => includes(capabilities, name))),
     limits: lowered(withLimits(limits, { ...all.limits, ...own.limits }), manifest.limits),
@@ -45,6 +54,12 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
       return undefined;
     },
     deployments: includes(manifest.deployments, '*') ? deployments : manifest.deployments.filter((name) => includes(deployments, name)),
+    hosts: manifest.hosts.includes('*') ? hosts : manifest.hosts.filter((pattern) => isHostAmong(new URL(`http://${pattern.replace('*', 'any')}`), hosts)),
+    refusalOfUrl: (url) => {
+      if (!isHostAmong(url, manifest.hosts)) return `the plugin.json of ${manifest.name} does not name ${url.host} among its hosts`;
+      if (!isHostAmong(url, hosts)) return `plugin_grants does not grant the host ${url.host} to plugin ${manifest.name}`;
+      return undefined;
+    },
   };
 }
 
@@ -62,10 +77,12 @@ function includes(names: readonly string[], name: string): boolean {
   return names.includes('*') || names.includes(name);
 }
 
-/** Throws a `ConfigError` that names the entry when grants name a capability that there is not. */
+/** Throws a `ConfigError` that names the entry when grants name a capability that there is not, or what is not a host. */
 export function checkGrants(grants: PluginGrants): void {
-  for (const [plugin, { capabilities = [] }] of Object.entries(grants)) {
+  for (const [plugin, { capabilities = [], hosts = [] }] of Object.entries(grants)) {
     const unknown = capabilities.find((name) => name !== '*' && !capabilityNames.some((known) => known === name));
+    const wrong = hosts.find((host) => host !== '*' && !hostPattern.test(host));
+    if (wrong !== undefined) throw new AanaError('ConfigError', 'invalid-input', `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one, or "*" for all`);
     if (unknown === undefined) continue;
     throw new AanaError('ConfigError', 'invalid-input', `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ${capabilityNames.join(', ')}, and "*" for all`);
   }

@@ -14,7 +14,7 @@ export interface PluginLimits {
   readonly outputBytes: number;
   /** Most calls of one invocation that the host's side has to answer. */
   readonly hostCalls: number;
-  /** Most videos, audios and streams that one invocation holds at a time. */
+  /** Most videos, audios, images, streams and helpers that one invocation holds at a time. */
   readonly handles: number;
   /** Most invocations of one plugin at a time where guests are suspended (Node 24 and later). */
   readonly maxSuspended: number;

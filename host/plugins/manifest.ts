@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { type Capability, capabilityNames, commonInterfaces } from './capabilities/catalogue.ts';
+import { type Capability, capabilityDefinitions, capabilityNames, commonInterfaces } from './capabilities/catalogue.ts';
+import { hostPattern } from './capabilities/hosts.ts';
 import type { LimitsByName } from './limits.ts';
 
 const inside = z.string().refine((path) => !isAbsolute(path) && !relative('.', path).startsWith('..'), 'must be a path inside the plugin folder');
@@ -17,7 +18,7 @@ const Manifest = z.strictObject({
   entry: z.optional(inside),
   capabilities: z.array(z.enum(capabilityNames, `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`)).default([]),
   deployments: z.array(z.string().min(1)).default([]),
-  hosts: z.array(z.string()).max(0, 'must be empty: plugins cannot make requests of their own yet').default([]),
+  hosts: z.array(z.string().regex(hostPattern, 'must be a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one')).default([]),
   limits: z
     .strictObject({
       memory_bytes: whole.min(65_536),
@@ -33,10 +34,10 @@ const Manifest = z.strictObject({
     .partial()
     .default({}),
 });
-const CheckedManifest = Manifest.refine((manifest) => manifest.deployments.length === 0 || manifest.capabilities.includes('deployments'), {
+const CheckedManifest = Manifest.refine(({ deployments, capabilities }) => deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments), {
   path: ['deployments'],
-  message: 'are named, but "deployments" is not among the capabilities',
-});
+  message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
+}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http'), { path: ['hosts'], message: 'are named, but "http" is not among the capabilities' });
 
 /** A plugin folder's `plugin.json`, with every path absolute. */
 export interface PluginManifest {
@@ -53,6 +54,8 @@ export interface PluginManifest {
   readonly capabilities: readonly Capability[];
   /** Deployments that it calls; `*` is any. */
   readonly deployments: readonly string[];
+  /** Hosts that it makes requests to. */
+  readonly hosts: readonly string[];
   /** Where it can do with less than the host's limits. */
   readonly limits: LimitsByName;
 }
@@ -79,8 +82,8 @@ export async function readManifest(source: string): Promise<PluginManifest> {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`).join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const { name, version, description, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, limits } = parsed.data;
-  return { dir: root, name, version, description, component: join(root, component), entry: join(root, entry), capabilities, deployments, limits };
+  const { name, version, description, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits } = parsed.data;
+  return { dir: root, name, version, description, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits };
 }
 
 /** Whether a path is that of a component without a folder of its own. */
@@ -92,7 +95,7 @@ function bareManifest(file: string): PluginManifest {
   const words = basename(file, '.wasm').toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-').replace(/^[^a-z]+/, '');
   if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
-  return { dir: dirname(file), name, version: '0.0.0', description: undefined, component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], limits: {} };
+  return { dir: dirname(file), name, version: '0.0.0', description: undefined, component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {} };
 }
 
 /** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */

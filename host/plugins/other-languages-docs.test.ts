@@ -9,6 +9,7 @@ import { silentLogger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { skip } from '../test/skip.ts';
 import { cGuest } from './fixtures/c/guest.ts';
+import { FakePorts } from './fixtures/fake-ports.ts';
 import { compile, findCommands, type Guest } from './fixtures/guest.ts';
 import { rustGuest } from './fixtures/rust/guest.ts';
 import { starlingMonkeyGuest } from './fixtures/starlingmonkey/guest.ts';
@@ -65,7 +66,8 @@ for (const { shell, source, tools, guest } of languages) {
     await installInto(dir);
     for (const name of ['plugin.json', source]) await writeFile(join(dir, name), blocks.get(name)!);
     await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir });
-    const host = new PluginHost({ ports: { deployments: tokens, openMediaScope: () => assert.unreachable('no media are opened') as never, log: silentLogger }, cacheDir: join(dir, 'cache'), log: silentLogger });
+    const ports = Object.assign(new FakePorts(), { deployments: tokens });
+    const host = new PluginHost({ ports, cacheDir: join(dir, 'cache'), log: silentLogger });
     try {
       const plugin = await host.load(dir);
       assert.equal([plugin.name, plugin.endpoints.map((endpoint) => endpoint.path)], ['count-tokens', ['/text/count_tokens']]);

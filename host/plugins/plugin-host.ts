@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
+import { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 import { readComponent, type TranslatedComponent } from './component.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from './grants.ts';
 import { defaultLimits, type LimitsByName, namedLimits, type PluginLimits } from './limits.ts';
@@ -47,6 +49,16 @@ export interface LoadedPlugin {
   close(): Promise<void>;
 }
 
+/** Each has a component instance of its own. */
+const maxHelperThreads = 4;
+
+/** What a plugin asks for, or gets. */
+export interface PluginRights {
+  readonly capabilities: readonly Capability[];
+  readonly deployments: readonly string[];
+  readonly hosts: readonly string[];
+}
+
 /** What a plugin imports, asks for and gets. */
 export interface PluginReport {
   readonly name: string;
@@ -54,8 +66,8 @@ export interface PluginReport {
   readonly component: string;
   readonly digest: string;
   readonly imports: readonly string[];
-  readonly asks: { readonly capabilities: readonly string[]; readonly deployments: readonly string[] };
-  readonly gets: { readonly capabilities: readonly string[]; readonly deployments: readonly string[] };
+  readonly asks: PluginRights;
+  readonly gets: PluginRights;
   readonly limits: Required<LimitsByName>;
 }
 
@@ -86,7 +98,7 @@ const Endpoints = z
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #limits: PluginLimits;
-  readonly #loaded = new Map<string, PluginRuntime>();
+  readonly #loaded = new Map<string, { close(): Promise<unknown> }>();
   #isClosed = false;
 
   constructor(options: PluginHostOptions) {
@@ -105,8 +117,8 @@ export class PluginHost {
       component: manifest.component,
       digest: translated.digest,
       imports: translated.imports,
-      asks: { capabilities: manifest.capabilities, deployments: manifest.deployments },
-      gets: { capabilities: [...granted.capabilities], deployments: granted.capabilities.has('deployments') ? granted.deployments : [] },
+      asks: { capabilities: manifest.capabilities, deployments: manifest.deployments, hosts: manifest.hosts },
+      gets: rightsOf(granted),
       limits: this.#named(granted.limits),
     };
   }
@@ -124,11 +136,14 @@ export class PluginHost {
     const component = await translated.compile(granted.limits.memoryBytes);
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
-    const runtime = new PluginRuntime({ name, component, mode, granted, ports, inSources });
-    this.#loaded.set(name, runtime);
+    const shared = { name, component, mode, granted, ports, inSources };
+    const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
+    const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
+    const running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
+    this.#loaded.set(name, running);
     const close = async (): Promise<void> => {
-      if (this.#loaded.get(name) === runtime) this.#loaded.delete(name);
-      await runtime.close();
+      if (this.#loaded.get(name) === running) this.#loaded.delete(name);
+      await running.close();
     };
     try {
       const described = await runtime.start().catch((cause: unknown) => {
@@ -165,6 +180,12 @@ export class PluginHost {
     this.#loaded.clear();
     await Promise.all(runtimes.map((runtime) => runtime.close()));
   }
+}
+
+/** What is granted of use: no deployments without a capability that calls them. */
+function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
+  const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
+  return { capabilities: [...capabilities], deployments: callsDeployments ? deployments : [], hosts: capabilities.has('http') ? hosts : [] };
 }
 
 function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointInfo[] {

@@ -22,6 +22,8 @@ export interface PluginInvocation {
   readonly files: ReadonlyMap<string, UploadedFile>;
   /** Takes one streamed value; resolves when the client has room for more, rejects when it has gone. */
   write?(chunk: string): Promise<void>;
+  /** Told how far it has come: a fraction from 0 to 1, and what is being done. */
+  onProgress?(fraction: number, text: string): void;
 }
 
 export interface PluginRuntimeOptions {
@@ -32,6 +34,10 @@ export interface PluginRuntimeOptions {
   readonly ports: PluginPorts;
   /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
+  /** Runs a helper of the plugin; absent where helpers run. */
+  readonly runHelper?: ((invocation: PluginInvocation) => Promise<string>) | undefined;
+  /** Threads with one invocation each at a time, instead of what the limits say for endpoints. */
+  readonly helperThreads?: number | undefined;
 }
 
 interface Task {
@@ -73,6 +79,7 @@ export class PluginRuntime {
     this.#events = {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
       onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
+      onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
       onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
       onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
       onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => this.#overCpuSlice(task)),
@@ -102,7 +109,7 @@ export class PluginRuntime {
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
-      scope: this.#newScope(invocation),
+      scope: this.#newScope(invocation, Date.now() + deadlineMs),
       worker: undefined,
       attempts: 0,
       cpuMs: 0,
@@ -149,7 +156,8 @@ export class PluginRuntime {
   }
 
   get #maxWorkers(): number {
-    return this.#options.mode === 'suspending' ? 1 : this.#limits.maxThreads;
+    const { mode, helperThreads } = this.#options;
+    return helperThreads ?? (mode === 'suspending' ? 1 : this.#limits.maxThreads);
   }
 
   /** A further thread; when it cannot start, those who wait for one are told. */
@@ -163,9 +171,9 @@ export class PluginRuntime {
   }
 
   async #startWorker(): Promise<readonly WitEndpoint[]> {
-    const { component, mode } = this.#options;
+    const { component, mode, helperThreads } = this.#options;
     const limits = this.#limits;
-    const slotCount = mode === 'suspending' ? limits.maxSuspended : 1;
+    const slotCount = mode === 'suspending' && helperThreads === undefined ? limits.maxSuspended : 1;
     this.#starting++;
     const worker = new PluginWorker({ component, mode, slotCount, cpuSliceMs: limits.cpuSliceMs }, this.#events);
     try {
@@ -283,14 +291,21 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(invocation: PluginInvocation): InvocationScope {
+  #newScope(invocation: PluginInvocation, deadlineAt: number): InvocationScope {
+    const { name, ports, granted, runHelper } = this.#options;
+    const { requestId, files, write } = invocation;
     return new InvocationScope({
-      ports: this.#options.ports,
-      requestId: invocation.requestId,
-      files: invocation.files,
-      write: invocation.write && ((chunk) => invocation.write!(chunk)),
-      granted: this.#options.granted,
+      ...{ ports, plugin: name, granted, requestId, files },
+      startHelper:
+        runHelper && ((helper, input, signal) => runHelper({ endpoint: `helper:${helper}`, input, requestId, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files })),
+      write: write && ((chunk) => invocation.write!(chunk)),
     });
+  }
+
+  #onProgress(id: number, fraction: number, text: string): void {
+    const task = this.#tasks.get(id);
+    task?.log.info('progress', { endpoint: task.invocation.endpoint, fraction, text });
+    task?.invocation.onProgress?.(fraction, text);
   }
 
   #logLine(id: number | undefined, level: LogLevel, message: string, fields: string): void {

@@ -19,6 +19,7 @@ export interface PluginWorkerOptions {
 export interface PluginWorkerEvents {
   onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply>;
   onDrop(id: number, handle: number): void;
+  onProgress(id: number, fraction: number, text: string): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
   onDone(id: number, outcome: Outcome, cpuMs: number): void;
   /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
@@ -129,6 +130,9 @@ export class PluginWorker {
         return;
       case 'drop':
         this.#events.onDrop(message.id, message.handle);
+        return;
+      case 'progress':
+        this.#events.onProgress(message.id, message.fraction, message.text);
         return;
       case 'log':
         this.#events.onLog(message.id, message.level, message.message, message.fields);

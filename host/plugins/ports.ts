@@ -5,7 +5,41 @@ import type { AudioReference } from '../schemas/asr.ts';
 export interface PluginPorts {
   readonly deployments: { handle(name: string): DeploymentPort };
   openMediaScope(): MediaScopePort;
+  readonly storage: StoragePort;
+  readonly http: HttpPort;
   readonly log: Logger;
+}
+
+/** Values by key, for each plugin apart. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */
+export interface StoragePort {
+  get(namespace: string, key: string): Promise<Uint8Array | undefined>;
+  set(namespace: string, key: string, value: Uint8Array): Promise<void>;
+  /** Whether it was there. */
+  delete(namespace: string, key: string): Promise<boolean>;
+  /** Keys in the order of their bytes. */
+  list(namespace: string, options: { prefix: string; after?: string | undefined; limit: number }): Promise<string[]>;
+}
+
+/** Outbound requests, guarded: no private addresses; time, size and redirects limited. */
+export interface HttpPort {
+  /** `refusalOf` says why a URL may not be asked; it is asked for every redirect, too. */
+  fetch(request: HttpRequest, options: { refusalOf: (url: URL) => string | undefined; signal: AbortSignal }): Promise<HttpResponse>;
+}
+
+export interface HttpRequest {
+  readonly method: 'get' | 'post';
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body?: Uint8Array | undefined;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** After redirects. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
 }
 
 /** A deployed model, as invocations use it. */
@@ -18,6 +52,7 @@ export interface DeploymentPort {
 /** The media of one invocation; disposal removes its files. */
 export interface MediaScopePort {
   open(source: MediaSource, options: { files: ReadonlyMap<string, UploadedFile>; signal: AbortSignal }): Promise<VideoPort>;
+  openImage(source: MediaSource, options: { files: ReadonlyMap<string, UploadedFile>; signal: AbortSignal }): Promise<ImagePort>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -40,6 +75,18 @@ export interface VideoInfo {
 export interface VideoPort {
   readonly info: VideoInfo;
   extractAudio(channels: 'mix' | 'separate', options: { signal: AbortSignal }): Promise<AudioPort>;
+}
+
+export interface ImageInfo {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** How the file is encoded: `png`, `mjpeg` … */
+  readonly format: string;
+}
+
+export interface ImagePort {
+  readonly info: ImageInfo;
 }
 
 export interface AudioPort {

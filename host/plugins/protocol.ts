@@ -1,5 +1,6 @@
 import type { ErrorKind } from '../core/errors.ts';
 import type { LogLevel } from '../core/logger.ts';
+import type { CapabilityCalls } from './capabilities/calls.ts';
 import type { VideoInfo } from './ports.ts';
 
 /** How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one). */
@@ -34,7 +35,7 @@ export interface WitEndpoint {
 }
 
 /** What a guest asks of the host, as it crosses between the threads. Handles are numbers of one invocation. */
-export interface HostCalls {
+export interface HostCalls extends CapabilityCalls {
   'media.open': { args: readonly [source: WitSource]; value: { readonly video: number; readonly info: VideoInfo } };
   'media.extract-audio': { args: readonly [video: number, channels: 'mix' | 'separate']; value: { readonly audio: number; readonly duration: number } };
   'deployments.call': { args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; value: string };
@@ -74,6 +75,7 @@ export type FromWorker =
   | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
   | { readonly type: 'broken'; readonly reason: string }
   | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
+  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
   | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
   | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }

@@ -5,19 +5,28 @@ export const FILE_REFERENCE = 'x-aana-file';
 
 const mediaId = z.string().check(z.regex(/^[A-Za-z0-9_-]{1,36}$/), z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'));
 
+const mediaInput = (noun: string) =>
+  z
+    .strictObject({
+      path: z.optional(z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.')))),
+      url: z.optional(
+        z.nullable(z.string().check(z.regex(/^https?:\/\/\S+$/i, 'must be an absolute http or https URL'), z.describe(`Address of the ${noun}: http or https.`))),
+      ),
+      content: z.optional(
+        z.nullable(z.string().check(z.meta({ description: `Field name of the uploaded file part that holds the ${noun}.`, [FILE_REFERENCE]: true }))),
+      ),
+      media_id: z.optional(z.nullable(mediaId)),
+    })
+    .check(
+      z.refine((media) => [media.path, media.url, media.content].filter((source) => source != null).length === 1, {
+        error: "Exactly one of 'path', 'url', or 'content' must be provided.",
+      }),
+    );
+
 /** A video by exactly one of a URL, a path on the server, or an uploaded file part. */
-export const VideoInput = z
-  .strictObject({
-    path: z.optional(z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.')))),
-    url: z.optional(z.nullable(z.string().check(z.regex(/^https?:\/\/\S+$/i, 'must be an absolute http or https URL'), z.describe('Address of the video: http or https.')))),
-    content: z.optional(
-      z.nullable(z.string().check(z.meta({ description: 'Field name of the uploaded file part that holds the video.', [FILE_REFERENCE]: true }))),
-    ),
-    media_id: z.optional(z.nullable(mediaId)),
-  })
-  .check(
-    z.refine((video) => [video.path, video.url, video.content].filter((source) => source != null).length === 1, {
-      error: "Exactly one of 'path', 'url', or 'content' must be provided.",
-    }),
-  );
+export const VideoInput = mediaInput('video');
 export type VideoInput = z.infer<typeof VideoInput>;
+
+/** An image by exactly one of a URL, a path on the server, or an uploaded file part. */
+export const ImageInput = mediaInput('image');
+export type ImageInput = z.infer<typeof ImageInput>;

@@ -1,7 +1,7 @@
-import type { VideoInput } from '../schemas/index.ts';
-import { AsrDeployment, Deployment, LlmDeployment } from './deployments.ts';
-import { type HandleScope, type Stream, Video } from './handles.ts';
-import { hostCall } from './host-error.ts';
+import type { ImageInput, VideoInput } from '../schemas/index.ts';
+import { type Asr, AsrDeployment, Deployment, type Llm, LlmDeployment } from './deployments.ts';
+import { type HandleScope, Image, type Stream, Video } from './handles.ts';
+import { hostCall, HostError } from './host-error.ts';
 import type { Host, HostVideoSource, LogLevel } from './host.ts';
 import { uuid } from './uuid.ts';
 
@@ -18,9 +18,15 @@ export interface Log {
 /** What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. */
 export class Context {
   readonly log: Log;
+  readonly image: { /** Fetches (or finds) and probes an image. */ open(input: ImageInput): Image };
   readonly video: { /** Fetches (or finds) and probes a video. */ open(input: VideoInput): Video };
   /** Randomness of the host. */
   readonly random: { /** At most 65,536. */ bytes(length: number): Uint8Array; /** Version 4. */ uuid(): string };
+  readonly clock: { now(): Date; /** Milliseconds since some moment; never goes back. */ monotonicMs(): number };
+  /** When the host ends this run. */
+  readonly deadline: Date;
+  /** Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted. */
+  readonly signal: CancelSignal;
   /** The id of the request, as in the `x-request-id` header. */
   readonly requestId: string;
   /** @internal */
@@ -32,7 +38,11 @@ export class Context {
     this.#scope = scope;
     this.log = createLog(host);
     this.requestId = host.requestId();
-    this.video = { open: (input) => new Video(hostCall(() => host.openVideo(videoSource(input))), scope) };
+    this.video = { open: (input) => new Video(hostCall(() => host.openVideo(mediaSource(input))), scope) };
+    this.image = { open: (input) => new Image(hostCall(() => host.openImage(mediaSource(input))), scope) };
+    this.clock = { now: () => new Date(host.now()), monotonicMs: () => host.monotonicNow() };
+    this.deadline = new Date(host.now() + host.remainingMs());
+    this.signal = cancelSignal(host);
     this.random = { bytes: (length) => host.randomBytes(length), uuid: () => uuid(host.randomBytes(16)) };
   }
 
@@ -46,17 +56,47 @@ export class Context {
     return this.host.isCancelled();
   }
 
-  asr(deployment: string): AsrDeployment {
-    return new AsrDeployment(deployment, this.host, this.#scope);
+  /** Says how far the run has come, from 0 to 1, and what is being done. The host logs it. */
+  progress(fraction: number, text = ''): void {
+    this.host.progress(fraction, text);
   }
 
-  llm(deployment: string): LlmDeployment {
-    return new LlmDeployment(deployment, this.host, this.#scope);
+  /** Speech recognition: of the deployment `asr_deployment`, or of another one: `ctx.asr('name')`. */
+  get asr(): Asr {
+    const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, { transcribe: (...args: Parameters<Asr['transcribe']>) => of('asr_deployment').transcribe(...args) });
+  }
+
+  /** Text generation: by the deployment `llm_deployment`, or by another one: `ctx.llm('name')`. */
+  get llm(): Llm {
+    const of = (deployment: string): LlmDeployment => new LlmDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      chat: (...args: Parameters<Llm['chat']>) => of('llm_deployment').chat(...args),
+      chatStream: (...args: Parameters<Llm['chatStream']>) => of('llm_deployment').chatStream(...args),
+      countTokens: (...args: Parameters<Llm['countTokens']>) => of('llm_deployment').countTokens(...args),
+    });
   }
 
   deployment(name: string): Deployment {
     return new Deployment(name, this.host, this.#scope);
   }
+}
+
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** Throws `CancelledError` when the client has gone. */
+  throwIfAborted(): void;
+}
+
+function cancelSignal(host: Host): CancelSignal {
+  return {
+    get aborted() {
+      return host.isCancelled();
+    },
+    throwIfAborted() {
+      if (host.isCancelled()) throw new HostError('CancelledError', 'cancelled', 'the request was cancelled');
+    },
+  };
 }
 
 /** The context of a streaming endpoint. */
@@ -89,7 +129,7 @@ export function createLog(host: Host): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function videoSource(input: VideoInput): HostVideoSource {
+function mediaSource(input: VideoInput | ImageInput): HostVideoSource {
   const source: HostVideoSource = {};
   if (input.path != null) source.path = input.path;
   if (input.url != null) source.url = input.url;

@@ -84,6 +84,10 @@ export class LlmDeployment extends Deployment {
   }
 }
 
+/** The methods of the usual deployment; called with a name, that deployment. */
+export type Asr = ((deployment: string) => AsrDeployment) & Pick<AsrDeployment, 'transcribe'>;
+export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
+
 function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[] } {
   const audio: HostAudio[] = [];
   const json = JSON.stringify(args, (_key, value: unknown) => {

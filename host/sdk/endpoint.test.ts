@@ -233,6 +233,10 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
     open: absent,
     write: absent,
     forward: absent,
+    progress: absent,
+    openImage: absent,
+    now: () => 0,
+    monotonicNow: () => 0,
   };
 }
 

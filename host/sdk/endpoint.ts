@@ -1,14 +1,14 @@
 import * as z from 'zod/mini';
-import { validationEntries, validationMessage } from '../schemas/validation.ts';
-import { Context, createLog, StreamContext } from './context.ts';
+import { type Capability, type Uses, withCapabilities } from './capabilities.ts';
+import { checked, fromClient, fromPlugin, runInScope } from './checked.ts';
+import { Context, StreamContext } from './context.ts';
 import { isTypedAnswer } from './deployments.ts';
-import { HandleScope } from './handles.ts';
-import { HostError, toErrorRecord } from './host-error.ts';
+import type { HandleScope } from './handles.ts';
 import type { Host } from './host.ts';
 
 type Schema = z.ZodMiniType;
 
-interface EndpointNames<I extends Schema, O extends Schema> {
+interface EndpointNames<I extends Schema, O extends Schema, U extends Capability, S> {
   /** Unique among all plugins, such as `transcribe_video`. */
   readonly name: string;
   /** URL path, such as `/video/transcribe`. */
@@ -20,17 +20,24 @@ interface EndpointNames<I extends Schema, O extends Schema> {
   readonly input: I;
   /** The answer, or one streamed value. */
   readonly output: O;
+  /** Capabilities that it needs; `ctx` has their members, and `plugin.json` must ask for them. */
+  readonly uses?: readonly U[];
+  /** Runs once, when the plugin is loaded, without the host; every run begins with what it gave, in `ctx.state`, as if it had just been made. */
+  readonly initialize?: () => S;
 }
 
-export interface UnaryEndpoint<I extends Schema, O extends Schema> extends EndpointNames<I, O> {
+/** What `run` gets beside its input. */
+export type ContextOf<C, U extends Capability, S> = C & Uses<U> & { readonly state: S };
+
+export interface UnaryEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined> extends EndpointNames<I, O, U, S> {
   readonly stream?: false;
-  run(input: z.output<I>, ctx: Context): z.input<O>;
+  run(input: z.output<I>, ctx: ContextOf<Context, U, S>): z.input<O>;
 }
 
-export interface StreamingEndpoint<I extends Schema, O extends Schema> extends EndpointNames<I, O> {
+export interface StreamingEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined> extends EndpointNames<I, O, U, S> {
   readonly stream: true;
   /** Sends values with `ctx.write` and `ctx.forward`, or is a generator: what it yields is sent. */
-  run(input: z.output<I>, ctx: StreamContext<z.input<O>>): Iterable<z.input<O>> | void;
+  run(input: z.output<I>, ctx: ContextOf<StreamContext<z.input<O>>, U, S>): Iterable<z.input<O>> | void;
 }
 
 /** What the component says of an endpoint. */
@@ -49,13 +56,18 @@ export interface EndpointInfo {
 /** An endpoint, ready to be part of a plugin. */
 export interface Endpoint {
   readonly info: EndpointInfo;
+  readonly uses: readonly Capability[];
+  /** Makes what every run begins with. */
+  initialize(): void;
   /** Runs it on a JSON object; gives the answer as JSON (`null` when streaming) or throws an error record. */
   run(host: Host, input: string): string;
 }
 
 /** Makes an endpoint. Call it at the top of a module: schemas are then part of the built component. */
-export function defineEndpoint<I extends Schema, O extends Schema>(definition: UnaryEndpoint<I, O> | StreamingEndpoint<I, O>): Endpoint {
-  const { name, path, summary, description, input, output } = definition;
+export function defineEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined>(
+  definition: UnaryEndpoint<I, O, U, S> | StreamingEndpoint<I, O, U, S>,
+): Endpoint {
+  const { name, path, summary, description, input, output, uses = [] } = definition;
   const info: EndpointInfo = {
     name,
     path,
@@ -65,54 +77,28 @@ export function defineEndpoint<I extends Schema, O extends Schema>(definition: U
     outputSchema: jsonSchema(output, 'output'),
     streaming: definition.stream === true,
   };
-  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : parsed(output, value, fromPlugin)) ?? null);
+  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromPlugin)) ?? null);
 
+  let state: { readonly value: S } | undefined;
+  const initialize = (): { readonly value: S } => (state ??= { value: notPromise(name, definition.initialize?.() as S) });
+  const contextOf = <C extends object>(ctx: C, host: Host, scope: HandleScope): ContextOf<C, U, S> => {
+    Object.assign(ctx, { state: initialize().value });
+    return withCapabilities(ctx, uses, host, scope, `the endpoint ${name}`) as ContextOf<C, U, S>;
+  };
   const respond = (host: Host, scope: HandleScope, raw: string): string => {
-    const args = parsed(input, JSON.parse(raw), fromClient);
-    if (definition.stream !== true) return encode(notPromise(name, definition.run(args, new Context(host, scope))));
-    const ctx = new StreamContext<z.input<O>>(host, scope, encode);
+    const args = checked(input, JSON.parse(raw), fromClient);
+    if (definition.stream !== true) return encode(notPromise(name, definition.run(args, contextOf(new Context(host, scope), host, scope))));
+    const ctx = contextOf(new StreamContext<z.input<O>>(host, scope, encode), host, scope);
     const values = notPromise(name, definition.run(args, ctx));
     if (values) for (const value of values) ctx.write(value);
     return 'null';
   };
 
-  return {
-    info,
-    run(host, raw) {
-      const scope = new HandleScope();
-      try {
-        return respond(host, scope, raw);
-      } catch (thrown) {
-        const record = toErrorRecord(thrown);
-        if (thrown instanceof Error && !(thrown instanceof HostError)) {
-          createLog(host).error('endpoint failed', { endpoint: name, error: record.name, stack: thrown.stack });
-        }
-        throw record;
-      } finally {
-        scope.disposeAll();
-      }
-    },
-  };
+  return { info, uses, initialize: () => void initialize(), run: (host, raw) => runInScope(host, name, (scope) => respond(host, scope, raw)) };
 }
 
 function jsonSchema(schema: Schema, io: 'input' | 'output'): string {
   return JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }));
-}
-
-function parsed<S extends Schema>(schema: S, value: unknown, blame: (issues: Parameters<typeof validationEntries>[0], value: unknown) => HostError): z.output<S> {
-  const result = z.safeParse(schema, value);
-  if (!result.success) throw blame(result.error.issues as unknown as Parameters<typeof validationEntries>[0], value);
-  return result.data;
-}
-
-function fromClient(issues: Parameters<typeof validationEntries>[0], value: unknown): HostError {
-  const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // as the host says it
-}
-
-function fromPlugin(issues: Parameters<typeof validationEntries>[0], value: unknown): HostError {
-  const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'internal', `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`);
 }
 
 function notPromise<T>(name: string, value: T): T {

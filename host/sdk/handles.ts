@@ -1,5 +1,5 @@
 import { hostCall } from './host-error.ts';
-import type { Host, HostAudio, HostChunks, HostVideo } from './host.ts';
+import type { Host, HostAudio, HostChunks, HostImage, HostTask, HostVideo } from './host.ts';
 
 /** Disposes what was opened during a run, newest first. */
 export class HandleScope {
@@ -70,6 +70,51 @@ export class Video implements Disposable {
   }
 
   /** Frees it before the end of the run. */
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
+
+/** A fetched and probed image, held by the host. */
+export class Image implements Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostImage;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** How the file is encoded: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`. */
+  readonly format: string;
+
+  constructor(handle: HostImage, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+    const { width, height, format } = handle.info();
+    this.width = width;
+    this.height = height;
+    this.format = format;
+  }
+
+  /** Frees it before the end of the run. */
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
+
+/** A helper at work in another thread. Disposing it cancels it. */
+export class RemoteTask<T> implements Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostTask;
+
+  constructor(handle: HostTask, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+  }
+
+  /** What the helper returns; throws what it throws. */
+  wait(): T {
+    return JSON.parse(hostCall(() => this.#handle.wait())) as T;
+  }
+
   [Symbol.dispose](): void {
     this.#scope.dispose(this.#handle);
   }

@@ -10,6 +10,53 @@ export interface Host {
   open(deployment: string, method: string, args: string, audio: HostAudio[]): HostChunks;
   write(chunk: string): void;
   forward(source: HostChunks): void;
+  progress(fraction: number, text: string): void;
+  openImage(source: HostVideoSource): HostImage;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds since some moment; never goes back. */
+  monotonicNow(): number;
+  /** Absent ones are not granted. */
+  readonly storage?: HostStorage | undefined;
+  readonly http?: HostHttp | undefined;
+  readonly remote?: HostRemote | undefined;
+}
+
+export interface HostImage extends Disposable {
+  info(): { width: number; height: number; format: string };
+}
+
+export interface HostStorage {
+  get(key: string): Uint8Array | undefined;
+  set(key: string, value: Uint8Array): void;
+  delete(key: string): boolean;
+  list(prefix: string, after: string | undefined, limit: number): string[];
+}
+
+export interface HostRequest {
+  method: 'get' | 'post';
+  url: string;
+  headers: [string, string][];
+  body?: Uint8Array;
+}
+
+export interface HostResponse {
+  status: number;
+  url: string;
+  headers: [string, string][];
+  body: Uint8Array;
+}
+
+export interface HostHttp {
+  fetch(request: HostRequest): HostResponse;
+}
+
+export interface HostTask extends Disposable {
+  wait(): string;
+}
+
+export interface HostRemote {
+  start(name: string, input: string): HostTask;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

@@ -1,11 +1,11 @@
 /** `aana-host/plugin` outside of the sandbox, for tests: the same names; `runEndpoint` of `aana-host/plugin/testing` gives the host. */
 import type { Endpoint } from './endpoint.ts';
-import { bindPlugin, type Plugin } from './plugin.ts';
+import { bindPlugin, type Plugin, type PluginOptions } from './plugin.ts';
 
 export * from './public.ts';
 
-export function definePlugin(endpoints: readonly Endpoint[]): Plugin {
-  return bindPlugin(endpoints, () => {
+export function definePlugin(endpoints: readonly Endpoint[], options: PluginOptions = {}): Plugin {
+  return bindPlugin(endpoints, options, () => {
     throw new Error('a plugin runs in the host; in a test use runEndpoint of aana-host/plugin/testing');
   });
 }

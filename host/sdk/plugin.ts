@@ -1,4 +1,6 @@
+import { missingCapability } from './capabilities.ts';
 import type { Endpoint, EndpointInfo } from './endpoint.ts';
+import type { Helper } from './helper.ts';
 import type { ErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
 
@@ -7,24 +9,48 @@ export interface Plugin {
   describe(): EndpointInfo[];
   run(name: string, input: string): string;
   readonly endpoints: readonly Endpoint[];
+  readonly helpers: readonly Helper[];
 }
 
-export function bindPlugin(endpoints: readonly Endpoint[], host: () => Host): Plugin {
+export interface PluginOptions {
+  /** What `ctx.runRemote` runs. */
+  readonly helpers?: readonly Helper[];
+}
+
+/** How the host names a helper to `run`; no endpoint can have such a name. */
+const helperPrefix = 'helper:';
+
+/** @param granted the host's functions as far as they can be seen before a run; none in tests. */
+export function bindPlugin(endpoints: readonly Endpoint[], { helpers = [] }: PluginOptions, host: () => Host, granted?: Host): Plugin {
   const byName = new Map(endpoints.map((endpoint) => [endpoint.info.name, endpoint]));
   if (byName.size < endpoints.length) throw new Error('two endpoints of this plugin have the same name');
+  const helpersByName = new Map(helpers.map((helper) => [`${helperPrefix}${helper.name}`, helper]));
+  if (helpersByName.size < helpers.length) throw new Error('two helpers of this plugin have the same name');
   const infos = endpoints.map((endpoint) => endpoint.info);
   return {
     endpoints,
-    describe: () => infos,
+    helpers,
+    describe() {
+      for (const { info, uses, initialize } of endpoints) {
+        const missing = granted && uses.find((capability) => granted[capability] === undefined);
+        if (missing) throw new Error(missingCapability(`the endpoint ${info.name}`, missing));
+        initialize();
+      }
+      return infos;
+    },
     run(name, input) {
-      const endpoint = byName.get(name);
-      if (!endpoint) throw notFound(name, [...byName.keys()]);
-      return endpoint.run(host(), input);
+      const target = byName.get(name) ?? helpersByName.get(name);
+      if (!target) throw notFound(name, name.startsWith(helperPrefix) ? helpersByName : byName);
+      return target.run(host(), input);
     },
   };
 }
 
-function notFound(name: string, known: readonly string[]): ErrorRecord {
-  return { kind: 'not-found', name: 'EndpointNotFoundException', message: `no endpoint "${name}"; there are ${known.join(', ')}`, data: JSON.stringify({ endpoint: name }) };
+function notFound(name: string, known: ReadonlyMap<string, unknown>): ErrorRecord {
+  return {
+    kind: 'not-found',
+    name: 'EndpointNotFoundException',
+    message: `the plugin has no "${name}"; there are ${[...known.keys()].join(', ') || 'none'}`,
+    data: JSON.stringify({ endpoint: name }),
+  };
 }
-

@@ -1,8 +1,12 @@
 export * as z from 'zod/mini';
 export * from '../schemas/index.ts';
-export { Context, type Log, type LogFields, StreamContext } from './context.ts';
-export { AsrDeployment, type ChatOptions, Deployment, type DeploymentArgs, LlmDeployment, type TokenCount } from './deployments.ts';
-export { defineEndpoint, type Endpoint, type EndpointInfo, type StreamingEndpoint, type UnaryEndpoint } from './endpoint.ts';
-export { Audio, Stream, Video, type VideoInfo } from './handles.ts';
+export type { Capability } from './capabilities.ts';
+export { type CancelSignal, Context, type Log, type LogFields, StreamContext } from './context.ts';
+export { type Asr, AsrDeployment, type ChatOptions, Deployment, type DeploymentArgs, type Llm, LlmDeployment, type TokenCount } from './deployments.ts';
+export { type ContextOf, defineEndpoint, type Endpoint, type EndpointInfo, type StreamingEndpoint, type UnaryEndpoint } from './endpoint.ts';
+export { type Fetch, type FetchOptions, FetchResponse } from './fetch.ts';
+export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo } from './handles.ts';
+export { defineHelper, type Helper, type HelperDefinition } from './helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
-export type { Plugin } from './plugin.ts';
+export type { Plugin, PluginOptions } from './plugin.ts';
+export { Storage } from './storage.ts';

@@ -29,15 +29,19 @@ const echo: DeploymentPort = {
   async *stream() {},
 };
 
+const unused = (): never => {
+  throw new Error('the benchmark uses deployments alone');
+};
+
 const plugins = new PluginHost({
   cacheDir: config.cache_dir,
   log,
   limits: { maxSuspended: 256 },
   ports: {
     deployments: { handle: () => echo },
-    openMediaScope: () => {
-      throw new Error('the benchmark has no media');
-    },
+    openMediaScope: unused,
+    storage: { get: unused, set: unused, delete: unused, list: unused },
+    http: { fetch: unused },
     log,
   },
 });

@@ -77,9 +77,9 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   { what: 'a top level that wants random bytes', file: 'src/index.ts', text: 'import "aana-host/plugin";\nexport const endpoint = crypto.randomUUID();', message: /component: Error: crypto\.randomUUID needs the host, which is there inside "run" only/ },
   { what: 'a manifest with an unknown key', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","main":"x"}', message: /has an invalid plugin\.json \(.*main/ },
   { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
-  { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments;/ },
-  { what: 'deployments without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","deployments":["x"]}', message: /deployments: are named, but "deployments" is not among the capabilities/ },
-  { what: 'hosts, which cannot be had yet', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: must be empty: plugins cannot make requests of their own yet/ },
+  { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, http, remote; types, log, random, invocation, progress, output are always there/ },
+  { what: 'deployments without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","deployments":["x"]}', message: /deployments: are named, but none of "deployments", "asr" and "llm" is among the capabilities/ },
+  { what: 'hosts without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: are named, but "http" is not among the capabilities/ },
   { what: 'a limit that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","limits":{"cpu":1}}', message: /limits: .*"cpu"/ },
 ];
 

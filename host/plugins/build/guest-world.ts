@@ -1,13 +1,16 @@
 import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
 
 /**
- * The world for a plugin that asks for these capabilities: `wit/world.wit` without the functions of the others, whose types stay because
- * other interfaces name them. A component made with it imports what it asked for and no more.
+ * The world for a plugin that asks for these capabilities: `wit/world.wit` without the imports of the others. Of those whose types other
+ * interfaces name, the types stay. A component made with it imports what it asked for and no more.
  */
 export function guestWorld(world: string, capabilities: readonly Capability[]): string {
   return capabilityNames
     .filter((name) => !capabilities.includes(name))
-    .reduce((text, name) => text.replace(new RegExp(`(?<=^interface ${name} \\{\\n)[\\s\\S]*?(?=^\\}$)`, 'm'), withoutFunctions), world);
+    .reduce((text, name) => {
+      if (!text.includes(`use ${name}.{`)) return text.replace(`  import ${name};\n`, '');
+      return text.replace(new RegExp(`(?<=^interface ${name} \\{\\n)[\\s\\S]*?(?=^\\}$)`, 'm'), withoutFunctions);
+    }, world);
 }
 
 function withoutFunctions(body: string): string {
@@ -24,5 +27,5 @@ export function absentInterface(specifier: string, capabilities: readonly Capabi
   if (absent === undefined) return undefined;
   const message = `this plugin does not ask for the capability ${absent}: add "${absent}" to "capabilities" in its plugin.json`;
   const error = { kind: 'denied', name: 'CapabilityDenied', message, data: JSON.stringify({ capability: absent }) };
-  return `const denied = () => { throw ${JSON.stringify(error)}; };\n${capabilityDefinitions[absent].absent}\n`;
+  return `const denied = () => { throw ${JSON.stringify(error)}; };\ndenied.isDenied = true;\n${capabilityDefinitions[absent].absent}\n`;
 }

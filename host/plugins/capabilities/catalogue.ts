@@ -6,6 +6,8 @@ interface CapabilityDefinition {
   readonly suspending: readonly string[];
   /** Its exports in a guest that does not ask for it; `denied` is a function that throws the reason. */
   readonly absent: string;
+  /** Whether its calls go to deployments, which a manifest names. */
+  readonly callsDeployments?: boolean;
 }
 
 /**
@@ -13,8 +15,36 @@ interface CapabilityDefinition {
  * of them: manifests, grants, the check of imports, the world of a build and the suspending functions follow from it.
  */
 const definitions = {
-  media: { entryPoints: ['Video'], suspending: ['[static]video.open', '[method]video.extract-audio'], absent: 'export const Video = { open: denied };' },
-  deployments: { entryPoints: ['call', 'open'], suspending: ['call', 'open', '[method]chunks.next'], absent: 'export { denied as call, denied as open };' },
+  media: {
+    entryPoints: ['Video', 'Image'],
+    suspending: ['[static]video.open', '[method]video.extract-audio', '[static]image.open'],
+    absent: 'export const Video = { open: denied }, Image = Video;',
+  },
+  deployments: {
+    entryPoints: ['call', 'open'],
+    suspending: ['call', 'open', '[method]chunks.next'],
+    absent: 'export { denied as call, denied as open };',
+    callsDeployments: true,
+  },
+  asr: {
+    entryPoints: ['transcribe', 'transcribeStream'],
+    suspending: ['transcribe', 'transcribe-stream', '[method]transcriptions.next'],
+    absent: 'export { denied as transcribe, denied as transcribeStream };',
+    callsDeployments: true,
+  },
+  llm: {
+    entryPoints: ['chat', 'chatStream', 'countDialogTokens', 'countTokens'],
+    suspending: ['chat', 'chat-stream', 'count-dialog-tokens', 'count-tokens', '[method]text-stream.next', '[method]text-stream.forward'],
+    absent: 'export { denied as chat, denied as chatStream, denied as countDialogTokens, denied as countTokens };',
+    callsDeployments: true,
+  },
+  storage: {
+    entryPoints: ['get', 'set', 'delete', 'list'],
+    suspending: ['get', 'set', 'delete', 'list'],
+    absent: 'export { denied as get, denied as set, denied as delete, denied as list };',
+  },
+  http: { entryPoints: ['fetch'], suspending: ['fetch'], absent: 'export { denied as fetch };' },
+  remote: { entryPoints: ['Task'], suspending: ['[static]task.start', '[method]task.wait'], absent: 'export const Task = { start: denied };' },
 } satisfies Record<string, CapabilityDefinition>;
 
 export type Capability = keyof typeof definitions;
@@ -28,6 +58,7 @@ export const commonInterfaces: Readonly<Record<string, readonly string[]>> = {
   log: [],
   random: [],
   invocation: [],
+  progress: [],
   output: ['write', 'forward'],
 };
 

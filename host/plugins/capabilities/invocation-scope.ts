@@ -1,25 +1,31 @@
 import { raceAbort } from '../../core/abort.ts';
 import { AanaError, cancelledError } from '../../core/errors.ts';
 import type { Granted } from '../grants.ts';
-import type { AudioPort, DeploymentPort, MediaScopePort, MediaSource, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
-import type { HostCall, HostReply, WitError, WitSource } from '../protocol.ts';
+import type { DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
+import type { HostCall, HostReply, WitError } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
+import { mediaSource } from './image.ts';
+import type { Capability } from './catalogue.ts';
+import { callCapability } from './index.ts';
+import type { CapabilityScope, Resource } from './scope.ts';
 import { ValueStream } from './value-stream.ts';
 import { fromWitError, toWitError } from './wit-error.ts';
 
 export interface InvocationScopeOptions {
   readonly ports: PluginPorts;
+  /** The plugin's name. */
+  readonly plugin: string;
   readonly requestId: string;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
   readonly granted: Granted;
+  /** Runs a helper of the same component. Absent in a helper. */
+  readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
 }
 
 const over = { reason: cancelledError('the invocation has ended') };
 /** Reading them takes the thread that serves every request. */
 const maxArgumentChars = 4 * 1024 * 1024;
-
-type Resource = { readonly kind: 'video'; readonly video: VideoPort } | { readonly kind: 'audio'; readonly audio: AudioPort } | { readonly kind: 'stream'; readonly stream: ValueStream };
 
 /**
  * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of this scope, so that no
@@ -30,6 +36,8 @@ export class InvocationScope {
   /** Made by the first call: most invocations never ask the host for anything. */
   #abort: AbortController | undefined;
   readonly #resources = new Map<number, Resource>();
+  readonly #helpers = new Set<Promise<string>>();
+  #capabilityScope: CapabilityScope | undefined;
   #media: MediaScopePort | undefined;
   #lastHandle = 0;
   #writtenBytes = 0;
@@ -82,6 +90,7 @@ export class InvocationScope {
     const resource = this.#resources.get(handle);
     this.#resources.delete(handle);
     if (resource?.kind === 'stream') resource.stream.close();
+    if (resource?.kind === 'task') resource.task.cancel();
   }
 
   /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
@@ -96,20 +105,20 @@ export class InvocationScope {
     if (!this.#abort) return; // it asked for nothing
     this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
+    await Promise.allSettled(this.#helpers); // they read this invocation's files
     await this.#media?.[Symbol.asyncDispose]();
   }
 
   async #do(call: HostCall): Promise<unknown> {
     this.#signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
-    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability)) {
+    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
       throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, { data: { capability } });
     }
     switch (call.operation) {
       case 'media.open': {
         const [source] = call.args;
-        this.#media ??= this.#options.ports.openMediaScope();
-        const video = await this.#media.open(mediaSource(source), { files: this.#options.files, signal: this.#signal });
+        const video = await this.#openMedia().open(mediaSource(source), { files: this.#options.files, signal: this.#signal });
         return { video: this.#keep({ kind: 'video', video }), info: video.info };
       }
       case 'media.extract-audio': {
@@ -124,10 +133,7 @@ export class InvocationScope {
       }
       case 'deployments.open': {
         const [deployment, method, args, audio] = call.args;
-        const abort = new AbortController();
-        const signal = AbortSignal.any([abort.signal, this.#signal]);
-        const values = this.#deployment(deployment).stream(method, this.#arguments(args, audio), this.#callOptions(signal));
-        return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
+        return this.#openStream(deployment, method, this.#arguments(args, audio));
       }
       case 'deployments.next':
         return this.#get(call.args[0], 'stream').stream.next();
@@ -139,8 +145,36 @@ export class InvocationScope {
         return undefined;
       }
       default:
-        return call satisfies never;
+        return callCapability(this.#forCapabilities, call.operation, call.args);
     }
+  }
+
+  get #forCapabilities(): CapabilityScope {
+    const { ports, plugin, granted, files, requestId, startHelper } = this.#options;
+    this.#capabilityScope ??= {
+      ...{ ports, plugin, granted, files, requestId, signal: this.#signal },
+      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
+      media: () => this.#openMedia(),
+      deployment: (name) => this.#deployment(name),
+      requireArgumentChars,
+      write: (chunk) => this.#write(chunk),
+      keep: (resource) => this.#keep(resource),
+      get: (handle, kind) => this.#get(handle, kind),
+      openStream: (deployment, method, args) => this.#openStream(deployment, method, args),
+    };
+    return this.#capabilityScope;
+  }
+
+  #openMedia(): MediaScopePort {
+    this.#media ??= this.#options.ports.openMediaScope();
+    return this.#media;
+  }
+
+  #openStream(deployment: string, method: string, args: Record<string, unknown>): number {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, this.#signal]);
+    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal));
+    return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
   }
 
   async #write(chunk: string): Promise<void> {
@@ -160,7 +194,7 @@ export class InvocationScope {
   }
 
   #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
-    if (json.length > maxArgumentChars) throw new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${maxArgumentChars} characters`, { data: { limit: maxArgumentChars } });
+    requireArgumentChars(json.length);
     return withAudio(
       json,
       audio.map((handle) => this.#get(handle, 'audio').audio.reference),
@@ -171,9 +205,15 @@ export class InvocationScope {
     return { signal, requestId: this.#options.requestId };
   }
 
+  #track(helper: Promise<string>): Promise<string> {
+    this.#helpers.add(helper);
+    void helper.catch(() => {}).then(() => this.#helpers.delete(helper));
+    return helper;
+  }
+
   #keep(resource: Resource): number {
     const limit = this.#options.granted.limits.handles;
-    if (this.#resources.size >= limit) throw new AanaError('TooManyHandles', 'too-large', `an invocation can hold ${limit} videos, audios and streams at a time`, { data: { limit } });
+    if (this.#resources.size >= limit) throw new AanaError('TooManyHandles', 'too-large', `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`, { data: { limit } });
     const handle = ++this.#lastHandle;
     this.#resources.set(handle, resource);
     return handle;
@@ -186,15 +226,11 @@ export class InvocationScope {
   }
 }
 
-export function outputTooLarge(limit: number): AanaError {
-  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, { data: { limit } });
+function requireArgumentChars(chars: number): void {
+  if (chars <= maxArgumentChars) return;
+  throw new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${maxArgumentChars} characters`, { data: { limit: maxArgumentChars } });
 }
 
-function mediaSource({ path, url, content, mediaId }: WitSource): MediaSource {
-  return {
-    ...(path !== undefined && { path }),
-    ...(url !== undefined && { url }),
-    ...(content !== undefined && { content }),
-    ...(mediaId !== undefined && { media_id: mediaId }),
-  };
+export function outputTooLarge(limit: number): AanaError {
+  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, { data: { limit } });
 }

@@ -10,10 +10,15 @@ export class ValueStream {
 
   /** All values made since the last call, at least one; empty at the end. */
   async next(): Promise<string[]> {
+    return (await this.nextValues()).map((each) => JSON.stringify(each ?? null));
+  }
+
+  /** The same, not as JSON. */
+  async nextValues(): Promise<readonly unknown[]> {
     for (;;) {
       const { done, value } = await this.#iterator.next();
       if (done) return [];
-      if (value.length > 0) return value.map((each) => JSON.stringify(each ?? null));
+      if (value.length > 0) return value;
     }
   }
 

@@ -12,6 +12,8 @@ export interface Invocation extends RunMessage {
   cpuMs: number;
   /** Lines logged so far. */
   lines: number;
+  /** The last progress report. */
+  progress: { readonly percent: number; readonly text: string; readonly count: number };
   /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
   isAbandoned: boolean;
 }

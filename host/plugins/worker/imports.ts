@@ -3,6 +3,7 @@ import type { LogLevel } from '../../core/logger.ts';
 import type { VideoInfo } from '../ports.ts';
 import type { WitSource } from '../protocol.ts';
 import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
+import { capabilityImports } from './capability-imports.ts';
 
 const maxRandomBytes = 65_536;
 const maxLineChars = 16 * 1024;
@@ -13,7 +14,7 @@ const maxLines = 1_000;
  * when there is none. Resources are objects with a number that the host knows for that invocation alone.
  */
 export function hostImports(bridge: Bridge, current: () => Invocation): Record<string, Record<string, unknown>> {
-  abstract class Resource {
+  class Resource {
     readonly handle: number;
     readonly #owner: Invocation;
 
@@ -68,6 +69,7 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
     }
   }
 
+  const { Image, interfaces } = capabilityImports(bridge, current, Resource);
   const handles = (audio: readonly Audio[]): number[] => audio.map((each) => each.handle);
 
   return {
@@ -79,7 +81,8 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
       remainingMs: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),
       isCancelled: () => bridge.isCancelled(current()),
     },
-    'aana:host/media': { Video, Audio },
+    ...interfaces,
+    'aana:host/media': { Video, Audio, Image },
     'aana:host/deployments': {
       Chunks,
       call: (deployment: string, method: string, args: string, audio: readonly Audio[]) =>

@@ -26,7 +26,7 @@ try {
   idle.push(first);
 
   const run = async (message: RunMessage): Promise<void> => {
-    const invocation: Invocation = { ...message, held: new Set(), cpuMs: 0, lines: 0, isAbandoned: false };
+    const invocation: Invocation = { ...message, held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false };
     running.set(message.id, invocation);
     let instance: GuestInstance;
     try {

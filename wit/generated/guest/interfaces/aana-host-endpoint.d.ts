@@ -6,8 +6,8 @@ declare module 'aana:host/endpoint@0.1.0' {
    */
   export function describe(): Array<Info>;
   /**
-   * Runs the endpoint `name`. `input` is a JSON object that matches its input schema. Returns the output as JSON; a streaming
-   * endpoint writes to `output` instead and returns `null`.
+   * Runs the endpoint `name`, or the helper when it is `helper:<name>`. `input` is a JSON object that matches its input schema (for
+   * a helper any JSON). Returns the output as JSON; a streaming endpoint writes to `output` instead and returns `null`.
    */
   export function run(name: string, input: string): string;
   export type Error = import('aana:host/types@0.1.0').Error;

@@ -3,7 +3,7 @@
 declare module 'aana:host/media@0.1.0' {
   export type Error = import('aana:host/types@0.1.0').Error;
   /**
-   * Where a video comes from: exactly one of `path`, `url` and `content`.
+   * Where a video or an image comes from: exactly one of `path`, `url` and `content`.
    */
   export interface Source {
     path?: string,
@@ -34,6 +34,20 @@ declare module 'aana:host/media@0.1.0' {
    * ## `"separate"`
    */
   export type Channels = 'mix' | 'separate';
+  /**
+   * What an image is.
+   */
+  export interface ImageInfo {
+    /**
+     * Pixels.
+     */
+    width: number,
+    height: number,
+    /**
+     * How the file is encoded, such as `png` or `mjpeg` (JPEG).
+     */
+    format: string,
+  }
 
   export class Audio implements Disposable {
     /**
@@ -44,6 +58,19 @@ declare module 'aana:host/media@0.1.0' {
     * Seconds of the longest channel; 0 when the media has no audio track.
     */
     duration(): number;
+    [Symbol.dispose](): void;
+  }
+
+  export class Image implements Disposable {
+    /**
+     * This type does not have a public constructor.
+     */
+    private constructor();
+    /**
+    * Fetches (or finds) and probes the image.
+    */
+    static open(source: Source): Image;
+    info(): ImageInfo;
     [Symbol.dispose](): void;
   }
 

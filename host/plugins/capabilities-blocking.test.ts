@@ -1,0 +1,3 @@
+import { capabilitiesConformance } from './fixtures/capabilities-suite.ts';
+
+capabilitiesConformance('blocking');

@@ -1,0 +1,23 @@
+import type { AsrOutput } from '../../schemas/asr.ts';
+import { whisperParams, type WitTranscriptionParams, witTranscription } from './asr-records.ts';
+import type { CallsOf, CapabilityScope } from './scope.ts';
+
+/** Speech recognition in typed records. */
+export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr.next'> = {
+  async 'asr.transcribe'(scope, deployment, audio, params) {
+    const output = await scope.deployment(deployment).call('transcribe', transcribeArguments(scope, audio, params), scope);
+    return witTranscription(output as AsrOutput);
+  },
+  async 'asr.transcribe-stream'(scope, deployment, audio, params) {
+    return scope.openStream(deployment, 'transcribe_stream', transcribeArguments(scope, audio, params));
+  },
+  async 'asr.next'(scope, stream) {
+    const values = await scope.get(stream, 'stream').stream.nextValues();
+    return values.map((value) => witTranscription(value as AsrOutput));
+  },
+};
+
+function transcribeArguments(scope: CapabilityScope, audio: number, params: WitTranscriptionParams): Record<string, unknown> {
+  const given = whisperParams(params);
+  return { audio: scope.get(audio, 'audio').audio.reference, ...(given && { params: given }) };
+}

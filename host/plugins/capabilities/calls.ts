@@ -1,0 +1,25 @@
+import type { HttpRequest, HttpResponse, ImageInfo } from '../ports.ts';
+import type { WitSource } from '../protocol.ts';
+import type { WitChatOptions, WitMessage, WitTokenCount } from './llm-records.ts';
+import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts';
+
+/** What a guest asks of the host through the capabilities of this folder. Handles are numbers of one invocation. */
+export interface CapabilityCalls {
+  'media.open-image': { args: readonly [source: WitSource]; value: { readonly image: number; readonly info: ImageInfo } };
+  'asr.transcribe': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: WitTranscription };
+  'asr.transcribe-stream': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: number };
+  'asr.next': { args: readonly [stream: number]; value: readonly WitTranscription[] };
+  'llm.chat': { args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions]; value: WitMessage };
+  'llm.chat-stream': { args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions]; value: number };
+  'llm.next': { args: readonly [stream: number]; value: readonly string[] };
+  'llm.forward': { args: readonly [stream: number]; value: undefined };
+  'llm.count-dialog-tokens': { args: readonly [deployment: string, dialog: readonly WitMessage[]]; value: WitTokenCount };
+  'llm.count-tokens': { args: readonly [deployment: string, text: string]; value: WitTokenCount };
+  'storage.get': { args: readonly [key: string]; value: Uint8Array | undefined };
+  'storage.set': { args: readonly [key: string, value: Uint8Array]; value: undefined };
+  'storage.delete': { args: readonly [key: string]; value: boolean };
+  'storage.list': { args: readonly [prefix: string, after: string | undefined, limit: number]; value: readonly string[] };
+  'http.fetch': { args: readonly [request: HttpRequest]; value: HttpResponse };
+  'remote.start': { args: readonly [name: string, input: string]; value: number };
+  'remote.wait': { args: readonly [task: number]; value: string };
+}

@@ -1,0 +1,20 @@
+import type { MediaSource } from '../ports.ts';
+import type { WitSource } from '../protocol.ts';
+import type { CallsOf } from './scope.ts';
+
+/** Images, of the interface `media`. */
+export const imageCalls: CallsOf<'media.open-image'> = {
+  async 'media.open-image'(scope, source) {
+    const image = await scope.media().openImage(mediaSource(source), { files: scope.files, signal: scope.signal });
+    return { image: scope.keep({ kind: 'image', image }), info: image.info };
+  },
+};
+
+export function mediaSource({ path, url, content, mediaId }: WitSource): MediaSource {
+  return {
+    ...(path !== undefined && { path }),
+    ...(url !== undefined && { url }),
+    ...(content !== undefined && { content }),
+    ...(mediaId !== undefined && { media_id: mediaId }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Granted } from '../grants.ts';
+import type { AudioPort, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
+import type { CapabilityCalls } from './calls.ts';
+import type { ValueStream } from './value-stream.ts';
+
+/** What a guest holds, by the number that it knows it by. */
+export type Resource =
+  | { readonly kind: 'video'; readonly video: VideoPort }
+  | { readonly kind: 'audio'; readonly audio: AudioPort }
+  | { readonly kind: 'image'; readonly image: ImagePort }
+  | { readonly kind: 'stream'; readonly stream: ValueStream }
+  | { readonly kind: 'task'; readonly task: HelperTask };
+
+/** A helper at work. */
+export interface HelperTask {
+  readonly result: Promise<string>;
+  cancel(): void;
+}
+
+/** One invocation, as the capabilities of this folder see it. */
+export interface CapabilityScope {
+  readonly ports: PluginPorts;
+  /** The plugin's name. */
+  readonly plugin: string;
+  readonly granted: Granted;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Ends with the invocation. */
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+  /** Absent in a helper. */
+  readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
+  media(): MediaScopePort;
+  deployment(name: string): DeploymentPort;
+  /** Throws `ArgumentsTooLarge` when the arguments of a call have more characters than they may. */
+  requireArgumentChars(chars: number): void;
+  /** Sends one streamed value, as JSON. */
+  write(chunk: string): Promise<void>;
+  keep(resource: Resource): number;
+  get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
+  /** A stream of a deployment's values, kept. */
+  openStream(deployment: string, method: string, args: Record<string, unknown>): number;
+}
+
+/** How the calls of some capabilities are done. */
+export type CallsOf<O extends keyof CapabilityCalls> = {
+  readonly [K in O]: (scope: CapabilityScope, ...args: CapabilityCalls[K]['args']) => Promise<CapabilityCalls[K]['value']>;
+};
+

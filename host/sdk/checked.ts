@@ -1,0 +1,39 @@
+import * as z from 'zod/mini';
+import { validationEntries, validationMessage } from '../schemas/validation.ts';
+import { createLog } from './context.ts';
+import { HandleScope } from './handles.ts';
+import { HostError, toErrorRecord } from './host-error.ts';
+import type { Host } from './host.ts';
+
+type Issues = Parameters<typeof validationEntries>[0];
+
+/** The value as its schema gives it; else throws what `blame` makes of the issues. */
+export function checked<S extends z.ZodMiniType>(schema: S, value: unknown, blame: (issues: Issues, value: unknown) => HostError): z.output<S> {
+  const result = z.safeParse(schema, value);
+  if (!result.success) throw blame(result.error.issues as unknown as Issues, value);
+  return result.data;
+}
+
+export function fromClient(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // as the host says it
+}
+
+export function fromPlugin(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  return new HostError('ValidationError', 'internal', `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`);
+}
+
+/** Frees what `work` opened; throws error records, and logs where the plugin's own errors came from. */
+export function runInScope(host: Host, endpoint: string, work: (scope: HandleScope) => string): string {
+  const scope = new HandleScope();
+  try {
+    return work(scope);
+  } catch (thrown) {
+    const record = toErrorRecord(thrown);
+    if (thrown instanceof Error && !(thrown instanceof HostError)) createLog(host).error('endpoint failed', { endpoint, error: record.name, stack: thrown.stack });
+    throw record;
+  } finally {
+    scope.disposeAll();
+  }
+}

@@ -1,0 +1,44 @@
+// Generated from wit/world.wit; do not edit.
+/// <reference path="./aana-host-types.d.ts" />
+declare module 'aana:host/http@0.1.0' {
+  /**
+   * Sends a request and waits for its whole answer, whatever its status. Time, size and redirects are limited.
+   */
+  export function fetch(request: Request): Response;
+  export type Error = import('aana:host/types@0.1.0').Error;
+  /**
+   * # Variants
+   *
+   * ## `"get"`
+   *
+   * ## `"post"`
+   */
+  export type Method = 'get' | 'post';
+  export interface Request {
+    method: Method,
+    /**
+     * Absolute, `http` or `https`.
+     */
+    url: string,
+    /**
+     * Names and values; those that belong to the connection (`host`, `content-length` …) are refused.
+     */
+    headers: Array<[string, string]>,
+    /**
+     * With `post` alone.
+     */
+    body?: Uint8Array,
+  }
+  export interface Response {
+    status: number,
+    /**
+     * Where the answer came from, after redirects.
+     */
+    url: string,
+    /**
+     * Names in lower case; a name may come again.
+     */
+    headers: Array<[string, string]>,
+    body: Uint8Array,
+  }
+}

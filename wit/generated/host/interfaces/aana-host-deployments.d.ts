@@ -1,0 +1,23 @@
+// Generated from wit/world.wit; do not edit.
+/** @module Interface aana:host/deployments@0.1.0 **/
+/**
+ * Calls a method. `args` is a JSON object of its parameters by name; `{"$audio": n}` in it stands for `audio[n]`.
+ */
+export function call(deployment: string, method: string, args: string, audio: Array<Audio>): string;
+/**
+ * Calls a streaming method. Dropping the stream cancels it.
+ */
+export function open(deployment: string, method: string, args: string, audio: Array<Audio>): Chunks;
+export type Error = import('./aana-host-types.js').Error;
+export type Audio = import('./aana-host-media.js').Audio;
+
+export class Chunks {
+  /**
+   * This type does not have a public constructor.
+   */
+  private constructor();
+  /**
+  * The values made since the last call, at least one; empty when the stream has ended.
+  */
+  next(): Array<string>;
+}

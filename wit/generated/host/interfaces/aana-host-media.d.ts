@@ -1,0 +1,88 @@
+// Generated from wit/world.wit; do not edit.
+/** @module Interface aana:host/media@0.1.0 **/
+export type Error = import('./aana-host-types.js').Error;
+/**
+ * Where a video or an image comes from: exactly one of `path`, `url` and `content`.
+ */
+export interface Source {
+  path?: string,
+  url?: string,
+  /**
+   * The field name of an uploaded file part.
+   */
+  content?: string,
+  mediaId?: string,
+}
+/**
+ * What a video holds.
+ */
+export interface VideoInfo {
+  /**
+   * Seconds; absent when the file does not say.
+   */
+  duration?: number,
+  hasAudio: boolean,
+  hasVideo: boolean,
+}
+/**
+ * How channels become audio: one mix, or each by itself.
+ * # Variants
+ *
+ * ## `"mix"`
+ *
+ * ## `"separate"`
+ */
+export type Channels = 'mix' | 'separate';
+/**
+ * What an image is.
+ */
+export interface ImageInfo {
+  /**
+   * Pixels.
+   */
+  width: number,
+  height: number,
+  /**
+   * How the file is encoded, such as `png` or `mjpeg` (JPEG).
+   */
+  format: string,
+}
+
+export class Audio {
+  /**
+   * This type does not have a public constructor.
+   */
+  private constructor();
+  /**
+  * Seconds of the longest channel; 0 when the media has no audio track.
+  */
+  duration(): number;
+}
+
+export class Image {
+  /**
+   * This type does not have a public constructor.
+   */
+  private constructor();
+  /**
+  * Fetches (or finds) and probes the image.
+  */
+  static open(source: Source): Image;
+  info(): ImageInfo;
+}
+
+export class Video {
+  /**
+   * This type does not have a public constructor.
+   */
+  private constructor();
+  /**
+  * Fetches (or finds) and probes the media.
+  */
+  static open(source: Source): Video;
+  info(): VideoInfo;
+  /**
+  * Decodes the audio track. A media without one gives audio of 0 seconds.
+  */
+  extractAudio(channels: Channels): Audio;
+}
