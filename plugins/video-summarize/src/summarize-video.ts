@@ -20,9 +20,8 @@ export const summarizeVideo = defineEndpoint({
   run(args, ctx) {
     const pieces = transcribed(args, ctx);
     if (pieces.length === 0) return { summary: noSpeech };
-    const llm = ctx.llm('llm_deployment');
-    const { dialog, options } = lastChat(llm, ctx.log, pieces, args.sampling_params);
-    return { summary: llm.chat(dialog, options).message.content.trim() };
+    const { dialog, options } = lastChat(ctx, pieces, args.sampling_params);
+    return { summary: ctx.llm.chat(dialog, options).message.content.trim() };
   },
 });
 
@@ -40,15 +39,14 @@ export const summarizeVideoStream = defineEndpoint({
       ctx.write({ text: noSpeech });
       return;
     }
-    const llm = ctx.llm('llm_deployment');
-    const { dialog, options } = lastChat(llm, ctx.log, pieces, args.sampling_params);
-    ctx.forward(llm.chatStream(dialog, options));
+    const { dialog, options } = lastChat(ctx, pieces, args.sampling_params);
+    ctx.forward(ctx.llm.chatStream(dialog, options));
   },
 });
 
 function transcribed({ video }: Input, ctx: Context): string[] {
   const audio = ctx.video.open(video).extractAudio();
-  const transcript = ctx.asr('asr_deployment').transcribe(audio);
+  const transcript = ctx.asr.transcribe(audio);
   audio[Symbol.dispose]();
   return transcriptPieces(transcript);
 }

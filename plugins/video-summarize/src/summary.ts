@@ -1,4 +1,4 @@
-import { type ChatDialog, type ChatOptions, HostError, type LlmDeployment, type Log, type SamplingParams } from 'aana-host/plugin';
+import { type ChatDialog, type ChatOptions, type Context, HostError, type Llm, type SamplingParams } from 'aana-host/plugin';
 import { condenseNotes } from './notes.ts';
 import { notesPrompt, type Prompt, shortTranscriptPrompt, transcriptPrompt } from './prompts.ts';
 import { splitParts } from './split.ts';
@@ -27,7 +27,8 @@ export interface Chat {
  * The chat whose answer is the summary of a transcript given in pieces. For a transcript that the model does not take in one piece,
  * parts are summarized first, then the notes that this gave, until what is left fits.
  */
-export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
+export function lastChat(ctx: Pick<Context, 'llm' | 'progress'>, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
+  const { llm } = ctx;
   const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
   const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
   let promptFor = transcriptPrompt;
@@ -35,7 +36,7 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
   if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS) return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
     const notes = parts.map((part, at) => {
-      log.info('summarizing a part', { part: at + 1, parts: parts.length });
+      ctx.progress(at / parts.length, `summarizing part ${at + 1} of ${parts.length}`);
       const { dialog, options } = chat(promptFor(part), sampling, wanted, notesTokens);
       return llm.chat(dialog, options).message.content.trim();
     });
@@ -47,7 +48,7 @@ export function lastChat(llm: LlmDeployment, log: Log, pieces: readonly string[]
 }
 
 /** How many tokens of the context are for text, for the answer to it, and for the notes about a part. */
-function shareContext(llm: LlmDeployment, wantedTokens: number): { partTokens: number; answerTokens: number; notesTokens: number } {
+function shareContext(llm: Llm, wantedTokens: number): { partTokens: number; answerTokens: number; notesTokens: number } {
   const { dialog, assistantPrefix } = transcriptPrompt('');
   const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;

@@ -13,6 +13,6 @@ export const transcribeVideo = defineEndpoint({
   output: AsrOutput,
   run({ video, whisper_params }, ctx) {
     const audio = ctx.video.open(video).extractAudio({ channels: whisper_params?.channels ?? 'mix' });
-    return ctx.asr('asr_deployment').transcribe(audio, whisper_params);
+    return ctx.asr.transcribe(audio, whisper_params);
   },
 });
