@@ -106,6 +106,6 @@ curl -s -F 'body={"who":"Ada"}' http://127.0.0.1:8000/${name}/greet
 \`\`\`
 
 \`aana.config.json\` deploys no models, so that the server starts at once. To use speech recognition or a language model, remove
-\`"deployments": {}\` and call \`ctx.asr('asr_deployment')\` or \`ctx.llm('llm_deployment')\`.
+\`"deployments": {}\`, add \`"capabilities": ["deployments"], "deployments": ["*"]\` to \`plugin.json\` and call \`ctx.asr\` or \`ctx.llm\`.
 The guide is \`node_modules/aana-host/docs/plugins.md\`.
 `;

@@ -74,19 +74,22 @@ Groups are objects in the file: \`media.allow_paths\` is
 ## What plugins get
 
 A plugin gets what its \`plugin.json\` asks for, as far as \`plugin_grants\` allows it; what it asks for and does not get is absent. Without
-grants every plugin gets all that it asks for: media come under the rules of \`media\`, and a deployment does the same for every caller. \`aana-host check <folder>\`
+grants every plugin gets all that it asks for, except hosts: media come under the rules of \`media\`, and a deployment does the same for every caller, but a request
+can carry away what a plugin was given. \`aana-host check <folder>\`
 shows what a plugin would get.
 
 \`\`\`json
 {
   "plugin_grants": {
     "*": { "capabilities": ["deployments"], "deployments": ["llm_deployment"] },
+    "news": { "capabilities": ["http", "storage"], "hosts": ["api.example.org", "*.example.net:8443"] },
     "video-transcribe": { "capabilities": ["*"], "deployments": ["asr_deployment"], "limits": { "memory_bytes": 268435456, "concurrency": 16 } }
   }
 }
 \`\`\`
 
-\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything is granted. Each limit is the plugin's own
+\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything is granted. \`hosts\` is taken in the same way, but without
+an entry there is none: \`api.example.org\`, every host below one (\`*.example.net\`), each with its port where it is not the usual one, or \`*\` for every public host. Each limit is the plugin's own
 entry, else that of \`*\`, else that of \`plugin_limits\`; a manifest that asks for less lowers it.
 
 ## Deployments

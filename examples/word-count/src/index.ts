@@ -21,7 +21,7 @@ const video = defineEndpoint({
   output: WordCount,
   run(input, ctx) {
     const audio = ctx.video.open(input.video).extractAudio();
-    const { transcription } = ctx.asr('asr_deployment').transcribe(audio);
+    const { transcription } = ctx.asr.transcribe(audio);
     ctx.log.info('transcribed', { seconds: audio.duration, characters: transcription.text.length });
     return countWords(transcription.text, input.top);
   },
