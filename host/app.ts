@@ -15,10 +15,10 @@ import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFol
 import { ModelStore } from './models/index.ts';
 import { buildNative } from './native-build/index.ts';
 import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
-import { buildPlugin } from './plugins/build/build-plugin.ts';
-import { findPluginFolders } from './plugins/find-plugin-folders.ts';
 import { limitsFrom } from './plugins/limits.ts';
 import { PluginHost } from './plugins/plugin-host.ts';
+import { PluginSet } from './plugins/plugin-set.ts';
+import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import type { HttpPort } from './plugins/ports.ts';
 import { FileStore } from './storage/index.ts';
 
@@ -50,8 +50,8 @@ export class AanaApp implements AsyncDisposable {
   readonly #registry = new EndpointRegistry();
   readonly #deployments: DeploymentManager;
   readonly #deploymentTypes = new Map<string, string>();
-  readonly #pluginFolders: string[] = [];
   readonly #plugins: PluginHost;
+  readonly #pluginSet: PluginSet;
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #stopping = new AbortController();
   readonly #stopped = deferred();
@@ -93,6 +93,7 @@ export class AanaApp implements AsyncDisposable {
         log: this.#log,
       },
     });
+    this.#pluginSet = new PluginSet({ host: this.#plugins, endpoints: this.#registry, log: this.#log, signal: this.#stopping.signal });
     this.#uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
     this.#callback = createHttpApp({
       title: this.#name,
@@ -138,10 +139,19 @@ export class AanaApp implements AsyncDisposable {
 
   /** Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when there is none at `path`. */
   registerPlugins(...paths: readonly string[]): this {
-    for (const path of paths) {
-      for (const folder of findPluginFolders(path)) if (!this.#pluginFolders.includes(folder)) this.#pluginFolders.push(folder);
-    }
+    for (const path of paths) this.#pluginSet.register(path);
     return this;
+  }
+
+  /** The plugins as they are now: what serves, under which limits, and what it did. */
+  plugins(): PluginState[] {
+    return this.#pluginSet.list();
+  }
+
+  /** Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded serves on as it was. */
+  async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
+    if (this.#phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
+    return this.#pluginSet.reload(name);
   }
 
   /** What host code calls a deployment through. Throws `DeploymentNotFound`, naming those that there are. */
@@ -261,33 +271,23 @@ export class AanaApp implements AsyncDisposable {
 
   /** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`. */
   async #loadPlugins(begin: () => ProgressPart, signal: AbortSignal): Promise<void> {
-    if (this.#pluginFolders.length === 0) return;
+    const sources = this.#pluginSet.sources();
+    if (sources.length === 0) return;
     const { report, done } = begin();
     this.#media = new MediaService(mediaOptions(this.config, await this.ffmpeg({ signal, report }), this.#log));
-    for (const folder of this.#pluginFolders) {
+    for (const folder of sources) {
       signal.throwIfAborted();
       try {
         report(0, undefined, `loading ${folder}`);
-        await buildPlugin(folder, { log: this.#log, signal });
-        signal.throwIfAborted();
-        await this.#loadPlugin(folder);
+        await this.#pluginSet.load(folder, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (this.config.strict) throw error;
         this.#log.error('plugin skipped', { folder, reason: error instanceof Error ? error.message : String(error) });
       }
     }
+    if (this.config.watch) this.#pluginSet.watch();
     done();
-  }
-
-  async #loadPlugin(folder: string): Promise<void> {
-    const plugin = await this.#plugins.load(folder);
-    try {
-      this.#registry.addPlugin(plugin);
-    } catch (error) {
-      await plugin.close();
-      throw error;
-    }
   }
 
   #requireMedia(): MediaService {

@@ -17,4 +17,5 @@ export {
 export type { HostEndpointContext, HostEndpointDefinition } from './endpoints/index.ts';
 export type { AppStatus } from './http/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
+export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 export * as schemas from './schemas/index.ts';

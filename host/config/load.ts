@@ -37,6 +37,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
   if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
+  if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
   if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
   return deepFreeze(parsed.data);
@@ -46,6 +47,12 @@ export function loadConfig(options: LoadOptions = {}): Config {
 function defaultCacheDir(env: Readonly<Record<string, string | undefined>>): string {
   const base = env['XDG_CACHE_HOME'];
   return join(base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.cache'), 'aana-host');
+}
+
+/** `$XDG_RUNTIME_DIR/aana-host`, else the folder `run` of the cache. */
+function defaultRuntimeDir(env: Readonly<Record<string, string | undefined>>, cacheDir: string): string {
+  const base = env['XDG_RUNTIME_DIR'];
+  return base !== undefined && base.startsWith('/') ? join(base, 'aana-host') : join(cacheDir, 'run');
 }
 
 function readConfigFile(path: string): Tree {

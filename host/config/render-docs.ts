@@ -30,6 +30,7 @@ function typeOf(schema: JsonSchema): string {
 }
 
 function defaultOf(key: string, schema: JsonSchema): string {
+  if (key === 'runtime_dir') return '`$XDG_RUNTIME_DIR/aana-host`, else `run` in `cache_dir`';
   if (key === 'cache_dir') return '`$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`';
   if (key === 'deployments') return 'see below';
   return `\`${JSON.stringify(schema.default)}\``;

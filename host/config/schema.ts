@@ -123,6 +123,8 @@ export const ConfigSchema = z.strictObject({
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
   strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
+  watch: z.boolean().default(false).describe('Whether plugins are built and reloaded when their files change.'),
+  runtime_dir: z.string().min(1).default('').describe('Where a running server can be reached by the commands of the same user.'),
   plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins. A manifest can ask for less, not for more.'),
   plugin_grants: z
     .record(z.union([z.literal('*'), z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/)], 'must be the name of a plugin, or "*"'), PluginGrant)

@@ -45,6 +45,8 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'limits.request_timeout_s', kind: 'number', env: 'AANA_REQUEST_TIMEOUT_S' },
   { key: 'limits.keep_alive_timeout_s', kind: 'number', env: 'AANA_KEEP_ALIVE_TIMEOUT_S' },
   { key: 'strict', kind: 'boolean', env: 'AANA_STRICT', flag: '--strict' },
+  { key: 'watch', kind: 'boolean', env: 'AANA_WATCH', flag: '--watch' },
+  { key: 'runtime_dir', kind: 'path', env: 'AANA_RUNTIME_DIR', flag: '--runtime-dir <dir>' },
   { key: 'plugin_limits.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_MEMORY_BYTES' },
   { key: 'plugin_limits.cpu_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_MS' },
   { key: 'plugin_limits.cpu_slice_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_SLICE_MS' },

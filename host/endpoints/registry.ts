@@ -32,6 +32,19 @@ export class EndpointRegistry {
     }
   }
 
+  /** Puts a plugin's endpoints in place of those of `previous`, all at once; leaves everything as it was when one of them is refused. */
+  replacePlugin(previous: string | undefined, plugin: EndpointSource): void {
+    const before = [...this.#byName];
+    try {
+      if (previous !== undefined) this.removePlugin(previous);
+      this.addPlugin(plugin);
+    } catch (error) {
+      this.#byName.clear();
+      for (const [name, endpoint] of before) this.#byName.set(name, endpoint);
+      throw error;
+    }
+  }
+
   /** Silent when there is none of that name. */
   remove(name: string): void {
     this.#byName.delete(name);

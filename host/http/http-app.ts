@@ -50,7 +50,7 @@ export function createHttpApp(options: HttpAppOptions): Koa {
   app.use((ctx) => {
     const known = router.match(ctx.path, 'GET').path.length > 0;
     if (known) throw methodNotAllowed(ctx, 'GET, HEAD');
-    throw new HttpError('NotFound', 404, `there is nothing at ${ctx.path}`);
+    throw nothingAt(ctx.path);
   });
   return app;
 }
@@ -128,14 +128,21 @@ function systemRoutes({ registry, status, isReady, title, version }: HttpAppOpti
   return router;
 }
 
+function nothingAt(path: string): HttpError {
+  return new HttpError('NotFound', 404, `there is nothing at ${path}`);
+}
+
 function methodNotAllowed(ctx: Context, allow: string): HttpError {
   return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { allow });
 }
 
-async function serveEndpoint(ctx: Context, endpoint: Endpoint, options: HttpAppOptions): Promise<void> {
+async function serveEndpoint(ctx: Context, found: Endpoint, options: HttpAppOptions): Promise<void> {
   if (ctx.method !== 'POST') throw methodNotAllowed(ctx, 'POST');
   const signal = abortOnClose(ctx);
   await using body = await readBody(ctx, options.limits, options.tempDir);
+  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
+  const endpoint = options.registry.find(found.path);
+  if (!endpoint) throw nothingAt(found.path);
   const stream = new JsonStream(ctx, signal);
   try {
     const output = await invoke(endpoint, body.input, {

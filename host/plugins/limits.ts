@@ -51,6 +51,9 @@ export interface LimitsByName {
   readonly queue?: number | undefined;
 }
 
+/** Every limit by its name. */
+export type NamedLimits = { readonly [K in keyof LimitsByName]-?: number };
+
 /** The limits with the operator's own for one plugin in place of the general ones. */
 export function withLimits(general: PluginLimits, own: LimitsByName): PluginLimits {
   return merged(general, own, (_, value) => value);
@@ -62,13 +65,13 @@ export function lowered(granted: PluginLimits, asked: LimitsByName): PluginLimit
 }
 
 /** The limits that a configuration's `plugin_limits` makes. */
-export function limitsFrom(named: { readonly [K in keyof LimitsByName]-?: number } & { readonly threads: number }): PluginLimits {
+export function limitsFrom(named: NamedLimits & { readonly threads: number }): PluginLimits {
   const limits = withLimits(defaultLimits, named);
   return { ...limits, maxThreads: Math.min(named.threads, named.concurrency) };
 }
 
 /** The limits by the names that operators know. */
-export function namedLimits(limits: PluginLimits, concurrency: number): Required<LimitsByName> {
+export function namedLimits(limits: PluginLimits, concurrency: number): NamedLimits {
   return {
     memory_bytes: limits.memoryBytes,
     cpu_ms: limits.cpuMs,

@@ -4,9 +4,9 @@ import type { Logger } from '../core/logger.ts';
 import { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 import { readComponent, type TranslatedComponent } from './component.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from './grants.ts';
-import { defaultLimits, type LimitsByName, namedLimits, type PluginLimits } from './limits.ts';
+import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
-import { type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
+import { type InvocationCounters, type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
 import { readPositions } from './source-positions.ts';
@@ -46,6 +46,10 @@ export interface LoadedPlugin {
   readonly endpoints: readonly EndpointInfo[];
   /** The endpoint's result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
+  readonly limits: NamedLimits;
+  counters(): InvocationCounters;
+  /** Lets what it has run to its end, then closes. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,6 +63,11 @@ export interface PluginRights {
   readonly hosts: readonly string[];
 }
 
+/** The threads of one version of a plugin. */
+interface Running {
+  close(): Promise<unknown>;
+}
+
 /** What a plugin imports, asks for and gets. */
 export interface PluginReport {
   readonly name: string;
@@ -68,7 +77,7 @@ export interface PluginReport {
   readonly imports: readonly string[];
   readonly asks: PluginRights;
   readonly gets: PluginRights;
-  readonly limits: Required<LimitsByName>;
+  readonly limits: NamedLimits;
 }
 
 const schema = z.string().transform((text, context): Record<string, unknown> => {
@@ -98,7 +107,10 @@ const Endpoints = z
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #limits: PluginLimits;
-  readonly #loaded = new Map<string, { close(): Promise<unknown> }>();
+  /** The version of each name that new requests go to. */
+  readonly #loaded = new Map<string, Running>();
+  readonly #running = new Set<Running>();
+  readonly #runningOf = new WeakMap<LoadedPlugin, Running>();
   #isClosed = false;
 
   constructor(options: PluginHostOptions) {
@@ -123,27 +135,44 @@ export class PluginHost {
     };
   }
 
-  /** Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and what is wrong with it. */
-  async load(source: string): Promise<LoadedPlugin> {
+  /**
+   * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and what is wrong
+   * with it. A plugin that is loaded already is loaded beside `replaces`, which goes on until it is drained or closed.
+   */
+  async load(source: string, { replaces }: { readonly replaces?: LoadedPlugin | undefined } = {}): Promise<LoadedPlugin> {
     const startedAt = performance.now();
     const { manifest, granted, translated } = await this.#read(source);
     const { name, version } = manifest;
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
+    const isTaken = (): boolean => this.#loaded.has(name) && (replaces === undefined || this.#loaded.get(name) !== this.#runningOf.get(replaces));
+    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
     const { ports, log } = this.#options;
     const mode = this.#mode;
     checkUses(manifest, translated.uses, granted);
     const component = await translated.compile(granted.limits.memoryBytes);
     const inSources = await readPositions(manifest.component, translated.digest);
-    if (this.#loaded.has(name)) throw pluginLoadError(name, 'is loaded already');
+    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
+    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
     const shared = { name, component, mode, granted, ports, inSources };
     const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
     const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
-    const running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
+    const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
+    const previous = this.#loaded.get(name);
     this.#loaded.set(name, running);
-    const close = async (): Promise<void> => {
+    this.#running.add(running);
+    const release = (): void => {
       if (this.#loaded.get(name) === running) this.#loaded.delete(name);
+    };
+    const close = async (): Promise<void> => {
+      release();
       await running.close();
+      this.#running.delete(running);
+    };
+    const drain = async (): Promise<void> => {
+      release();
+      await runtime.drain(); // helpers end with the invocations that they help
+      await helpers.close();
+      this.#running.delete(running);
     };
     try {
       const described = await runtime.start().catch((cause: unknown) => {
@@ -151,11 +180,31 @@ export class PluginHost {
       });
       const endpoints = endpointsOf(name, described);
       log.info('plugin loaded', { plugin: name, version, endpoints: endpoints.length, mode, ms: Math.round(performance.now() - startedAt) });
-      return { name, version, digest: component.digest, endpoints, run: (invocation) => runtime.run(invocation), close };
+      const plugin: LoadedPlugin = {
+        name,
+        version,
+        digest: component.digest,
+        endpoints,
+        limits: this.#named(granted.limits),
+        run: (invocation) => runtime.run(invocation),
+        counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
+        drain,
+        close,
+      };
+      this.#runningOf.set(plugin, running);
+      return plugin;
     } catch (error) {
       await close();
+      if (previous) this.#loaded.set(name, previous);
       throw error;
     }
+  }
+
+  /** Takes back a load: `plugin` is closed, and the one that it was to replace has the name again. */
+  async restore(plugin: LoadedPlugin, replaced: LoadedPlugin | undefined): Promise<void> {
+    await plugin.close();
+    const running = replaced && this.#runningOf.get(replaced);
+    if (running && replaced.name === plugin.name) this.#loaded.set(replaced.name, running);
   }
 
   get #mode(): RuntimeMode {
@@ -169,16 +218,17 @@ export class PluginHost {
     return { manifest, granted, translated };
   }
 
-  #named(limits: PluginLimits): Required<LimitsByName> {
+  #named(limits: PluginLimits): NamedLimits {
     return namedLimits(limits, this.#mode === 'suspending' ? limits.maxSuspended : limits.maxThreads);
   }
 
   /** Closes every plugin; what still runs fails as unavailable. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const runtimes = [...this.#loaded.values()];
+    const all = [...this.#running];
     this.#loaded.clear();
-    await Promise.all(runtimes.map((runtime) => runtime.close()));
+    this.#running.clear();
+    await Promise.all(all.map((running) => running.close()));
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
-import { AanaError, cancelledError } from '../core/errors.ts';
+import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
 import type { LogFields, Logger, LogLevel } from '../core/logger.ts';
 import { InvocationScope, outputTooLarge } from './capabilities/invocation-scope.ts';
 import { toWitError } from './capabilities/wit-error.ts';
@@ -40,6 +40,17 @@ export interface PluginRuntimeOptions {
   readonly helperThreads?: number | undefined;
 }
 
+/** What a plugin does and did. */
+export interface InvocationCounters {
+  readonly running: number;
+  readonly queued: number;
+  readonly done: number;
+  /** By the kind of the error. */
+  readonly failed: Readonly<Record<string, number>>;
+  /** Milliseconds that its guests computed. */
+  readonly cpuMs: number;
+}
+
 interface Task {
   readonly id: number;
   readonly invocation: PluginInvocation;
@@ -72,6 +83,11 @@ export class PluginRuntime {
   #starting = 0;
   #lastId = 0;
   #isClosed = false;
+  #done = 0;
+  #cpuMs = 0;
+  readonly #failed: Record<string, number> = {};
+  /** Resolved when the last invocation has ended, once that is waited for. */
+  #idle: Deferred<void> | undefined;
 
   constructor(options: PluginRuntimeOptions) {
     this.#options = options;
@@ -127,6 +143,19 @@ export class PluginRuntime {
       this.#dispatch();
     }
     return task.settled.promise;
+  }
+
+  counters(): InvocationCounters {
+    const queued = this.#queue.length;
+    const cpuMs = [...this.#tasks.values()].reduce((total, task) => total + task.cpuMs, this.#cpuMs);
+    return { running: this.#tasks.size - queued, queued, done: this.#done, failed: { ...this.#failed }, cpuMs };
+  }
+
+  /** Lets what it has run to its end, then closes. */
+  async drain(): Promise<void> {
+    this.#idle ??= deferred();
+    if (this.#tasks.size > 0) await this.#idle.promise;
+    await this.close();
   }
 
   /** Ends all threads; what still runs fails as unavailable. Resolves when everything is cleaned up. */
@@ -276,6 +305,13 @@ export class PluginRuntime {
     task.isSettled = true;
     task.release();
     this.#tasks.delete(task.id);
+    this.#cpuMs += task.cpuMs;
+    if ('json' in result) this.#done++;
+    else {
+      const { kind } = toErrorRecord(result.error);
+      this.#failed[kind] = (this.#failed[kind] ?? 0) + 1;
+    }
+    if (this.#tasks.size === 0) this.#idle?.resolve();
     const queued = this.#queue.indexOf(task);
     if (queued >= 0) this.#queue.splice(queued, 1);
     const settling = this.#dispose(task).then(() => ('json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error)));
