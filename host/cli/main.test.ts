@@ -20,7 +20,7 @@ function run(...args: string[]): { code: number | null; out: string; err: string
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), ...args], {
     cwd: folder,
     encoding: 'utf8',
-    env: { HOME: folder, PATH: process.env['PATH'] },
+    env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // what killed servers left elsewhere would be told of
     timeout: 60_000,
   });
   return { code: status, out: stdout, err: stderr };

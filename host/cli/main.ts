@@ -3,10 +3,13 @@ import { type Command, CommanderError } from 'commander';
 import { AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
+/** Errors that say that the command does not fit what there is. */
+const MISTAKES = ['PluginNotFound', 'NotRunning', 'SeveralRunning'];
+
 /** Mistakes in the command line or the configuration end with 2, failures with 1. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof AanaError) return error.kind === 'invalid-input' || error.name === 'PluginNotFound' ? 2 : 1;
+  if (error instanceof AanaError) return error.kind === 'invalid-input' || MISTAKES.includes(error.name) ? 2 : 1;
   return 1;
 }
 

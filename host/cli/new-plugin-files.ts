@@ -18,7 +18,7 @@ export function newPluginFiles({ name, dependencies, devDependencies }: NewPlugi
       version: '0.1.0',
       private: true,
       type: 'module',
-      scripts: { dev: 'aana-host serve .', build: 'aana-host build .', test: 'tsc && node --test build/*.test.js' },
+      scripts: { dev: 'aana-host dev .', build: 'aana-host build .', test: 'tsc && node --test build/*.test.js' },
       dependencies,
       devDependencies,
     }),
@@ -92,7 +92,7 @@ const readme = (name: string, id: string): string => `# ${name}
 
 \`\`\`sh
 npm install
-npm run dev        # builds and serves at http://127.0.0.1:8000
+npm run dev        # builds and serves at http://127.0.0.1:8000, again when a file changes
 npm test           # the tests, in plain Node with fakes of what the host gives
 npm run build      # only makes the component, dist/${name}.wasm
 \`\`\`

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { AanaApp } from '../app.ts';
 import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
+import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
@@ -18,6 +19,7 @@ import { check } from './check.ts';
 import { addConfigOptions, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
 import { newPlugin } from './new-plugin.ts';
+import { pluginsList, type PluginsCommand, pluginsReload } from './plugins.ts';
 import { serve } from './serve.ts';
 import { type Purpose, setup } from './setup.ts';
 
@@ -56,6 +58,25 @@ export function program(state: { exitCode: number }): Command {
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);
       }
     });
+
+  addConfigOptions(command(root, 'dev <plugin>', 'serve one plugin, and build and reload it when its files change'), 'all').action(async (plugin: string, options: Options) => {
+    const config = configOf(options);
+    const [source, ...others] = findPluginFolders(plugin);
+    if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
+    const { deployments: used } = await readManifest(source);
+    const deployments = Object.fromEntries(Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)));
+    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments }, [source], loggerOf(config), process.stdout);
+  });
+
+  const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')
+    .option('--port <number>', 'which server, where several run', wholeNumber)
+    .option('--json', 'as JSON')
+    .action(async (options: Options) => {
+      state.exitCode = await pluginsList(pluginsCommand(options), options['json'] === true);
+    });
+  command(plugins, 'reload [name]', 'load the newest version of one plugin, or of all; no request is dropped').action(async (name: string | undefined, _own: Options, self: Command) => {
+    state.exitCode = await pluginsReload(pluginsCommand(self.optsWithGlobals()), name);
+  });
 
   addConfigOptions(command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'), 'common').action(async (plugins: string[], options: Options) => {
     const config = configOf(options);
@@ -135,8 +156,13 @@ function addModelsCommands(models: Command, command: (parent: Command, name: str
 
 /** The value of a flag that counts something. */
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
   return Number(text);
+}
+
+/** Here `--port` says which server is meant, not where one is to listen. */
+function pluginsCommand({ port, ...options }: Options): PluginsCommand {
+  return { runtimeDir: configOf(options).runtime_dir, port: port as number | undefined, out: process.stdout };
 }
 
 function loggerOf({ log }: Config, level = log.level): Logger {

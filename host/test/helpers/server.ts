@@ -37,6 +37,8 @@ export async function freePort(): Promise<number> {
 }
 
 export interface ServeOptions {
+  /** Default: `serve`. */
+  readonly command?: string;
   readonly plugins?: readonly string[];
   readonly flags?: readonly string[];
   readonly config?: Readonly<Record<string, unknown>>;
@@ -51,7 +53,7 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   const port = await freePort();
   const child = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), 'serve', ...(options.plugins ?? [join(packageRoot, 'plugins')]), '--config', config, '--port', String(port), ...(options.flags ?? [])],
+    [join(packageRoot, 'dist/host/cli/main.js'), options.command ?? 'serve', ...(options.plugins ?? [join(packageRoot, 'plugins')]), '--config', config, '--port', String(port), ...(options.flags ?? [])],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env }, cwd: folder },
   );
   let output = '';
