@@ -1,27 +1,64 @@
 import fs from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Whether the process that wrote the lock still runs. */
-function isAlive(pid) {
+// The same scheme as host/packages/file-lock.ts, which cannot be used before it is compiled.
+
+const POLL_MS = 200;
+/** A lock without an owner's name is one that is being written, unless it is older than this. */
+const WRITING_MS = 10_000;
+const BREAKING_MS = 10_000;
+
+/** Field 22 of /proc/PID/stat: tells a process from a later one with the same id. Empty where the system does not say. */
+function startOf(pid) {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
   }
 }
 
-/** Removes the lock when its owner is gone; true when the caller should try again at once. */
+function isAlive(pid, started) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+  return startOf(pid) === started;
+}
+
+async function ageOf(file) {
+  const found = await fs.stat(file).catch(() => undefined);
+  return found && Date.now() - found.mtimeMs;
+}
+
+async function isStale(file) {
+  const [pid = '', started = ''] = (await fs.readFile(file, 'utf8').catch(() => '')).split(' ');
+  return Number(pid) > 0 ? !isAlive(Number(pid), started) : ((await ageOf(file)) ?? 0) > WRITING_MS;
+}
+
+/** Removes the lock when its owner is gone; true when the caller should try again at once. A guard folder keeps two breakers from removing each other's new lock. */
 async function breakStale(file) {
-  const owner = Number(await fs.readFile(file, 'utf8').catch(() => ''));
-  if (owner > 0 ? isAlive(owner) : Date.now() - ((await fs.stat(file).catch(() => undefined))?.mtimeMs ?? 0) < 2000) return false;
-  await fs.rm(file, { force: true });
-  return true;
+  if (!(await isStale(file))) return false;
+  const guard = `${file}.breaking`;
+  try {
+    await fs.mkdir(guard);
+  } catch {
+    if (((await ageOf(guard)) ?? 0) > BREAKING_MS) await fs.rmdir(guard).catch(() => {});
+    return false;
+  }
+  try {
+    if (await isStale(file)) await fs.rm(file, { force: true });
+    return true;
+  } finally {
+    await fs.rmdir(guard).catch(() => {});
+  }
 }
 
 /**
  * Runs `work` while no other process of this checkout does.
- * @param {string} file the lock: it holds the owner's pid
+ * @param {string} file the lock: it holds the owner's pid and when that process started
  * @param {string} waiting said once when somebody else has it
  * @param {() => Promise<void>} work
  */
@@ -34,14 +71,14 @@ export async function withLock(file, waiting, work) {
       throw error;
     });
     if (handle) {
-      await handle.writeFile(String(process.pid));
+      await handle.writeFile(`${process.pid} ${startOf(process.pid)}`);
       await handle.close();
       break;
     }
     if (await breakStale(file)) continue;
     if (!said) process.stderr.write(`${waiting}…\n`);
     said = true;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   try {
     await work();
