@@ -7,7 +7,16 @@ import { deferred } from './core/deferred.ts';
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { packageVersion } from './core/package-root.ts';
-import { builtinDefinitions, type DeploymentDefinition, type DeploymentHandle, DeploymentManager, type DeploymentOptionsInput } from './deployments/index.ts';
+import {
+  type AnyDeployment,
+  type BoundDeployment,
+  builtinDefinitions,
+  type DeploymentDefinition,
+  DeploymentManager,
+  type DeploymentOptionsInput,
+  type HandleOf,
+  type HasMethods,
+} from './deployments/index.ts';
 import { findMachine } from './devices/index.ts';
 import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
 import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
@@ -20,6 +29,7 @@ import { PluginHost } from './plugins/plugin-host.ts';
 import { PluginSet } from './plugins/plugin-set.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import type { HttpPort } from './plugins/ports.ts';
+import { isReplica } from './replicas/index.ts';
 import { FileStore } from './storage/index.ts';
 
 export interface AanaAppOptions {
@@ -65,6 +75,9 @@ export class AanaApp implements AsyncDisposable {
   #shutdown: Promise<void> | undefined;
 
   constructor(options: AanaAppOptions = {}) {
+    if (isReplica()) {
+      throw new AanaError('ApplicationInReplica', 'internal', 'the module of a deployment class starts an application when it is imported; keep the class in a module of its own');
+    }
     const config = options.config ?? loadConfig();
     this.config = config;
     this.#name = options.name ?? config.name;
@@ -124,9 +137,12 @@ export class AanaApp implements AsyncDisposable {
     return this.#stopped.promise;
   }
 
-  /** Registers a deployment under the name that handles use. It starts with `deploy`. Throws `ValidationError` naming the bad option. */
-  registerDeployment(name: string, options: DeploymentOptionsInput): this {
-    this.#deployments.register(name, options);
+  /**
+   * Registers a deployment under the name that handles use: what `options` of its class gave, or an entry of the configuration file. It
+   * starts with `deploy`. Throws `ValidationError` naming the bad option.
+   */
+  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput): this {
+    const { options } = this.#deployments.register(name, deployment);
     this.#deploymentTypes.set(name, options.type);
     return this;
   }
@@ -154,9 +170,19 @@ export class AanaApp implements AsyncDisposable {
     return this.#pluginSet.reload(name);
   }
 
-  /** What host code calls a deployment through. Throws `DeploymentNotFound`, naming those that there are. */
-  handle(name: string): DeploymentHandle {
-    return this.#deployments.handle(name);
+  /**
+   * What host code calls a deployment through: `handle(WhisperDeployment, 'asr_deployment')` has the methods of the class with their types
+   * and refuses a deployment of another class; of `handle(name)` the class may be given as a type. Throws `DeploymentNotFound`, naming
+   * those that there are.
+   */
+  handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
+  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
+  handle(...args: [name: string] | [type: { readonly name: string }, name: string]): HandleOf<AnyDeployment> {
+    const [type, name] = args.length === 1 ? [undefined, ...args] : args;
+    const handle = this.#deployments.handle(name);
+    const actual = this.#deploymentTypes.get(name);
+    if (type && type.name !== actual) throw new AanaError('DeploymentTypeError', 'bad-request', `deployment ${name} is a ${actual}, not a ${type.name}`);
+    return handle;
   }
 
   /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */

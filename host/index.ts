@@ -3,19 +3,44 @@ export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './c
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
 export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/logger.ts';
 export {
+  BaseTextGenerationDeployment,
+  type BoundDeployment,
+  type CallContext,
   type CallOptions,
+  type ConfigClass,
+  configClass,
+  type ConfigObject,
+  Deployment,
+  type DeploymentClass,
+  type DeploymentContext,
   type DeploymentDefinition,
+  type DeploymentDescription,
   type DeploymentHandle,
   type DeploymentOptionsInput,
+  type DescribedHandle,
+  type HandleOf,
+  type Implements,
+  type Input,
+  LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
   type MemoryNeed,
+  method,
   type MethodDefinition,
+  type MethodDescription,
+  type MethodTable,
+  type OptionsOf,
+  type Output,
   type PrepareContext,
   type ReplicaSpec,
+  streamingMethod,
+  WhisperComputeType,
+  WhisperConfig,
   WhisperDeployment,
+  WhisperModelSize,
 } from './deployments/index.ts';
 export type { HostEndpointContext, HostEndpointDefinition } from './endpoints/index.ts';
 export type { AppStatus } from './http/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
 export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
+export { InferenceException } from './replicas/index.ts';
 export * as schemas from './schemas/index.ts';

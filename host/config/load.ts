@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { deepFreeze } from '../core/deep-freeze.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { flagName, SETTINGS } from './settings.ts';
-import { configError, deepFreeze, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
+import { configError, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
 
 /** The file that is read when none is named. */
 export const CONFIG_FILE = 'aana.config.json';

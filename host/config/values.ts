@@ -66,11 +66,3 @@ export function setAt(tree: Tree, key: string, value: unknown): void {
   }
   at[last] = value;
 }
-
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) deepFreeze(inner);
-    Object.freeze(value);
-  }
-  return value;
-}

@@ -62,7 +62,7 @@ export function cancelledError(what = 'the request was cancelled'): AanaError {
   return new AanaError('CancelledError', 'cancelled', what);
 }
 
-/** Any thrown value as a record. Unknown errors become `internal` and keep their class name and message. */
+/** Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and message. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {
     return { name: thrown.name, kind: thrown.kind, message: thrown.message, data: thrown.data, stack: thrown.stack };
@@ -70,7 +70,7 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof Error) {
     const aborted = thrown.name === 'AbortError';
     return {
-      name: thrown.name,
+      name: thrown.name === 'Error' ? thrown.constructor.name || 'Error' : thrown.name,
       kind: aborted ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal',
       message: thrown.message,
       data: {},

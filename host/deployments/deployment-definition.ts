@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
 import type { MemoryNeed } from './memory-need.ts';
+import type { MethodTable } from './method.ts';
 
 /** Where deployments get model files from: the model store, or a stand-in. */
 export interface ModelSource {
@@ -29,22 +30,13 @@ export interface PrepareContext {
 /** Plain JSON that a replica starts from: paths of local files and numbers, nothing left to look up. */
 export type ReplicaSpec = Readonly<Record<string, unknown>>;
 
-export interface MethodDefinition {
-  readonly description: string;
-  /** Parameters by name; what callers send is checked against it and its defaults are filled in. */
-  readonly input: z.core.$ZodType;
-  /** The result, or one value of the stream. */
-  readonly output: z.core.$ZodType;
-  readonly streaming: boolean;
-}
-
 /** A kind of deployment: how it is configured, what it offers, and what runs in its replicas. */
-export interface DeploymentDefinition<Schema extends z.core.$ZodType = z.core.$ZodType> {
+export interface DeploymentDefinition<Methods extends MethodTable = MethodTable, Schema extends z.core.$ZodType = z.core.$ZodType> {
   /** The type's name, such as `WhisperDeployment`. */
   readonly name: string;
   /** Schema of `user_config`; unknown keys are refused. */
   readonly configSchema: Schema;
-  readonly methods: Readonly<Record<string, MethodDefinition>>;
+  readonly methods: Methods;
   /** Calls that one replica takes at the same time, unless the deployment's options say otherwise. */
   readonly maxOngoingRequests: number;
   /** Fetches model files and turns a checked configuration into what replicas start from. */

@@ -4,12 +4,16 @@ import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Machine } from '../devices/index.ts';
 import { callWithRetry, DEFAULT_RETRIES, failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
+import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
-import type { DeploymentDefinition, MethodDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
+import type { DeploymentDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
-import { DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './deployment-options.ts';
+import { type DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './deployment-options.ts';
+import { describeMethods } from './describe.ts';
 import { DevicePlan } from './device-plan.ts';
 import { LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
+import type { MethodDefinition } from './method.ts';
+import { type DescribedHandle, withMethods } from './typed-handle.ts';
 import { WhisperDeployment } from './whisper-deployment.ts';
 
 export interface DeploymentManagerOptions {
@@ -84,17 +88,13 @@ export class DeploymentManager {
     this.#definitions = new Map([...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]));
   }
 
-  /** Checks the options of a deployment. Throws `ValidationError` that names the deployment and the key. */
-  register(name: string, options: DeploymentOptionsInput): void {
+  /** Takes what `options` of a class gave, or an entry of the configuration file. Throws `ValidationError` that names the deployment and the key. */
+  register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     const what = `deployment ${name}`;
     if (this.#deployments.has(name)) throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
-    const checked = check(DeploymentOptions, options, what);
-    const definition = this.#definitions.get(checked.type);
-    if (!definition) {
-      throw new AanaError('ValidationError', 'invalid-input', `${what}: type: there is no ${checked.type}; known types are ${[...this.#definitions.keys()].join(', ')}`);
-    }
-    const config = check(definition.configSchema, checked.user_config, `${what}: user_config`);
-    this.#deployments.set(name, { name, definition, options: checked, config, replicas: undefined });
+    const bound = isBound(deployment) ? deployment : boundFrom(deployment, this.#definitions, what);
+    this.#deployments.set(name, { name, ...bound, config: bound.options.user_config, replicas: undefined });
+    return bound;
   }
 
   /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped and `FailedDeployment` tells why. */
@@ -133,13 +133,13 @@ export class DeploymentManager {
   }
 
   /** Throws `DeploymentNotFound`, naming those that there are. Calls before the start has reached the deployment are refused. */
-  handle(name: string): DeploymentHandle {
+  handle(name: string): DescribedHandle {
     const deployment = this.#deployments.get(name);
     if (!deployment) {
       const known = [...this.#deployments.keys()].join(', ') || 'none';
       throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
     }
-    return {
+    const handle: DeploymentHandle = {
       name,
       call: async (method, args, options = {}) => {
         const { replicas, checked, affinity } = this.#open(deployment, method, args, false);
@@ -147,6 +147,8 @@ export class DeploymentManager {
       },
       stream: (method, args, options = {}) => this.#stream(deployment, method, args, options),
     };
+    const { methods } = deployment.definition;
+    return withMethods(handle, methods, () => describeMethods(methods));
   }
 
   /** Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all replicas. May be called twice. */

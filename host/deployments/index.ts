@@ -1,7 +1,15 @@
-export type { DeploymentDefinition, MethodDefinition, ModelSource, PrepareContext, PullOptions, ReplicaSpec } from './deployment-definition.ts';
+export type { DeploymentDefinition, ModelSource, PrepareContext, PullOptions, ReplicaSpec } from './deployment-definition.ts';
+export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
+export { type BoundDeployment, boundFrom, type OptionsOf } from './bound-deployment.ts';
+export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
+export { type CallContext, Deployment, type DeploymentClass, type DeploymentContext, type Implements } from './deployment.ts';
+export type { DeploymentType } from './define-deployment.ts';
+export { type DeploymentDescription, describeDeployment, type MethodDescription } from './describe.ts';
 export type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 export { builtinDefinitions, defaultThreads, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress } from './deployment-manager.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
 export { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 export type { MemoryNeed } from './memory-need.ts';
-export { WhisperConfig, WhisperDeployment } from './whisper-deployment.ts';
+export { type HasMethods, type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
+export { type AnyDeployment, type DescribedHandle, type HandleOf, withMethods } from './typed-handle.ts';
+export { WhisperComputeType, WhisperConfig, WhisperDeployment, WhisperModelSize } from './whisper-deployment.ts';

@@ -1,8 +1,11 @@
 import * as z from 'zod';
-import { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
-import type { DeploymentDefinition } from './deployment-definition.ts';
+import { ChatDialog, SamplingParams } from '../schemas/index.ts';
+import { configClass } from './config-class.ts';
+import { defineDeployment } from './define-deployment.ts';
 import { llamaMemory } from './memory-need.ts';
+import { method } from './method.ts';
 import { pullModel } from './pull-model.ts';
+import { promptBeginning, textGenerationMethods } from './text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
   n_ctx: z.int().min(0).max(16_777_216).default(8192).describe('Tokens that one dialog can hold, answer included; 0: what the model was trained with.'),
@@ -14,7 +17,7 @@ const ModelKwargs = z.strictObject({
   chat_template: z.string().min(1).optional().describe("Jinja template in place of the model's own."),
 });
 
-export const LlamaTextGenerationConfig = z.strictObject({
+const schema = z.strictObject({
   model_id: z
     .string()
     .min(1)
@@ -24,43 +27,25 @@ export const LlamaTextGenerationConfig = z.strictObject({
   default_sampling_params: z.prefault(SamplingParams, {}).describe('Sampling where a request says nothing. Default: greedy, 256 tokens at most.'),
 });
 
-const sampling = z.optional(z.nullable(SamplingParams));
-const prefix = z.optional(z.nullable(z.string().describe('Begins the answer, and is part of it.')));
-const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix });
-const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling });
+/** Which model a deployment of llama.cpp loads, and how. */
+export class LlamaTextGenerationConfig extends configClass(schema) {}
+
 const countTokens = z
   .strictObject({ dialog: z.optional(ChatDialog), text: z.string().optional() })
   .refine(({ dialog, text }) => (dialog === undefined) !== (text === undefined), "Exactly one of 'dialog' and 'text' must be provided.");
 
-/** Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings like "You are". */
-const AFFINITY_CHARACTERS = 512;
-
-function promptBeginning(_method: string, { prompt, dialog }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof prompt === 'string') return prompt.slice(0, AFFINITY_CHARACTERS);
-  if (dialog === undefined) return undefined;
-  const { messages } = dialog as ChatDialog;
-  return messages
-    .map(({ role, content }) => `${role}: ${content}`)
-    .join('\n')
-    .slice(0, AFFINITY_CHARACTERS);
-}
-
 /** Text generation with llama.cpp. */
-export const LlamaTextGenerationDeployment: DeploymentDefinition<typeof LlamaTextGenerationConfig> = {
+export const LlamaTextGenerationDeployment = defineDeployment({
   name: 'LlamaTextGenerationDeployment',
-  configSchema: LlamaTextGenerationConfig,
+  configSchema: schema,
   maxOngoingRequests: 16,
   methods: {
-    chat: { description: 'Answers a dialog.', input: chat, output: ChatOutput, streaming: false },
-    chat_stream: { description: 'Answers a dialog, piece by piece.', input: chat, output: TextChunk, streaming: true },
-    generate: { description: 'Continues a text.', input: generate, output: TextChunk, streaming: false },
-    generate_stream: { description: 'Continues a text, piece by piece.', input: generate, output: TextChunk, streaming: true },
-    count_tokens: {
+    ...textGenerationMethods,
+    count_tokens: method({
       description: 'Counts the tokens of a text, or of a dialog in its template.',
       input: countTokens,
       output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
-      streaming: false,
-    },
+    }),
   },
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
@@ -86,4 +71,4 @@ export const LlamaTextGenerationDeployment: DeploymentDefinition<typeof LlamaTex
     }),
   affinity: promptBeginning,
   implementation: new URL('../engines/llama.js', import.meta.url),
-};
+});

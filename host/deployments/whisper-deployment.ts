@@ -1,11 +1,44 @@
 import * as z from 'zod';
 import { AsrOutput, AudioReference, WhisperParams } from '../schemas/index.ts';
-import type { DeploymentDefinition } from './deployment-definition.ts';
+import { configClass } from './config-class.ts';
+import { defineDeployment } from './define-deployment.ts';
 import { whisperMemory } from './memory-need.ts';
+import { method, streamingMethod } from './method.ts';
 import { pullModel } from './pull-model.ts';
 
+/** Sizes of Whisper. Every other string is taken for a model too: a catalogue id, or a file. */
+export const WhisperModelSize = {
+  TINY: 'tiny',
+  TINY_EN: 'tiny.en',
+  BASE: 'base',
+  BASE_EN: 'base.en',
+  SMALL: 'small',
+  SMALL_EN: 'small.en',
+  MEDIUM: 'medium',
+  MEDIUM_EN: 'medium.en',
+  LARGE_V1: 'large-v1',
+  LARGE_V2: 'large-v2',
+  LARGE_V3: 'large-v3',
+  LARGE: 'large',
+  TURBO: 'mobiuslabsgmbh/faster-whisper-large-v3-turbo',
+} as const;
+export type WhisperModelSize = (typeof WhisperModelSize)[keyof typeof WhisperModelSize];
+
+/** faster-whisper's types of the weights. */
+export const WhisperComputeType = {
+  INT8: 'int8',
+  INT8_FLOAT32: 'int8_float32',
+  INT8_FLOAT16: 'int8_float16',
+  INT8_BFLOAT16: 'int8_bfloat16',
+  INT16: 'int16',
+  FLOAT16: 'float16',
+  BFLOAT16: 'bfloat16',
+  FLOAT32: 'float32',
+} as const;
+export type WhisperComputeType = (typeof WhisperComputeType)[keyof typeof WhisperComputeType];
+
 /** Names of faster-whisper's compute types, with the ggml weights that stand for them. */
-const COMPUTE_TYPES: Readonly<Record<string, string>> = {
+const COMPUTE_TYPES: Readonly<Record<WhisperComputeType, string>> = {
   int8: 'q8_0',
   int8_float32: 'q8_0',
   int8_float16: 'q8_0',
@@ -17,13 +50,14 @@ const COMPUTE_TYPES: Readonly<Record<string, string>> = {
 };
 const GGML_TYPE = /^(f16|f32|q\d_\d)$/;
 
-const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo' };
+const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo', [WhisperModelSize.TURBO]: 'large-v3-turbo' };
 
 const VAD_MODEL = 'silero-vad-v6.2.0';
 
-const isComputeType = (type: string): boolean => Object.hasOwn(COMPUTE_TYPES, type) || GGML_TYPE.test(type);
+const ggmlTypes: ReadonlyMap<string, string> = new Map(Object.entries(COMPUTE_TYPES));
+const isComputeType = (type: string): boolean => ggmlTypes.has(type) || GGML_TYPE.test(type);
 
-export const WhisperConfig = z.strictObject({
+const schema = z.strictObject({
   model_size: z.string().min(1).default('base').describe('A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.'),
   compute_type: z
     .string()
@@ -33,10 +67,13 @@ export const WhisperConfig = z.strictObject({
   threads: z.int().min(1).max(256).optional().describe('CPU threads of one transcription. Default: half of the cores, 8 at most.'),
   max_states: z.int().min(1).max(16).default(2).describe('Windows of speech that are transcribed at the same time.'),
 });
-export type WhisperConfig = z.infer<typeof WhisperConfig>;
+/** What a Whisper deployment loads, and how. */
+export class WhisperConfig extends configClass(schema) {}
 
 /** The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an address. */
 export function whisperSize(modelSize: string): string | undefined {
+  const alias = SIZE_ALIASES[modelSize];
+  if (alias !== undefined) return alias;
   if (isFile(modelSize)) return undefined;
   const [name = ''] = modelSize.toLowerCase().replace(/^whisper-/, '').split(':');
   return SIZE_ALIASES[name] ?? name;
@@ -46,7 +83,7 @@ export function whisperSize(modelSize: string): string | undefined {
 export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
   const size = whisperSize(model_size);
   if (size === undefined) return model_size;
-  const type = model_size.split(':')[1] ?? COMPUTE_TYPES[compute_type] ?? compute_type;
+  const type = model_size.split(':')[1] ?? ggmlTypes.get(compute_type) ?? compute_type;
   return `whisper-${size}:${type}`;
 }
 
@@ -55,13 +92,13 @@ const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(m
 const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(WhisperParams)) });
 
 /** Speech to text with Whisper. */
-export const WhisperDeployment: DeploymentDefinition<typeof WhisperConfig> = {
+export const WhisperDeployment = defineDeployment({
   name: 'WhisperDeployment',
-  configSchema: WhisperConfig,
+  configSchema: schema,
   maxOngoingRequests: 8,
   methods: {
-    transcribe: { description: 'Transcribes speech.', input, output: AsrOutput, streaming: false },
-    transcribe_stream: { description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput, streaming: true },
+    transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
+    transcribe_stream: streamingMethod({ description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput }),
   },
   async prepare(config, context) {
     const size = whisperSize(config.model_size);
@@ -77,4 +114,4 @@ export const WhisperDeployment: DeploymentDefinition<typeof WhisperConfig> = {
   },
   memory: (spec) => whisperMemory(String(spec['model_path']), Number(spec['max_states'])),
   implementation: new URL('../engines/whisper.js', import.meta.url),
-};
+});

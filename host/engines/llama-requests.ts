@@ -1,7 +1,7 @@
 import type { LlamaEvent, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
-import { inferenceException } from './inference-exception.ts';
+import { InferenceException } from '../replicas/inference-exception.ts';
 
 /** Sorts the engine's events by request, and gives each request as a stream of text. */
 export class LlamaRequests {
@@ -57,7 +57,7 @@ export class LlamaRequests {
 
   #finish(event: Exclude<LlamaEvent, { type: 'text' }>): void {
     if (event.type === 'end') {
-      if (event.reason === 'cancelled') throw inferenceException(this.#modelName, 'the engine ended the request');
+      if (event.reason === 'cancelled') throw new InferenceException(this.#modelName, 'the engine ended the request');
       return;
     }
     if (event.code === 'prompt-too-long') {
@@ -66,6 +66,6 @@ export class LlamaRequests {
         data: { prompt_len: promptTokens, max_len: maxTokens },
       });
     }
-    throw inferenceException(this.#modelName, event.message);
+    throw new InferenceException(this.#modelName, event.message);
   }
 }

@@ -35,6 +35,11 @@ interface GenerateArgs {
   readonly sampling_params?: SamplingParams | null;
 }
 
+interface GenerateBatchArgs {
+  readonly prompts: readonly string[];
+  readonly sampling_params?: SamplingParams | null;
+}
+
 export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
   const requests = new LlamaRequests(spec.model_name);
   const engine = await openNative(log).loadLlama(
@@ -60,6 +65,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       chat_stream: (args, { signal }) => chunks(llama.chatPieces(args as unknown as ChatArgs, signal)),
       generate: (args, { signal }) => llama.generate(args as unknown as GenerateArgs, signal),
       generate_stream: (args, { signal }) => chunks(llama.pieces(args as unknown as GenerateArgs, signal)),
+      generate_batch: (args, { signal }) => llama.generateBatch(args as unknown as GenerateBatchArgs, signal),
       count_tokens: async (args) => llama.countTokens(args),
     },
     warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, AbortSignal.timeout(WARM_UP_MS))),
@@ -88,6 +94,19 @@ class Llama {
 
   async generate(args: GenerateArgs, signal: Signal): Promise<TextChunk> {
     return { text: await joined(this.pieces(args, signal)) };
+  }
+
+  /** All at the same time. When one fails, the others are cancelled. */
+  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, signal: Signal): Promise<{ texts: string[] }> {
+    const failed = new AbortController();
+    const all = AbortSignal.any([signal, failed.signal]);
+    try {
+      const outputs = await Promise.all(prompts.map((prompt) => this.generate({ ...rest, prompt }, all)));
+      return { texts: outputs.map(({ text }) => text) };
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
   }
 
   /** The pieces of the answer. What the answer was begun with is part of the first. */

@@ -5,7 +5,7 @@ import { AanaError } from '../core/errors.ts';
 import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
 import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
 import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
-import { inferenceException } from './inference-exception.ts';
+import { InferenceException } from '../replicas/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { isSilent, mixDown, readPcm } from './pcm.ts';
 import { WHISPER_LANGUAGES } from './whisper-languages.ts';
@@ -169,7 +169,7 @@ class Whisper {
       return await this.#engine.transcribe(id, samples, params, onSegment);
     } catch (error) {
       signal.throwIfAborted();
-      throw inferenceException(this.#modelName, nativeFailure(error).message);
+      throw new InferenceException(this.#modelName, nativeFailure(error).message);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }

@@ -28,6 +28,10 @@ export interface Implementation {
    * number stands still has hung, although its event loop answers; the host then replaces it.
    */
   activity?(): { readonly busy: boolean; readonly beats: number };
+  /** Asked with each health check; the answer to the check waits for it. When it rejects, the process ends and another one follows. */
+  checkHealth?(): Promise<void>;
+  /** Takes the spec that a changed configuration made, while calls go on. Without it a changed configuration needs another process. */
+  reconfigure?(spec: unknown): Promise<void>;
   /** Frees the model. Called once, when no call is running any more. */
   close?(): Promise<void>;
 }

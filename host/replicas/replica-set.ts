@@ -169,7 +169,7 @@ export class ReplicaSet {
     await Promise.all(
       this.#slots.map(async (slot) => {
         await slot.settled;
-        if (!slot.wasReady) throw failedDeployment(this.#options.deployment, slot.failure?.reason ?? 'it was stopped before it was ready');
+        if (!slot.wasReady) throw failedDeployment(this.#options.deployment, slot.failure?.reason ?? 'it was stopped before it was ready', slot.failure?.lastLines);
       }),
     );
   }
@@ -315,7 +315,7 @@ function scalePeriodMs({ upscaleDelayMs, downscaleDelayMs }: AutoscalerOptions):
   return Math.max(MIN_SCALE_PERIOD_MS, Math.min(MAX_SCALE_PERIOD_MS, upscaleDelayMs / 4, downscaleDelayMs / 4));
 }
 
-/** A deployment that does not run and will not come back by itself. */
-export function failedDeployment(deployment: string, reason: string): AanaError {
-  return new AanaError('FailedDeployment', 'unavailable', `deployment ${deployment} failed: ${reason}`, { data: { deployment } });
+/** A deployment that does not run and will not come back by itself. `lastLines`: what its process wrote last. */
+export function failedDeployment(deployment: string, reason: string, lastLines: readonly string[] = []): AanaError {
+  return new AanaError('FailedDeployment', 'unavailable', `deployment ${deployment} failed: ${reason}`, { data: { deployment, last_lines: lastLines } });
 }

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { AanaError, toErrorRecord } from '../../core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../core/logger.ts';
 import { FrameSocket } from '../frame-socket.ts';
+import { markReplica } from '../in-replica.ts';
 import type { Implementation, StartImplementation } from '../implementation.ts';
 import type { HostFrame, ReplicaFrame } from '../protocol.ts';
 import { CallServer } from './call-server.ts';
@@ -14,6 +15,8 @@ type StartFrame = Extract<HostFrame, { type: 'start' }>;
 let implementation: Implementation | undefined;
 let server: CallServer | undefined;
 let starting = false;
+
+markReplica();
 
 const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_FD, readable: true, writable: true }), {
   onFrame,
@@ -43,11 +46,9 @@ function onFrame(frame: HostFrame): void {
     case 'ack':
       server?.acknowledge(frame.id, frame.values);
       return;
-    case 'ping': {
-      const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
-      socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats });
+    case 'ping':
+      void answerPing();
       return;
-    }
     case 'shutdown':
       void shutdown();
       return;
@@ -71,6 +72,16 @@ async function start(frame: StartFrame): Promise<void> {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
   }
+}
+
+async function answerPing(): Promise<void> {
+  try {
+    await implementation?.checkHealth?.();
+  } catch (error) {
+    return lastWords('health check failed', error);
+  }
+  const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
+  socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats });
 }
 
 async function shutdown(): Promise<void> {

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { DeploymentDefinition } from '../../deployments/index.ts';
+import { defineDeployment } from '../../deployments/define-deployment.ts';
 
 const config = z.strictObject({ weights_bytes: z.number(), context_bytes: z.number() });
 /** `ms`: how long it takes. `fails`: the engine fails. `values`: how many a stream gives. */
 const input = z.strictObject({ id: z.int(), ms: z.number(), fails: z.boolean(), values: z.int(), key: z.string() });
 
 /** A deployment that takes time, and nothing else. */
-export const SimulatedDeployment: DeploymentDefinition<typeof config> = {
+export const SimulatedDeployment = defineDeployment({
   name: 'SimulatedDeployment',
   configSchema: config,
   maxOngoingRequests: 4,
@@ -18,4 +18,4 @@ export const SimulatedDeployment: DeploymentDefinition<typeof config> = {
   memory: async (spec) => ({ weightsBytes: Number(spec['weights_bytes']), contextBytes: Number(spec['context_bytes']) }),
   affinity: (_method, { key }) => String(key),
   implementation: new URL('file:///simulated'),
-};
+});

@@ -1,0 +1,76 @@
+// Runs in a replica: an object of a class from the application's own module.
+import { fileURLToPath } from 'node:url';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/implementation.ts';
+import { check } from '../check.ts';
+import { schemaOf } from '../config-class.ts';
+import type { CustomSpec } from '../custom-definition.ts';
+import type { CallContext, Deployment, DeploymentClass } from '../deployment.ts';
+import type { MethodDefinition } from '../method.ts';
+
+type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
+
+export async function start(spec: CustomSpec, { log, progress }: StartContext): Promise<Implementation> {
+  const type = await importClass(spec);
+  const deployment = new type() as Deployment;
+  await deployment.applyConfig?.(configOf(type, spec.config), { log, progress, models: spec.models });
+  const methods = Object.entries(type.methods).map(([name, definition]) => [name, implementationOf(deployment, type.name, name, definition, log)]);
+  return {
+    methods: Object.fromEntries(methods),
+    info: { class: type.name, module: spec.module },
+    ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
+    ...(deployment.reconfigure && { reconfigure: async (changed: unknown) => deployment.reconfigure?.(configOf(type, (changed as CustomSpec).config)) }),
+    ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),
+    ...(deployment.dispose && { close: async () => deployment.dispose?.() }),
+  };
+}
+
+async function importClass({ module, class: name }: CustomSpec): Promise<DeploymentClass> {
+  const path = fileURLToPath(module);
+  let exported: Record<string, unknown>;
+  try {
+    exported = (await import(module)) as Record<string, unknown>;
+  } catch (error) {
+    throw new AanaError('DeploymentImportError', 'internal', `${path} cannot be imported by the replica: ${whyNot(error, path)}`, { cause: error });
+  }
+  const found = Object.hasOwn(exported, name) ? exported[name] : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
+  if (typeof found === 'function') return found as unknown as DeploymentClass;
+  const names = Object.keys(exported).join(', ') || 'none';
+  throw new AanaError('DeploymentImportError', 'internal', `${path} exports no class ${name}; its exports are: ${names}`);
+}
+
+function whyNot(error: unknown, path: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const isTypeScript = /\.[cm]?ts$/.test(path) && 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION';
+  if (isTypeScript) return `Node ${process.versions.node} does not run TypeScript; compile it to JavaScript, or use Node 22.18 or later`;
+  return `${error.name}: ${error.message}`;
+}
+
+/** As the host checked it: an object of its class, where it has one. */
+function configOf({ config }: DeploymentClass, values: unknown): unknown {
+  return typeof config === 'function' ? new config(values as never) : check(schemaOf(config), values, 'user_config');
+}
+
+function implementationOf(deployment: Deployment, type: string, name: string, { output, streaming }: MethodDefinition, log: Logger): ImplementationMethod {
+  const method = (deployment as unknown as Record<string, Method>)[name]!;
+  const checked = (value: unknown): unknown => {
+    try {
+      return check(output, value, `${type}.${name} gave what its output schema does not allow`);
+    } catch (error) {
+      throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
+    }
+  };
+  const run = (args: Record<string, unknown>, { signal, requestId }: ReplicaCall): ReturnType<Method> =>
+    method.call(deployment, args, {
+      signal,
+      requestId,
+      get log() {
+        return log.child({ requestId });
+      },
+    });
+  if (!streaming) return async (args, context) => checked(await run(args, context));
+  return async function* stream(args, context) {
+    for await (const value of run(args, context) as AsyncIterable<unknown>) yield checked(value);
+  };
+}
