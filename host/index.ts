@@ -44,3 +44,4 @@ export { ModelStore, type ResolvedModel } from './models/index.ts';
 export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';
 export * as schemas from './schemas/index.ts';
+export { z } from 'zod';

@@ -8,3 +8,4 @@ export type { BoundDeployment, OptionsOf } from './bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
 export { type CallContext, Deployment, type DeploymentClass, type DeploymentContext, type Implements } from './deployment.ts';
 export { type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
+export { z } from 'zod';

@@ -1,8 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
+import { linkDependencies } from '../test/helpers/plugin-project.ts';
 import { Deployment, method, streamingMethod } from './author.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
 import type { ModelSource } from './deployment-definition.ts';
@@ -172,6 +177,47 @@ for (const [what, type, message] of CLASSES) {
     assert.throws(bound, (error: AanaError) => error.name === 'DeploymentClassError' && message.test(error.message));
   });
 }
+
+const TYPESCRIPT = `
+import { Deployment, method, z } from 'aana-host/deployment';
+
+export class Greeter extends Deployment {
+  static readonly module: string = import.meta.url;
+  static readonly config = z.strictObject({ word: z.string().default('Hello') });
+  static readonly methods = { greet: method({ description: 'Greets.', input: z.strictObject({ who: z.string() }), output: z.string() }) };
+
+  #word = '';
+
+  override applyConfig({ word }: { readonly word: string }): void {
+    this.#word = word;
+  }
+
+  async greet({ who }: { readonly who: string }): Promise<string> {
+    return \`\${this.#word}, \${who}!\`;
+  }
+}
+`;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const runsTypeScript = major > 22 || (major === 22 && minor >= 18);
+
+Custom('its module may be TypeScript where Node runs that, and a sentence says so where not', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
+  try {
+    linkDependencies(folder);
+    const file = join(folder, 'greeter.ts');
+    await writeFile(file, TYPESCRIPT);
+    if (runsTypeScript) {
+      const { Greeter } = await import(pathToFileURL(file).href);
+      const manager = await started(Greeter.options());
+      assert.is(await manager.handle('sentiment').call('greet', { who: 'Ada' }), 'Hello, Ada!');
+    } else {
+      const error = await failure(started(elsewhere(pathToFileURL(file).href)));
+      assert.match(error.message, /greeter\.ts cannot be imported by the replica: Node [\d.]+ does not run TypeScript; compile it to JavaScript, or use Node 22\.18 or later/);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 Custom('is described with its schemas and docs', async () => {
   const { methods } = await sentiment();

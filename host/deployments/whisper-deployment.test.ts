@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findEntry } from '../models/index.ts';
-import { WhisperConfig, whisperModelId, whisperSize } from './whisper-deployment.ts';
+import { WhisperComputeType, WhisperConfig, whisperModelId, WhisperModelSize, whisperSize } from './whisper-deployment.ts';
 
 const Config = suite('the configuration of a Whisper deployment');
 
@@ -24,6 +24,15 @@ for (const [config, id] of IDS) {
     assert.is(whisperModelId(new WhisperConfig(config)), id);
     assert.is(findEntry(id)?.id, id);
   });
+}
+
+for (const [member, model_size] of Object.entries(WhisperModelSize)) {
+  for (const compute_type of Object.values(WhisperComputeType)) {
+    Config(`the catalogue has WhisperModelSize.${member} as ${compute_type}`, () => {
+      const id = whisperModelId(new WhisperConfig({ model_size, compute_type }));
+      assert.is(findEntry(id)?.id, id);
+    });
+  }
 }
 
 for (const path of ['/models/my-whisper.bin', './whisper', 'owner/repo/ggml-model.bin', 'ggml-own.bin']) {
