@@ -6,7 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { SampleDeployment } from './deployments/fixtures/sample-deployment.ts';
-import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger } from './index.ts';
+import { SentimentConfig, SentimentDeployment } from './deployments/fixtures/sentiment-deployment.ts';
+import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger, WhisperDeployment } from './index.ts';
 
 const App = suite('AanaApp');
 let folder = '';
@@ -82,6 +83,18 @@ App('keeps uploads in a folder that the next start removes when this one is kill
   assert.match(uploaded.slice(tempDir.length), new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{12}/upload-`));
   await app.shutdown();
   assert.equal(readdirSync(tempDir), []);
+});
+
+App('registers what options of a class gave, and its handles know the class', async () => {
+  await using app = makeApp();
+  app.registerDeployment('sentiment', SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
+  await app.deploy();
+  assert.is((await app.handle(SentimentDeployment, 'sentiment').classify({ text: 'fine' })).label, 'positive');
+  const words: string[] = [];
+  for await (const { word } of app.handle<typeof SentimentDeployment>('sentiment').words({ text: 'one two' })) words.push(word);
+  assert.equal(words, ['one', 'two']);
+  assert.throws(() => app.handle(WhisperDeployment, 'sentiment'), /deployment sentiment is a SentimentDeployment, not a WhisperDeployment/);
+  assert.throws(() => app.handle(SentimentDeployment, 'other'), /there is no deployment other/);
 });
 
 App('says which deployment failed and why, and stops everything', async () => {

@@ -20,6 +20,8 @@ const DEFAULT_MAX_ONGOING = 5;
 /** Names that are taken: hooks of the class, members of handles, and `then`, which would make a handle a promise. */
 const RESERVED = new Set(['applyConfig', 'warmUp', 'reconfigure', 'checkHealth', 'dispose', 'constructor', 'name', 'call', 'stream', 'methods', 'then', '__proto__']);
 
+type ClassWithPrototype = DeploymentClass & { readonly prototype: Readonly<Record<string, unknown>> };
+
 const definitions = new WeakMap<DeploymentClass, DeploymentDefinition>();
 
 /** The definition that a class stands for. Throws `DeploymentClassError`, saying what the class lacks. */
@@ -33,7 +35,7 @@ export function definitionOf(deployment: DeploymentClass): DeploymentDefinition 
 }
 
 function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
-  checkClass(deployment);
+  checkClass(deployment as ClassWithPrototype);
   const { name, module, methods } = deployment;
   return {
     name,
@@ -45,13 +47,14 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
       for (const [key, id] of Object.entries(deployment.models?.(config as never) ?? {})) models[key] = await pullModel(id, context);
       return { module, class: name, config, models } satisfies CustomSpec;
     },
+    ...('reconfigure' in (deployment as ClassWithPrototype).prototype && { reconfigurable: 'all' as const }),
     affinity: (method, args) => deployment.affinity?.(method, args),
     implementation: new URL('./process/custom-deployment.js', import.meta.url),
   };
 }
 
 /** JavaScript does not check what TypeScript does; and some of it only shows when the class is looked at. */
-function checkClass({ name, module, config, methods, prototype }: DeploymentClass & { readonly prototype?: object }): void {
+function checkClass({ name, module, config, methods, prototype }: ClassWithPrototype): void {
   const refuse = (why: string): never => {
     throw new AanaError('DeploymentClassError', 'invalid-input', `${name || 'a deployment class'}: ${why}`, { data: { class: name } });
   };
@@ -62,7 +65,7 @@ function checkClass({ name, module, config, methods, prototype }: DeploymentClas
   jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
   for (const [key, { input, output }] of Object.entries(methods)) {
     if (RESERVED.has(key)) refuse(`a method cannot be called ${key}: that name is taken`);
-    if (typeof (prototype as Record<string, unknown> | undefined)?.[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
+    if (typeof prototype[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
     const { type = 'object' } = jsonSchema(input, 'output', (why) => refuse(`input of ${key}: ${why}`));
     if (type !== 'object') refuse(`input of ${key}: an object schema is needed, its keys are the parameters`);
     jsonSchema(output, 'input', (why) => refuse(`output of ${key}: ${why}`));

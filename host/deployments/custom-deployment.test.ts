@@ -28,8 +28,13 @@ async function started(bound: BoundDeployment = SentimentDeployment.options(), l
   return manager;
 }
 
-const sentiment = async (bound?: BoundDeployment, log?: Logger): Promise<HandleOf<typeof SentimentDeployment>> =>
-  (await started(bound, log)).handle('sentiment') as HandleOf<typeof SentimentDeployment>;
+type Sentiment = HandleOf<typeof SentimentDeployment>;
+
+let shared: Promise<DeploymentManager> | undefined;
+
+/** Of a deployment with these options; without any, of one that tests share which leave it as it is. */
+const sentiment = async (bound?: BoundDeployment, log?: Logger): Promise<Sentiment> =>
+  (await (bound || log ? started(bound, log) : (shared ??= started()))).handle('sentiment') as Sentiment;
 
 const failure = (promise: Promise<unknown>): Promise<AanaError> =>
   promise.then(
@@ -38,9 +43,12 @@ const failure = (promise: Promise<unknown>): Promise<AanaError> =>
   );
 
 Custom.after.each(async () => {
-  await Promise.all([...open].map((manager) => manager.shutdown({ graceMs: 0 })));
-  open.clear();
+  const [keep, ...others] = shared ? [await shared, ...open] : [undefined, ...open];
+  const done = others.filter((manager) => manager !== keep);
+  await Promise.all(done.map((manager) => manager.shutdown({ graceMs: 0 })));
+  for (const manager of done) open.delete(manager);
 });
+Custom.after(async () => (await shared)?.shutdown({ graceMs: 0 }));
 
 Custom('answers through a handle whose methods are typed, in a process of its own', async () => {
   const handle = await sentiment(SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
@@ -103,7 +111,7 @@ for (const [how, name, kind, message] of FAILURES) {
 for (const how of ['exit', 'SIGSEGV', 'SIGKILL'] as const) {
   Custom(`a process that ends by ${how} costs its own calls, and another one follows`, async () => {
     const manager = await started();
-    const handle = manager.handle('sentiment') as HandleOf<typeof SentimentDeployment>;
+    const handle = manager.handle('sentiment') as Sentiment;
     const before = (await handle.facts())['pid'];
     // One stream that has given a value, so that nothing is repeated: repeating `end` would end the next process too.
     const stream = handle.words({ text: 'first wait' });

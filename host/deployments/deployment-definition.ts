@@ -43,6 +43,8 @@ export interface DeploymentDefinition<Methods extends MethodTable = MethodTable,
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /** Memory that a replica made from `spec` needs; `gpu` is whether it runs on one. Without it nothing is counted. */
   memory?(spec: ReplicaSpec, options: { readonly gpu: boolean }): Promise<MemoryNeed>;
+  /** Keys of `user_config` that replicas take while they run; their implementation has `reconfigure`. Default: none. */
+  readonly reconfigurable?: readonly string[] | 'all';
   /** Calls for which it gives the same text prefer the same replica, which may still hold what they begin with. */
   affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
   /** The module that replicas run; it exports `start`. */

@@ -5,7 +5,7 @@ import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
 import type { MethodDefinition, MethodTable } from './method.ts';
 
-/** What `applyConfig` gets beside the configuration. */
+/** What `applyConfig` and `reconfigure` get beside the configuration. */
 export interface DeploymentContext {
   /** Lines go to the log of the host. */
   readonly log: Logger;
@@ -43,8 +43,11 @@ export abstract class Deployment<Config = unknown> {
   applyConfig?(config: Config, context: DeploymentContext): Promise<void> | void;
   /** One small call like those of users; the replica is ready when it returns. */
   warmUp?(): Promise<void> | void;
-  /** Takes a new configuration while calls go on. Without it replicas are replaced when the configuration changes. */
-  reconfigure?(config: Config): Promise<void> | void;
+  /**
+   * Takes a changed configuration while calls go on, for those that begin afterwards. When it throws, the deployment must go on as it was.
+   * Without it replicas are replaced when the configuration changes.
+   */
+  reconfigure?(config: Config, context: DeploymentContext): Promise<void> | void;
   /** Asked for every `health_check_period_s`. When it throws, or takes longer than `health_check_timeout_s`, the replica is replaced. */
   checkHealth?(): Promise<void> | void;
   /** Frees what was loaded, when no call is running any more. */

@@ -21,6 +21,11 @@ export interface Implementation {
   readonly info?: unknown;
   /** One small call that works like those of users: whoever cannot answer it never becomes ready, and what loads late is loaded. */
   warmUp?(): Promise<void>;
+  /**
+   * Takes another spec while calls run, for those that begin afterwards. Rejects when it cannot, and then goes on as it was. Without it a deployment is
+   * updated by new replicas.
+   */
+  reconfigure?(spec: unknown): Promise<void>;
   /** Grows while there is work; reported with each health check. */
   steps?(): number;
   /**
@@ -30,8 +35,6 @@ export interface Implementation {
   activity?(): { readonly busy: boolean; readonly beats: number };
   /** Asked with each health check; the answer to the check waits for it. When it rejects, the process ends and another one follows. */
   checkHealth?(): Promise<void>;
-  /** Takes the spec that a changed configuration made, while calls go on. Without it a changed configuration needs another process. */
-  reconfigure?(spec: unknown): Promise<void>;
   /** Frees the model. Called once, when no call is running any more. */
   close?(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, 
 import { check } from '../check.ts';
 import { schemaOf } from '../config-class.ts';
 import type { CustomSpec } from '../custom-definition.ts';
-import type { CallContext, Deployment, DeploymentClass } from '../deployment.ts';
+import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../deployment.ts';
 import type { MethodDefinition } from '../method.ts';
 
 type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
@@ -14,13 +14,14 @@ type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncI
 export async function start(spec: CustomSpec, { log, progress }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
   const deployment = new type() as Deployment;
-  await deployment.applyConfig?.(configOf(type, spec.config), { log, progress, models: spec.models });
+  const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models });
+  await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
   const methods = Object.entries(type.methods).map(([name, definition]) => [name, implementationOf(deployment, type.name, name, definition, log)]);
   return {
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
-    ...(deployment.reconfigure && { reconfigure: async (changed: unknown) => deployment.reconfigure?.(configOf(type, (changed as CustomSpec).config)) }),
+    ...(deployment.reconfigure && { reconfigure: async (changed: CustomSpec) => deployment.reconfigure?.(configOf(type, changed.config), context(changed)) }),
     ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),
     ...(deployment.dispose && { close: async () => deployment.dispose?.() }),
   };

@@ -67,10 +67,41 @@ Package('makes a plugin that is edited, built and served, and answers', async ()
 });
 
 const HOST_CODE = `
-import { AanaApp, type AanaError, type Config, type DeploymentDefinition, loadConfig, schemas } from 'aana-host';
+import { AanaApp, type AanaError, type Config, type DeploymentDefinition, loadConfig, schemas, WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
+import { configClass, Deployment, type Input, method, streamingMethod, z } from 'aana-host/deployment';
 const config: Config = loadConfig({ flags: { port: '0' } });
 const app = new AanaApp({ config });
-app.registerDeployment('asr_deployment', { type: 'WhisperDeployment', user_config: { model_size: 'base' } });
+app.registerDeployment('asr_deployment', WhisperDeployment.options({ num_replicas: 2, user_config: new WhisperConfig({ model_size: WhisperModelSize.BASE }) }));
+export const text: Promise<string> = app.handle(WhisperDeployment, 'asr_deployment').transcribe({ audio: { channels: [], sample_rate: 16000 } }).then(({ transcription }) => transcription.text);
+// @ts-expect-error the audio is missing
+app.handle<typeof WhisperDeployment>('asr_deployment').transcribe({});
+export class CountConfig extends configClass(z.strictObject({ by: z.int().default(1) })) {}
+export class CountDeployment extends Deployment<CountConfig> {
+  static readonly module = import.meta.url;
+  static readonly config = CountConfig;
+  static readonly methods = {
+    next: method({ description: 'The next number.', input: z.strictObject({ of: z.int() }), output: z.int() }),
+    count: streamingMethod({ description: 'Counts.', input: z.strictObject({ to: z.int() }), output: z.int() }),
+  };
+  #by = 1;
+  override applyConfig({ by }: CountConfig): void {
+    this.#by = by;
+  }
+  async next({ of }: Input<typeof CountDeployment, 'next'>): Promise<number> {
+    return of + this.#by;
+  }
+  async *count({ to }: Input<typeof CountDeployment, 'count'>): AsyncGenerator<number> {
+    for (let n = 0; n < to; n += this.#by) yield n;
+  }
+}
+app.registerDeployment('count', CountDeployment.options({ user_config: { by: 2 }, max_ongoing_requests: 3 }));
+// @ts-expect-error the configuration has no such key
+CountDeployment.options({ user_config: { step: 2 } });
+class Wrong extends CountDeployment {
+  static override readonly methods = { ...CountDeployment.methods, missing: method({ description: '', input: z.strictObject({}), output: z.int() }) };
+}
+// @ts-expect-error the class lacks a method
+Wrong.options();
 // @ts-expect-error a deployment has a type
 app.registerDeployment('other', { user_config: {} });
 export const parsed = schemas.VideoInput;
