@@ -7,6 +7,9 @@ export interface FrameListener<In extends Frame> {
   onClose(error: Error | undefined): void;
 }
 
+/** Of these, what is sent in one turn of the event loop leaves with one system call. The others leave at once: the process may be about to end. */
+const OF_CALLS: ReadonlySet<Frame['type']> = new Set(['call', 'ack', 'result', 'chunks', 'end', 'error']);
+
 /** Frames over a socket, both ways. */
 export class FrameSocket<In extends Frame, Out extends Frame> {
   readonly #socket: Duplex;
@@ -31,7 +34,14 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
   /** Sends a frame, in order; a no-op once the other side has gone. Throws like {@link encodeFrame}. */
   send(frame: Out): void {
     const bytes = encodeFrame(frame);
-    if (!this.#socket.destroyed && this.#socket.writable) this.#socket.write(bytes);
+    if (this.#socket.destroyed || !this.#socket.writable) return;
+    const socket = this.#socket;
+    if (OF_CALLS.has(frame.type) && socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(bytes);
+    if (!OF_CALLS.has(frame.type)) socket.uncork();
   }
 
   /** Resolves when all that was sent has left this process. */

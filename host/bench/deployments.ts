@@ -1,0 +1,136 @@
+// What a call of a deployment costs, as one JSON object: a method that does nothing, one with a kilobyte each way and a stream, through a handle to one
+// replica; and start time and memory of the host and that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N] [--starts N]`
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { packageRoot } from '../core/package-root.ts';
+import { descendants } from '../test/helpers/server.ts';
+import type { CallJob, CallResult, FromHost } from './deployments/protocol.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    ms: { type: 'string', default: '1500' },
+    'in-flight': { type: 'string', default: '1,32,256' },
+    starts: { type: 'string', default: '5' },
+  },
+});
+const WORKS: readonly CallJob['work'][] = ['noop', 'echo', 'stream'];
+const HOST = fileURLToPath(new URL('./deployments/host.js', import.meta.url));
+const TICKS_PER_SECOND = 100;
+
+const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+}
+
+interface Host extends AsyncDisposable {
+  readonly pid: number;
+  readonly startMs: number;
+  readonly run: (job: CallJob) => Promise<CallResult>;
+}
+
+async function startHost(): Promise<Host> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [HOST], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  await told(child, 'ready');
+  return {
+    pid: child.pid ?? 0,
+    startMs: performance.now() - startedAt,
+    run: async (job) => {
+      const result = told(child, 'result');
+      child.send(job);
+      return (await result).result;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const exited = once(child, 'exit');
+      child.disconnect();
+      await exited;
+    },
+  };
+}
+
+function told<T extends FromHost['type']>(child: ChildProcess, type: T): Promise<FromHost & { readonly type: T }> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => reject(new Error(`the host ended with ${code}`));
+    child.once('exit', onExit);
+    child.once('message', (message: FromHost) => {
+      child.off('exit', onExit);
+      if (message.type === type) resolve(message as FromHost & { type: T });
+      else reject(new Error(`the host said ${message.type}`));
+    });
+  });
+}
+
+/** Megabytes that a process has alone, and its part of what it shares (Linux). */
+async function memoryMb(pid: number): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return round(Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024, 1);
+}
+
+/** CPU microseconds of a process so far (Linux). */
+async function cpuMicroseconds(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
+}
+
+async function measureStart(): Promise<{ startMs: number; hostMb: number; replicaMb: number }> {
+  await using host = await startHost();
+  await new Promise((resolve) => setTimeout(resolve, 1000)); // idle
+  const [replica] = await descendants(host.pid);
+  return { startMs: host.startMs, hostMb: await memoryMb(host.pid), replicaMb: await memoryMb(replica?.pid ?? 0) };
+}
+
+async function measureCalls(): Promise<unknown[]> {
+  await using host = await startHost();
+  const [replica] = await descendants(host.pid);
+  const replicaPid = replica?.pid ?? 0;
+  const results: unknown[] = [];
+  for (const work of WORKS) {
+    for (const inFlight of flags['in-flight'].split(',').map(Number)) {
+      const samples: (CallResult & { readonly replicaCpu: number })[] = [];
+      for (let number = -1; number < Number(flags.rounds); number += 1) {
+        const before = await cpuMicroseconds(replicaPid);
+        const result = await host.run({ work, inFlight, ms: Number(flags.ms) });
+        if (number >= 0) samples.push({ ...result, replicaCpu: (await cpuMicroseconds(replicaPid)) - before }); // the first warms up
+      }
+      const middle = (pick: (one: (typeof samples)[number]) => number, digits?: number): number => round(median(samples.map(pick)), digits);
+      results.push({
+        work,
+        inFlight,
+        callsPerSecond: middle(({ calls, seconds }) => calls / seconds, 0),
+        p50Ms: middle(({ p50Ms }) => p50Ms),
+        p99Ms: middle(({ p99Ms }) => p99Ms),
+        hostCpuMicroseconds: middle(({ hostCpuMicroseconds, calls }) => hostCpuMicroseconds / calls, 1),
+        replicaCpuMicroseconds: middle(({ replicaCpu, calls }) => replicaCpu / calls, 1),
+      });
+    }
+  }
+  return results;
+}
+
+const load = (): number[] => loadavg().map((one) => round(one, 1));
+
+const loadBefore = load();
+const starts = [];
+for (let number = 0; number < Number(flags.starts); number += 1) starts.push(await measureStart());
+const report = {
+  benchmark: 'deployments',
+  date: new Date().toISOString(),
+  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
+  rounds: Number(flags.rounds),
+  millisecondsEach: Number(flags.ms),
+  idle: {
+    startToReadyMs: Math.round(median(starts.map(({ startMs }) => startMs))),
+    hostMb: median(starts.map(({ hostMb }) => hostMb)),
+    replicaMb: median(starts.map(({ replicaMb }) => replicaMb)),
+  },
+  calls: await measureCalls(),
+  machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), loadBefore, loadAfter: load() },
+};
+process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

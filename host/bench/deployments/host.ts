@@ -1,0 +1,50 @@
+// A host with one replica, in a process of its own. Started by ../deployments.ts, whose jobs it does.
+import { AanaApp, type HandleOf, loadConfig, silentLogger } from '../../index.ts';
+import { NoopDeployment } from './noop-deployment.ts';
+import type { CallJob, CallResult, FromHost } from './protocol.ts';
+
+const STREAM_VALUES = 100;
+const TEXT = 'a sentence of ordinary length for the benchmark, and another one'.repeat(16);
+
+type Noop = HandleOf<typeof NoopDeployment>;
+
+const WORK: Readonly<Record<CallJob['work'], (handle: Noop) => Promise<unknown>>> = {
+  noop: (handle) => handle.noop(),
+  echo: (handle) => handle.echo({ text: TEXT }),
+  stream: async (handle) => {
+    for await (const _ of handle.count({ to: STREAM_VALUES }));
+  },
+};
+
+async function run(handle: Noop, { work, inFlight, ms }: CallJob): Promise<CallResult> {
+  const latencies: number[] = [];
+  const before = process.cpuUsage();
+  const startedAt = performance.now();
+  const until = startedAt + ms;
+  const one = async (): Promise<void> => {
+    for (let now = performance.now(); now < until; ) {
+      const sentAt = now;
+      await WORK[work](handle);
+      now = performance.now();
+      latencies.push(now - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, one));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  latencies.sort((a, b) => a - b);
+  const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
+  return { calls: latencies.length, seconds, p50Ms: at(0.5), p99Ms: at(0.99), hostCpuMicroseconds: user + system };
+}
+
+const send = (message: FromHost): unknown => process.send?.(message);
+
+const config = loadConfig({ cwd: '/', env: process.env });
+const app = new AanaApp({ config, log: silentLogger, progress: { write: () => true } });
+app.registerDeployment('noop', NoopDeployment.options({ max_ongoing_requests: 256 }));
+await app.connect({ port: 0 });
+await app.deploy();
+const noop = app.handle(NoopDeployment, 'noop');
+process.on('message', (job: CallJob) => void run(noop, job).then((result) => send({ type: 'result', result })));
+process.on('disconnect', () => void app.shutdown({ graceMs: 0 }));
+send({ type: 'ready' });

@@ -1,0 +1,16 @@
+export interface CallJob {
+  readonly work: 'noop' | 'echo' | 'stream';
+  /** Calls at the same time; each is followed by the next. */
+  readonly inFlight: number;
+  readonly ms: number;
+}
+
+export interface CallResult {
+  readonly calls: number;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly hostCpuMicroseconds: number;
+}
+
+export type FromHost = { readonly type: 'ready' } | { readonly type: 'result'; readonly result: CallResult };
