@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
+import { runsTypeScript } from '../test/helpers/node-version.ts';
 import { linkDependencies } from '../test/helpers/plugin-project.ts';
 import { Deployment, method, streamingMethod } from './author.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
@@ -205,8 +206,6 @@ export class Greeter extends Deployment {
   }
 }
 `;
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-const runsTypeScript = major > 22 || (major === 22 && minor >= 18);
 
 Custom('its module may be TypeScript where Node runs that, and a sentence says so where not', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));

@@ -2,13 +2,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
+import { startExample } from '../helpers/embed-example.ts';
 import { freePort, post, until } from '../helpers/server.ts';
 
 const exec = promisify(execFile);
@@ -121,6 +122,14 @@ defineEndpoint({ ...names, input, output, run: ({ sound }) => ({ seconds: 1 }) }
 export const endpoint = definePlugin([length]);
 runEndpoint(endpoint, 'length', { video: { path: '/a.mp4' } });
 `;
+
+Package('runs inside another program, with a deployment of that program’s', async () => {
+  const project = join(folder, 'embed'); // finds the package in the folder above
+  await cp(join(packageRoot, 'examples/embed'), project, { recursive: true, filter: (path) => !/[\\/](node_modules|build)$/.test(path) });
+  await using shop = await startExample(project);
+  assert.match(await (await fetch(`${shop.url}/reviews`)).text(), /"label":"positive".*"label":"negative".*"label":"neutral"/);
+  assert.is(await shop.stop(), 0, shop.output());
+});
 
 Package('gives types to strict TypeScript, libraries checked too', async () => {
   await writeFile(join(folder, 'host.mts'), HOST_CODE);
