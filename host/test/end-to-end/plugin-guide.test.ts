@@ -12,33 +12,9 @@ import { packageRoot } from '../../core/package-root.ts';
 import { loadConfig } from '../../config/index.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
 import { readManifest } from '../../plugins/manifest.ts';
+import { type Block, blocksOf, listedSections, sections } from '../helpers/guide.ts';
 import { copyProject, linkDependencies, testProject } from '../helpers/plugin-project.ts';
 import { freePort, until } from '../helpers/server.ts';
-
-interface Block {
-  readonly section: string;
-  /** Line of the page where it begins. */
-  readonly line: number;
-  readonly language: string;
-  readonly about: string;
-  readonly text: string;
-}
-
-function blocksOf(page: string): Block[] {
-  const blocks: Block[] = [];
-  let section = '';
-  let open: { line: number; info: string; text: string[] } | undefined;
-  for (const [at, line] of page.split('\n').entries()) {
-    if (open && line === '```') {
-      const [language = '', ...about] = open.info.split(' ');
-      blocks.push({ section, line: open.line, language, about: about.join(' '), text: open.text.join('\n') });
-      open = undefined;
-    } else if (open) open.text.push(line);
-    else if (line.startsWith('```')) open = { line: at + 1, info: line.slice(3), text: [] };
-    else if (line.startsWith('## ')) section = line.slice(3);
-  }
-  return blocks;
-}
 
 const blocks = blocksOf(await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8'));
 const Guide = suite('docs/plugins.md');
@@ -143,9 +119,7 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
 
 Guide('names every section in its list of contents', async () => {
   const page = await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8');
-  const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
-  const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
-  assert.equal(listed, [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)));
+  assert.equal(listedSections(page), sections(page));
 });
 
 Guide.run();
