@@ -62,7 +62,8 @@ function checkClass({ name, module, config, methods, prototype }: ClassWithProto
   if (typeof module !== 'string' || !module.startsWith('file:')) refuse('static module = import.meta.url is missing; replicas import the class from there');
   if (config === undefined) refuse('static config is missing: a zod schema of user_config');
   if (typeof methods !== 'object' || methods === null) refuse('static methods is missing: a table of methods made by method() and streamingMethod()');
-  jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
+  const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
+  if (configType !== 'object') refuse('config: an object schema is needed, its keys are those of user_config');
   for (const [key, { input, output }] of Object.entries(methods)) {
     if (RESERVED.has(key)) refuse(`a method cannot be called ${key}: that name is taken`);
     if (typeof prototype[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
@@ -74,6 +75,7 @@ function checkClass({ name, module, config, methods, prototype }: ClassWithProto
 
 /** Values cross a process border as JSON: what JSON Schema cannot say would arrive as something else. */
 function jsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', refuse: (why: string) => never): z.core.JSONSchema.BaseSchema {
+  if (typeof schema !== 'object' || schema === null || !('_zod' in schema)) return refuse('a schema of zod 4 is needed');
   try {
     return jsonSchemaOf(schema, io, 'throw');
   } catch (error) {

@@ -178,6 +178,8 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
   ['takes a list', class Bad extends Base { static methods = { run: method({ ...any, input: z.array(z.string()) }) }; run() {} }, /input of run: an object schema is needed/],
   ['takes a date', class Bad extends Base { static methods = { run: method({ ...any, input: z.strictObject({ at: z.date() }) }) }; run() {} }, /input of run: it must be plain JSON: Date cannot/],
   ['gives a map', class Bad extends Base { static methods = { run: streamingMethod({ ...any, output: z.map(z.string(), z.string()) }) }; run() {} }, /output of run: it must be plain JSON: Map cannot/],
+  ['is configured by a text', class Bad extends Base { static override config = z.string(); static methods = {}; }, /^Bad: config: an object schema is needed/],
+  ['has schemas of something else', class Bad extends Base { static methods = { run: { ...any, input: { type: 'object' } } }; run() {} }, /^Bad: input of run: a schema of zod 4 is needed/],
   ['is configured by a function', class Bad extends Base { static override config = z.strictObject({ run: z.custom<() => void>() }); static methods = {}; }, /config: it must be plain JSON: /],
 ];
 for (const [what, type, message] of CLASSES) {
