@@ -54,13 +54,14 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
 }
 
 /** JavaScript does not check what TypeScript does; and some of it only shows when the class is looked at. */
-function checkClass({ name, module, config, methods, prototype }: ClassWithPrototype): void {
+function checkClass({ name, module, config, methods, maxOngoingRequests = DEFAULT_MAX_ONGOING, prototype }: ClassWithPrototype): void {
   const refuse = (why: string): never => {
     throw new AanaError('DeploymentClassError', 'invalid-input', `${name || 'a deployment class'}: ${why}`, { data: { class: name } });
   };
   if (name === '') refuse('the class needs a name: replicas look for the export of that name');
   if (typeof module !== 'string' || !module.startsWith('file:')) refuse('static module = import.meta.url is missing; replicas import the class from there');
   if (config === undefined) refuse('static config is missing: a zod schema of user_config');
+  if (!Number.isInteger(maxOngoingRequests) || maxOngoingRequests < 1 || maxOngoingRequests > 1000) refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
   if (typeof methods !== 'object' || methods === null) refuse('static methods is missing: a table of methods made by method() and streamingMethod()');
   const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
   if (configType !== 'object') refuse('config: an object schema is needed, its keys are those of user_config');

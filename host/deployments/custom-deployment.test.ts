@@ -132,6 +132,16 @@ Custom('a replica whose health check fails is replaced', async () => {
   while ((await handle.facts())['pid'] === before);
 });
 
+Custom('a replica most of whose calls fail with InferenceException is replaced', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ health_check_period_s: 0.2 }));
+  const before = (await handle.facts())['pid'];
+  const fail = (): Promise<unknown> => handle.fail({ how: 'inference' }).catch(() => {});
+  for (;;) {
+    await Promise.all([fail(), fail(), fail()]);
+    if ((await handle.facts())['pid'] !== before) break;
+  }
+});
+
 const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment, message: RegExp])[] = [
   ['applyConfig throws', () => SentimentDeployment.options({ user_config: { broken: 'config' } }), /^deployment sentiment failed: the list of words is empty$/],
   ['the warm call throws', () => SentimentDeployment.options({ user_config: { broken: 'warm-up' } }), /it is cold/],
@@ -173,6 +183,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
   ['lacks its configuration', class Bad extends Deployment { static module = import.meta.url; static methods = {}; }, /^Bad: static config is missing/],
   ['lacks its methods', class Bad extends Base {}, /^Bad: static methods is missing/],
   ['has no name', class extends Base { static methods = {}; }, /the class needs a name/],
+  ['takes no call', class Bad extends Base { static methods = {}; static maxOngoingRequests = 0; }, /^Bad: static maxOngoingRequests must be a whole number from 1 to 1000/],
   ['does not have a method', class Bad extends Base { static methods = { run: method(any) }; }, /^Bad: methods names run, but the class has no such method/],
   ['has a method call', class Bad extends Base { static methods = { call: method(any) }; call() {} }, /^Bad: a method cannot be called call: that name is taken/],
   ['takes a list', class Bad extends Base { static methods = { run: method({ ...any, input: z.array(z.string()) }) }; run() {} }, /input of run: an object schema is needed/],
