@@ -1,15 +1,15 @@
-// Pages of docs/ whose code is run by a test.
-/** A block of code of a page, with the words after its backticks. */
+/** A block of code of a page. */
 export interface Block {
   readonly section: string;
   /** Line of the page where it begins. */
   readonly line: number;
   readonly language: string;
+  /** What follows the language: a file, or what the block is. */
   readonly about: string;
   readonly text: string;
 }
 
-/** The blocks of a page in their order. */
+/** The blocks of code of a page in Markdown, from its top. */
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
   let section = '';
@@ -24,14 +24,4 @@ export function blocksOf(page: string): Block[] {
     else if (line.startsWith('## ')) section = line.slice(3);
   }
   return blocks;
-}
-
-/** Anchors of the numbered list at the top of a page. */
-export function listedSections(page: string): string[] {
-  return [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1] ?? '');
-}
-
-/** Anchors of the sections of a page. */
-export function sections(page: string): string[] {
-  return [...page.matchAll(/^## (.*)$/gm)].map((match) => `#${(match[1] ?? '').toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`);
 }
