@@ -1,8 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type * as z from 'zod';
-import { childEnvironment, type Config, loadConfig } from './config/index.ts';
+import { openControl } from './application/control.ts';
+import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
+import { runBlocking } from './application/run-blocking.ts';
+import { Services } from './application/services.ts';
+import { startUp } from './application/start-up.ts';
+import { appStatus, type Phase, type StartFailure, statusReport } from './application/status.ts';
+import { type Config, loadConfig } from './config/index.ts';
 import { deferred } from './core/deferred.ts';
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
@@ -12,114 +17,107 @@ import {
   type BoundDeployment,
   builtinDefinitions,
   type DeploymentDefinition,
-  DeploymentManager,
   type DeploymentOptionsInput,
   type HandleOf,
   type HasMethods,
 } from './deployments/index.ts';
-import { findMachine } from './devices/index.ts';
-import { type Endpoint, EndpointRegistry, hostEndpoint, type HostEndpointDefinition } from './endpoints/index.ts';
-import { type AppStatus, createHttpApp, HttpServer } from './http/index.ts';
-import { findFfmpeg, MediaService, prepareTempDir, ProcessFolder, removeStaleFolders, requestGuarded } from './media/index.ts';
-import { ModelStore } from './models/index.ts';
-import { buildNative } from './native-build/index.ts';
-import { type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './packages/index.ts';
-import { limitsFrom } from './plugins/limits.ts';
-import { PluginHost } from './plugins/plugin-host.ts';
-import { PluginSet } from './plugins/plugin-set.ts';
+import type { ServedEndpoint } from './endpoints/index.ts';
+import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, HttpServer, type OpenApiParams, type RouterLike } from './http/index.ts';
+import { prepareTempDir } from './media/index.ts';
+import type { ModelStore } from './models/index.ts';
+import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
-import type { HttpPort } from './plugins/ports.ts';
 import { isReplica } from './replicas/index.ts';
-import { FileStore } from './storage/index.ts';
 
 export interface AanaAppOptions {
   /** Title of the API documentation. Default: the configuration's `name`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
+  /** Makes the tables that the application keeps for itself; `migrate` runs it. */
+  readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
+  /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
+  readonly openapi_params?: OpenApiParams | undefined;
   /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
-  readonly config?: Config;
+  readonly config?: Config | undefined;
   /** Default: lines on the standard error, as the configuration says. */
-  readonly log?: Logger;
+  readonly log?: Logger | undefined;
   /** Kinds of deployments besides those of the package. */
-  readonly definitions?: readonly DeploymentDefinition[];
-  /** Where the progress of the start is shown. Default: the standard error. */
-  readonly progress?: ProgressStream;
+  readonly definitions?: readonly DeploymentDefinition[] | undefined;
+  /** Where the progress of the start, and a failed start's report, are shown. Default: the standard error. */
+  readonly progress?: ProgressStream | undefined;
 }
 
-type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
+const OPTIONS: readonly string[] = ['name', 'migration_func', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
+
+export interface ConnectOptions {
+  /** Address to listen on. Default: the configuration's. */
+  readonly host?: string | undefined;
+  /** Default: the configuration's; 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** `false` keeps log lines below `error` off the standard error. Default: true. A `log` of one's own is left as it is. */
+  readonly show_logs?: boolean | undefined;
+}
+
+export interface DeployOptions {
+  /** Whether to wait until the application has shut down, by SIGINT or SIGTERM too. Default: false. */
+  readonly blocking?: boolean | undefined;
+  /** One deployment after the other, in the order of registration. Default: false. */
+  readonly sequential?: boolean | undefined;
+}
 
 /**
- * An application: register deployments, plugins and endpoints, then `connect` and `deploy`. Everything it starts ends with
+ * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with
  * `shutdown`, or with `await using`.
  */
 export class AanaApp implements AsyncDisposable {
   readonly config: Config;
-  readonly models: ModelStore;
-  readonly #name: string;
+  readonly name: string;
   readonly #log: Logger;
   readonly #progress: ProgressStream;
-  readonly #registry = new EndpointRegistry();
-  readonly #deployments: DeploymentManager;
-  readonly #deploymentTypes = new Map<string, string>();
-  readonly #plugins: PluginHost;
-  readonly #pluginSet: PluginSet;
+  readonly #migrate: AanaAppOptions['migration_func'];
+  readonly #services: Services;
+  readonly #deployments = new Map<string, BoundDeployment>();
+  readonly #face: HttpFace;
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #stopping = new AbortController();
   readonly #stopped = deferred();
-  readonly #uploads: ProcessFolder;
-  #media: MediaService | undefined;
-  #native: Promise<unknown> = Promise.resolve();
   #starting: Promise<void> = Promise.resolve();
   #server: HttpServer | undefined;
+  #endControl: (() => Promise<void>) | undefined;
   #url: string | undefined;
+  #showsLogs = true;
   #phase: Phase = 'new';
+  #failure: StartFailure | undefined;
   #shutdown: Promise<void> | undefined;
 
   constructor(options: AanaAppOptions = {}) {
     if (isReplica()) {
       throw new AanaError('ApplicationInReplica', 'internal', 'the module of a deployment class starts an application when it is imported; keep the class in a module of its own');
     }
+    const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
+    if (unknown.length > 0) throw new AanaError('ValidationError', 'invalid-input', `AanaApp: there is no option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`);
     const config = options.config ?? loadConfig();
+    const level = (): Config['log']['level'] => (this.#showsLogs ? config.log.level : 'error');
     this.config = config;
-    this.#name = options.name ?? config.name;
-    this.#log = options.log ?? createLogger({ ...config.log, write: (line) => process.stderr.write(line) });
+    this.name = options.name ?? config.name;
+    this.#log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
     this.#progress = options.progress ?? process.stderr;
-    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
-    this.models = new ModelStore({ cacheDir: config.cache_dir, log: this.#log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
-    this.#deployments = new DeploymentManager({
-      log: this.#log,
-      env: childEnvironment(config),
-      definitions: options.definitions,
-      models: this.models,
-      beforeReplicas: () => this.#native,
-      machine: (signal) => findMachine({ env: childEnvironment(config), log: this.#log, declared: config.devices, signal }),
-    });
-    this.#plugins = new PluginHost({
-      cacheDir: config.cache_dir,
-      log: this.#log,
-      limits: limitsFrom(config.plugin_limits),
-      grants: config.plugin_grants,
-      ports: {
-        deployments: this.#deployments,
-        openMediaScope: () => this.#requireMedia().openScope(),
-        storage: new FileStore({ dir: config.storage_dir ?? join(config.cache_dir, 'storage') }),
-        http: httpPort(config),
-        log: this.#log,
-      },
-    });
-    this.#pluginSet = new PluginSet({ host: this.#plugins, endpoints: this.#registry, log: this.#log, signal: this.#stopping.signal });
-    this.#uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
-    this.#callback = createHttpApp({
-      title: this.#name,
+    this.#migrate = options.migration_func;
+    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, signal: this.#stopping.signal });
+    this.#face = createHttpFace({
+      title: this.name,
       version: packageVersion(),
-      registry: this.#registry,
+      openapi: options.openapi_params,
+      registry: this.#services.endpoints,
+      routers: this.#services.routers,
       status: () => this.status(),
       isReady: () => this.#phase === 'deployed' && this.status().status === 'RUNNING',
       isDeployed: () => this.#phase === 'deployed' || this.#phase === 'stopping',
       limits: config.limits,
       includeStacktrace: config.include_stacktrace,
-      tempDir: () => this.#uploads.path(),
+      tempDir: () => this.#services.uploads.path(),
       log: this.#log,
-    }).callback();
+    });
+    this.#callback = this.#face.callback();
   }
 
   /** Where the server listens, once connected: `http://127.0.0.1:8000`. */
@@ -127,9 +125,13 @@ export class AanaApp implements AsyncDisposable {
     return this.#url;
   }
 
-  /** The endpoints that are served, in the order of registration. */
-  get endpoints(): readonly Endpoint[] {
-    return this.#registry.list();
+  /** The endpoints that are served: those of this program as they were registered, those of plugins as they were loaded. */
+  get endpoints(): readonly ServedEndpoint[] {
+    return this.#services.endpoints.list();
+  }
+
+  get models(): ModelStore {
+    return this.#services.models;
   }
 
   /** Resolves when the application has shut down. */
@@ -142,32 +144,69 @@ export class AanaApp implements AsyncDisposable {
    * starts with `deploy`. Throws `ValidationError` naming the bad option.
    */
   registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput): this {
-    const { options } = this.#deployments.register(name, deployment);
-    this.#deploymentTypes.set(name, options.type);
+    this.#deployments.set(name, this.#services.deployments.register(name, deployment));
     return this;
   }
 
-  /** Registers an endpoint made of a function of this program. */
-  registerEndpoint<I extends z.ZodType>(definition: HostEndpointDefinition<I>): this {
-    this.#registry.add(hostEndpoint(definition));
+  /**
+   * Registers an endpoint: a class that extends `Endpoint` (`endpoint_cls`), a function (`input`, `output`, `run`), or one endpoint of a
+   * plugin (`component`). Throws when the name or the path is taken. Once deployed, what belongs to this program is served at once, and a
+   * component with the next `reloadPlugins()`.
+   */
+  registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(registration: EndpointRegistration<I, O>): this {
+    const { endpoints, pluginSet } = this.#services;
+    const checked = checkRegistration(registration as EndpointRegistration, this);
+    if ('host' in checked) {
+      endpoints.add(checked.host);
+      if (this.#phase === 'deployed') this.#initializeLate(checked.host);
+      return this;
+    }
+    const source = pluginSet.choose(checked.component);
+    try {
+      endpoints.choose(checked.choose(source));
+    } catch (error) {
+      if (!endpoints.isChosen(source)) pluginSet.release(source);
+      throw error;
+    }
+    return this;
+  }
+
+  /** Serves an endpoint no more; requests that run finish. Silent when there is none of that name. */
+  unregisterEndpoint(name: string): this {
+    const { endpoints, pluginSet } = this.#services;
+    const source = endpoints.remove(name)?.source;
+    if (source !== undefined && !endpoints.isChosen(source)) pluginSet.release(source);
+    return this;
+  }
+
+  /** Registers a router of `@koa/router`. Its errors are answered as those of endpoints are. Throws when one of its routes is taken. */
+  registerRouter(name: string, router: RouterLike): this {
+    this.#services.routers.add(name, router, this.#services.endpoints.taken());
+    return this;
+  }
+
+  /** Silent when there is none of that name. */
+  unregisterRouter(name: string): this {
+    this.#services.routers.remove(name);
     return this;
   }
 
   /** Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when there is none at `path`. */
   registerPlugins(...paths: readonly string[]): this {
-    for (const path of paths) this.#pluginSet.register(path);
+    for (const path of paths) this.#services.pluginSet.register(path);
     return this;
   }
 
   /** The plugins as they are now: what serves, under which limits, and what it did. */
   plugins(): PluginState[] {
-    return this.#pluginSet.list();
+    return this.#services.pluginSet.list();
   }
 
   /** Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded serves on as it was. */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
     if (this.#phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
-    return this.#pluginSet.reload(name);
+    if (this.#services.pluginSet.sources().length > 0) await this.#services.openMedia(this.#stopping.signal, () => {});
+    return this.#services.pluginSet.reload(name);
   }
 
   /**
@@ -179,80 +218,65 @@ export class AanaApp implements AsyncDisposable {
   handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
   handle(...args: [name: string] | [type: { readonly name: string }, name: string]): HandleOf<AnyDeployment> {
     const [type, name] = args.length === 1 ? [undefined, ...args] : args;
-    const handle = this.#deployments.handle(name);
-    const actual = this.#deploymentTypes.get(name);
+    const handle = this.#services.deployments.handle(name);
+    const actual = this.#deployments.get(name)?.options.type;
     if (type && type.name !== actual) throw new AanaError('DeploymentTypeError', 'bad-request', `deployment ${name} is a ${actual}, not a ${type.name}`);
     return handle;
   }
 
   /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */
-  async connect(address: { readonly host?: string; readonly port?: number } = {}): Promise<this> {
+  async connect({ host = this.config.host, port = this.config.port, show_logs: showLogs = true }: ConnectOptions = {}): Promise<this> {
     if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
-    const tempDir = this.config.media.temp_dir ?? tmpdir();
-    await prepareTempDir(tempDir);
-    void removeStaleFolders(tempDir, this.#log); // reports its own failures
+    this.#showsLogs = showLogs;
+    await prepareTempDir(this.config.media.temp_dir ?? tmpdir());
     const server = new HttpServer(this.#callback, this.config.limits);
-    this.#url = (await server.listen(address.host ?? this.config.host, address.port ?? this.config.port)).url;
+    this.#url = (await server.listen(host, port)).url;
     this.#server = server;
+    this.#endControl = await openControl(this, this.#log);
     return this;
   }
 
-  /** Brings stored data up to this version. There is nothing to migrate yet. */
+  /** Brings stored data up to this version, and runs `migration_func`. */
   async migrate(): Promise<this> {
+    await this.#migrate?.(this.config);
     return this;
   }
 
   /**
-   * Fetches what is missing, starts the deployments and loads the plugins, at the same time. When a deployment fails, everything is
-   * stopped and `FailedDeployment` says why. With `blocking` it resolves when the application has shut down, by SIGINT or SIGTERM too.
+   * Fetches what is missing, starts the deployments, loads the plugins and initializes the endpoints. When a deployment fails, everything is
+   * stopped, a line for each deployment says how it was, and the error is thrown: `FailedDeployment` or `InsufficientResources`.
    */
-  async deploy({ blocking = false }: { readonly blocking?: boolean } = {}): Promise<this> {
-    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'the application was deployed before');
-    const release = blocking ? stopOnSignals(this) : undefined;
-    try {
-      this.#phase = 'deploying';
-      await withProgress('starting', undefined, (report) => (this.#starting = this.#start(report)), { stream: this.#progress });
-      this.#stopping.signal.throwIfAborted();
-      this.#phase = 'deployed';
-      this.#log.info('Deployed successfully.', { deployments: this.#deploymentTypes.size, endpoints: this.endpoints.length });
-      if (blocking) await this.stopped;
-      return this;
-    } catch (error) {
-      if (this.#phase === 'deploying') this.#phase = 'failed';
-      await this.shutdown({ graceMs: 0 });
-      throw error;
-    } finally {
-      release?.();
-    }
+  async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
+    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before');
+    const start = (): Promise<void> => this.#deploy(sequential);
+    const hasPlugins = this.#services.pluginSet.sources().length > 0;
+    if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, hasPlugins, out: process.stdout });
+    else await start();
+    return this;
   }
 
   status(): AppStatus {
-    const app = { new: 'NOT_STARTED', deploying: 'DEPLOYING', deployed: 'RUNNING', failed: 'DEPLOY_FAILED', stopping: 'DELETING' }[this.#phase];
-    const deployments = Object.fromEntries([
-      ['app', { status: app, message: '' }],
-      ...Object.entries(this.#deployments.status()).map(([name, { status, message }]) => [
-        name,
-        { status: this.#phase === 'new' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message },
-      ]),
-    ]) as AppStatus['deployments'];
-    const bad = Object.entries(deployments).filter(([, { status }]) => ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'].includes(status));
-    const message = bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n');
-    if (bad.length > 0) return { status: 'UNHEALTHY', message, deployments };
-    const isRunning = Object.values(deployments).every(({ status }) => status === 'RUNNING');
-    return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments };
+    return appStatus(this.#phase, this.#services.deployments.status(), this.#failure);
+  }
+
+  /** Writes a line for the application and one for each deployment. */
+  printStatus(out: { write(text: string): unknown } = process.stdout): void {
+    out.write(statusReport(this.status(), this.name));
   }
 
   /** The ffmpeg to use, fetched first when this machine has none. */
-  async ffmpeg({ signal, report }: { readonly signal?: AbortSignal; readonly report?: ReportProgress } = {}): Promise<string> {
-    const cached = await this.models.resolveTool('ffmpeg');
-    const found = await findFfmpeg({ configured: this.config.media.ffmpeg_path, cached, log: this.#log, signal });
-    if (found) return found.path;
-    return this.models.pullTool('ffmpeg', { signal, onProgress: (bytes, total) => report?.(bytes, total, 'fetching ffmpeg') });
+  ffmpeg({ signal, report }: { readonly signal?: AbortSignal; readonly report?: ReportProgress } = {}): Promise<string> {
+    return this.#services.ffmpeg(signal, report);
   }
 
   /** For a server of the embedding program: handles one request. */
   callback(): (req: IncomingMessage, res: ServerResponse) => void {
     return this.#callback;
+  }
+
+  /** For another Koa application: answers what there is below `prefix` (default: everywhere), and leaves other paths to what comes next. */
+  middleware({ prefix }: { readonly prefix?: string | undefined } = {}): AppMiddleware {
+    return this.#face.middleware(prefix);
   }
 
   /** Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything. May be called twice. */
@@ -265,60 +289,44 @@ export class AanaApp implements AsyncDisposable {
     return this.shutdown();
   }
 
-  async #start(report: ReportProgress): Promise<void> {
-    const failed = new AbortController();
-    const signal = AbortSignal.any([failed.signal, this.#stopping.signal]);
-    const begin = shareProgress(report);
-    const work = [this.#startDeployments(begin, signal), this.#loadPlugins(begin, signal)];
-    for (const one of work) one.catch((error: unknown) => failed.abort(error));
-    await Promise.allSettled(work);
-    failed.signal.throwIfAborted();
+  async #deploy(sequential: boolean): Promise<void> {
+    try {
+      this.#phase = 'deploying';
+      await withProgress('starting', undefined, (report) => (this.#starting = this.#start(sequential, report)), { stream: this.#progress });
+      this.#stopping.signal.throwIfAborted();
+      this.#phase = 'deployed';
+      this.#log.info('Deployed successfully.', { deployments: this.#deployments.size, endpoints: this.endpoints.length, ...(this.#url !== undefined && { docs: `${this.#url}/docs` }) });
+    } catch (error) {
+      if (this.#phase === 'deploying') this.#fail(error);
+      await this.shutdown({ graceMs: 0 });
+      throw error;
+    }
   }
 
-  async #startDeployments(begin: () => ProgressPart, signal: AbortSignal): Promise<void> {
-    if (this.#deploymentTypes.size === 0) return;
-    const needsAddon = [...this.#deploymentTypes.values()].some((type) => builtinDefinitions.some(({ name }) => name === type));
-    if (needsAddon) {
-      const addon = begin();
-      addon.report(0, undefined, 'building the native addon');
-      const { cache_dir: cacheDir, native_build: mode } = this.config;
-      this.#native = buildNative({ cacheDir, mode, log: this.#log, signal, env: childEnvironment(this.config) });
-      this.#native.then(addon.done, () => {}); // a failure is seen when the first replica is to start
-    }
-    const parts = new Map([...this.#deploymentTypes.keys()].map((name) => [name, begin()]));
-    await this.#deployments.start({
-      signal,
-      onProgress: ({ deployment, fraction, text, isReady }) => {
-        if (isReady) parts.get(deployment)?.done();
-        else parts.get(deployment)?.report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`);
-      },
+  #start(sequential: boolean, report: ReportProgress): Promise<void> {
+    return startUp({
+      services: this.#services,
+      config: this.config,
+      log: this.#log,
+      deployments: [...this.#deployments.keys()],
+      needsAddon: [...this.#deployments.values()].some(({ options: { type } }) => builtinDefinitions.some(({ name }) => name === type)),
+      sequential,
+      signal: this.#stopping.signal,
+      report,
     });
   }
 
-  /** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`. */
-  async #loadPlugins(begin: () => ProgressPart, signal: AbortSignal): Promise<void> {
-    const sources = this.#pluginSet.sources();
-    if (sources.length === 0) return;
-    const { report, done } = begin();
-    this.#media = new MediaService(mediaOptions(this.config, await this.ffmpeg({ signal, report }), this.#log));
-    for (const folder of sources) {
-      signal.throwIfAborted();
-      try {
-        report(0, undefined, `loading ${folder}`);
-        await this.#pluginSet.load(folder, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (this.config.strict) throw error;
-        this.#log.error('plugin skipped', { folder, reason: error instanceof Error ? error.message : String(error) });
-      }
-    }
-    if (this.config.watch) this.#pluginSet.watch();
-    done();
+  /** Keeps the reason, and shows how each deployment was when the start failed. */
+  #fail(error: unknown): void {
+    this.#phase = 'failed';
+    const { message, data } = error as Partial<AanaError>;
+    const { deployment } = (data ?? {}) as { deployment?: string };
+    this.#failure = { message: message ?? String(error), deployment };
+    if (this.#deployments.size > 0) this.printStatus(this.#progress);
   }
 
-  #requireMedia(): MediaService {
-    if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
-    return this.#media;
+  #initializeLate(endpoint: ServedEndpoint): void {
+    endpoint.initialize?.().catch((error: unknown) => this.#log.error('endpoint not initialized', { endpoint: endpoint.name, error }));
   }
 
   async #stop(graceMs: number): Promise<void> {
@@ -328,50 +336,9 @@ export class AanaApp implements AsyncDisposable {
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
     await this.#server?.close(graceMs);
     await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
-    await this.#plugins.close();
-    await this.#deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
-    await this.#media?.close();
-    await this.#uploads.remove();
-    await this.#native.catch(() => {}); // its compilers end with the signal
+    await this.#services.close(Math.max(0, until - performance.now()));
+    await this.#endControl?.();
     this.#log.info('shut down');
     this.#stopped.resolve();
   }
-}
-
-/** Shuts the application down on SIGINT or SIGTERM; the second signal ends the process at once. Gives a function that takes this back. */
-export function stopOnSignals(app: AanaApp): () => void {
-  let signals = 0;
-  const onSignal = (): void => {
-    signals += 1;
-    if (signals > 1) process.exit(130); // replicas end with their parent
-    void app.shutdown(); // who waits for `stopped` sees the end
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  return () => {
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
-  };
-}
-
-function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): ConstructorParameters<typeof MediaService>[0] {
-  return {
-    ffmpegPath,
-    allowPaths: media.allow_paths,
-    allowPrivateUrls: media.allow_private_urls,
-    maxBytes: media.max_bytes,
-    maxDurationS: media.max_duration_s,
-    fetchTimeoutMs: media.fetch_timeout_s * 1000,
-    maxRedirects: media.max_redirects,
-    tempDir: media.temp_dir ?? tmpdir(),
-    log,
-  };
-}
-
-/** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
-const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
-
-function httpPort({ media }: Config): HttpPort {
-  const guards = { ...REQUEST_LIMITS, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
-  return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }

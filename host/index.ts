@@ -1,4 +1,6 @@
-export { AanaApp, type AanaAppOptions } from './app.ts';
+export { AanaApp, type AanaAppOptions, type ConnectOptions, type DeployOptions } from './app.ts';
+export { Endpoint } from './application/endpoint.ts';
+export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint-registration.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
 export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/logger.ts';
@@ -38,8 +40,8 @@ export {
   WhisperDeployment,
   WhisperModelSize,
 } from './deployments/index.ts';
-export type { HostEndpointContext, HostEndpointDefinition } from './endpoints/index.ts';
-export type { AppStatus } from './http/index.ts';
+export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.ts';
+export type { AppMiddleware, AppStatus, OpenApiParams, RouterLike } from './http/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
 export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';

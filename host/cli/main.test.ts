@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
-import { curlLine } from './curl-line.ts';
+import { curlLine } from '../application/curl-line.ts';
 import { pluginEndpoints } from '../endpoints/index.ts';
 
 const Cli = suite('the command line');

@@ -37,7 +37,7 @@ export function program(state: { exitCode: number }): Command {
   addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing'), 'all').action(
     async (folders: string[], options: Options) => {
       const config = configOf(options);
-      state.exitCode = await serve(config, folders, loggerOf(config), process.stdout);
+      state.exitCode = await serve(config, folders, loggerOf(config));
     },
   );
 
@@ -65,7 +65,7 @@ export function program(state: { exitCode: number }): Command {
     if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
     const { deployments: used } = await readManifest(source);
     const deployments = Object.fromEntries(Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)));
-    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments }, [source], loggerOf(config), process.stdout);
+    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments }, [source], loggerOf(config));
   });
 
   const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')

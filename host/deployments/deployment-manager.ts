@@ -47,6 +47,8 @@ export interface DeploymentProgress {
 export interface StartOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: DeploymentProgress) => void) | undefined;
+  /** One deployment after the other, in the order of registration. Default: false. */
+  readonly sequential?: boolean | undefined;
 }
 
 /** Progress as a deployment tells it; the manager adds the name. */
@@ -98,7 +100,7 @@ export class DeploymentManager {
   }
 
   /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped and `FailedDeployment` tells why. */
-  async start({ signal, onProgress }: StartOptions = {}): Promise<void> {
+  async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
     if (this.#deployments.size === 0) return;
     const failed = new AbortController();
     const all = AbortSignal.any([failed.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
@@ -115,6 +117,7 @@ export class DeploymentManager {
         const start = this.#startReplicas(deployment, spec, plan, all, report).then(() => onProgress?.({ deployment: deployment.name, fraction: 1, text: 'ready', isReady: true }));
         start.catch((error: unknown) => failed.abort(error));
         starts.push(start);
+        if (sequential) await start;
       }
       await Promise.all(starts);
     } catch (error) {

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import type { UploadedFile } from '../media/index.ts';
 import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
@@ -18,6 +18,10 @@ export interface EndpointDescription {
   /** JSON Schema of the output, or of one streamed value. */
   readonly outputSchema: object;
   readonly streaming: boolean;
+  /** Groups it belongs to in the documentation. Default: its plugin, or `app`. */
+  readonly tags?: readonly string[];
+  /** Put over what the documentation says of it: members of an OpenAPI operation. */
+  readonly openapiExtra?: Readonly<Record<string, unknown>>;
 }
 
 /** One run of an endpoint, as its implementation sees it. */
@@ -33,9 +37,13 @@ export interface EndpointRun {
 }
 
 /** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
-export interface Endpoint extends EndpointDescription {
+export interface ServedEndpoint extends EndpointDescription {
   /** Name of the plugin it comes from. */
   readonly plugin?: string;
+  /** Asked before a request is read; what it throws is the answer. */
+  readonly admit?: () => Promise<void>;
+  /** What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves. */
+  initialize?(): Promise<void>;
   /** Gives the input as the run shall see it, or throws a `ValidationError`. */
   validate(input: unknown): unknown;
   /** Gives the output as JSON; a streaming endpoint writes instead, and what it gives is dropped. */
@@ -48,8 +56,8 @@ export function validationError(entries: readonly ValidationEntry[]): AanaError 
 }
 
 /** Parses an input, or throws the `ValidationError` that says what is wrong with it. */
-export function parseInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
-  const result = schema.safeParse(input, { reportInput: true });
+export function parseInput<T extends z.core.$ZodType>(schema: T, input: unknown): z.core.output<T> {
+  const result = z.safeParse(schema, input, { reportInput: true });
   if (result.success) return result.data;
   const issues = result.error.issues.map((issue) => ({ ...issue }));
   throw validationError(validationEntries(issues, input));

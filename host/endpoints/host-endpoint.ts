@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { type Endpoint, parseInput, type UploadedFile } from './endpoint.ts';
+import { AanaError } from '../core/errors.ts';
+import { validationEntries, validationMessage } from '../schemas/index.ts';
+import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
 
 /** What a host function gets besides its input. */
 export interface HostEndpointContext {
@@ -10,40 +12,84 @@ export interface HostEndpointContext {
   readonly files: ReadonlyMap<string, UploadedFile>;
 }
 
-interface HostEndpointBase<I extends z.ZodType> {
-  readonly name: string;
-  readonly path: string;
-  readonly summary: string;
+/** What a host function gives: its output, or an async generator of the values that are streamed. */
+export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output, void, undefined>;
+
+/** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
+export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType>
+  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'tags' | 'openapiExtra'> {
   readonly description?: string;
   /** An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an uploaded file. */
   readonly input: I;
-  /** Schema of the output, or of one streamed value. */
-  readonly output: z.ZodType;
-}
-
-/** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
-export interface HostEndpointDefinition<I extends z.ZodType = z.ZodType> extends HostEndpointBase<I> {
-  readonly run: (input: z.output<I>, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
+  /** Schema of the output, or of one streamed value; what does not match it fails the request. */
+  readonly output: O;
+  /** Whether `run` gives an async generator. Default: whether it is declared as one. */
+  readonly streaming?: boolean;
+  /** Runs once, before the first run. */
+  readonly initialize?: () => Promise<void>;
+  readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
 }
 
 const AsyncGeneratorFunction = (async function* () {}).constructor;
 
-export function hostEndpoint<I extends z.ZodType>(definition: HostEndpointDefinition<I>): Endpoint {
-  const streaming = definition.run instanceof AsyncGeneratorFunction;
+/** Whether a function is declared with `async *`. */
+export function isAsyncGenerator(run: unknown): boolean {
+  return run instanceof AsyncGeneratorFunction;
+}
+
+export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(definition: HostEndpointDefinition<I, O>): ServedEndpoint {
+  const { name, path, summary, description = '', admit, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
+  let initialized: Promise<void> | undefined;
+  const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
+  const jsonOf = (value: unknown): string => {
+    checkOutput(name, definition.output, value);
+    return JSON.stringify(value) ?? 'null';
+  };
   return {
-    name: definition.name,
-    path: definition.path,
-    summary: definition.summary,
-    description: definition.description ?? '',
-    inputSchema: z.toJSONSchema(definition.input, { io: 'input', unrepresentable: 'any' }),
-    outputSchema: z.toJSONSchema(definition.output, { unrepresentable: 'any' }),
+    name,
+    path,
+    summary,
+    description,
+    ...(admit && { admit }),
+    ...(tags && { tags }),
+    ...(openapiExtra && { openapiExtra }),
+    inputSchema: schemaOf(definition.input, 'input', name),
+    outputSchema: schemaOf(definition.output, 'output', name),
     streaming,
     validate: (input) => parseInput(definition.input, input),
+    initialize,
     run: async ({ input, requestId, signal, files, write }) => {
-      const output = definition.run(input as z.output<I>, { requestId, signal, files });
-      if (!(Symbol.asyncIterator in output)) return JSON.stringify(await output) ?? 'null';
-      for await (const value of output) await write(JSON.stringify(value));
+      if (definition.initialize) await initialize();
+      const output = definition.run(input as z.core.output<I>, { requestId, signal, files });
+      if (!streaming) return jsonOf(await output);
+      if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
+      for await (const value of output) await write(jsonOf(value));
       return 'null';
     },
   };
+}
+
+/** A failure reads as the endpoint's; it is the answer of every request, for there is no second try. */
+async function begin(name: string, initialize: (() => Promise<void>) | undefined): Promise<void> {
+  try {
+    await initialize?.();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AanaError('EndpointError', 'unavailable', `endpoint ${name}: it cannot be initialized: ${reason}`, { cause });
+  }
+}
+
+function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', name: string): object {
+  try {
+    return z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  } catch (cause) {
+    throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${io} is no schema of zod 4`, { cause });
+  }
+}
+
+function checkOutput(name: string, output: z.core.$ZodType, value: unknown): void {
+  const result = z.safeParse(output, value, { reportInput: true });
+  if (result.success) return;
+  const entries = validationEntries(result.error.issues.map((issue) => ({ ...issue })), value);
+  throw new AanaError('OutputError', 'internal', `endpoint ${name}: its output does not match: ${validationMessage(entries)}`);
 }

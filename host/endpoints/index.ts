@@ -1,6 +1,6 @@
-export { type Endpoint, type EndpointDescription, type EndpointRun, type UploadedFile, validationError } from './endpoint.ts';
+export { type EndpointDescription, type EndpointRun, type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
 export { fileKeys, findFileReferences } from './file-references.ts';
-export { hostEndpoint, type HostEndpointContext, type HostEndpointDefinition } from './host-endpoint.ts';
+export { hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, isAsyncGenerator } from './host-endpoint.ts';
 export { invoke, type InvokeOptions } from './invoke.ts';
-export { type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
-export { EndpointRegistry } from './registry.ts';
+export { type ChosenEndpoint, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
+export { EndpointRegistry, isOwnPath, type PluginOrigin } from './registry.ts';

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { VideoInput } from '../schemas/index.ts';
-import { type Endpoint, EndpointRegistry, hostEndpoint, invoke, pluginEndpoints, type UploadedFile } from './index.ts';
+import { type ServedEndpoint, EndpointRegistry, hostEndpoint, invoke, pluginEndpoints, type UploadedFile } from './index.ts';
 
 const Invoke = suite('invoke');
 
@@ -22,7 +22,7 @@ function plugin(inputSchema: object = INPUT) {
   };
 }
 
-const look = pluginEndpoints(plugin())[0] as Endpoint;
+const look = pluginEndpoints(plugin())[0] as ServedEndpoint;
 const file = (path: string): UploadedFile => ({ path, bytes: 1 });
 const options = (files: Record<string, UploadedFile> = {}) => ({
   requestId: 'r',
@@ -90,7 +90,7 @@ Invoke('finds file names through references, lists and maps, and in a schema tha
     },
   });
   const schema = z.toJSONSchema(z.strictObject({ tree: Node, named: z.optional(z.record(z.string(), Node)) }), { io: 'input' });
-  const endpoint = pluginEndpoints(plugin(schema))[0] as Endpoint;
+  const endpoint = pluginEndpoints(plugin(schema))[0] as ServedEndpoint;
   const input = { tree: { children: [{ file: 'a' }, { children: [{ file: 'b' }] }] }, named: { x: { file: 'c' } } };
   await invoke(endpoint, input, options({ a: file('/a'), b: file('/b'), c: file('/c') }));
   const error = await failure(invoke(endpoint, input, options({ a: file('/a') })));
@@ -146,8 +146,8 @@ Invoke('registers all endpoints of a plugin or none, and refuses taken, reserved
   registry.addPlugin(plugin());
   const two = plugin();
   two.endpoints = [
-    { ...(two.endpoints[0] as Endpoint), name: 'fresh', path: '/fresh' },
-    { ...(two.endpoints[0] as Endpoint), name: 'again', path: '/look' },
+    { ...(two.endpoints[0] as ServedEndpoint), name: 'fresh', path: '/fresh' },
+    { ...(two.endpoints[0] as ServedEndpoint), name: 'again', path: '/look' },
   ];
   assert.throws(() => registry.addPlugin(two), /the path \/look already belongs to look/);
   assert.equal(registry.list().map(({ name }) => name), ['look']);

@@ -1,6 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 import type { ValidationEntry } from '../schemas/index.ts';
-import { type Endpoint, type UploadedFile, validationError } from './endpoint.ts';
+import { type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
 import { findFileReferences } from './file-references.ts';
 
 export interface InvokeOptions {
@@ -19,7 +19,7 @@ const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
  * has written all of it when this resolves. Rejects with `ValidationError` or `UploadedFileNotFound` before anything ran, with
  * `TimeoutError` when the time is up.
  */
-export async function invoke(endpoint: Endpoint, input: unknown, options: InvokeOptions): Promise<string> {
+export async function invoke(endpoint: ServedEndpoint, input: unknown, options: InvokeOptions): Promise<string> {
   const files = options.files ?? NO_FILES;
   const accepted = endpoint.validate(input);
   checkFiles(endpoint, input, files);
@@ -50,7 +50,7 @@ export async function invoke(endpoint: Endpoint, input: unknown, options: Invoke
 }
 
 /** Every file that the input names was uploaded, and every uploaded file is named. */
-function checkFiles(endpoint: Endpoint, input: unknown, files: ReadonlyMap<string, UploadedFile>): void {
+function checkFiles(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap<string, UploadedFile>): void {
   const references = findFileReferences(endpoint.inputSchema, input);
   const absent = references.filter(({ name }) => !files.has(name));
   if (absent.length > 0) {

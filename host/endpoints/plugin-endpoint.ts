@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { type Endpoint, type EndpointDescription, parseInput, type UploadedFile } from './endpoint.ts';
+import { type ServedEndpoint, type EndpointDescription, parseInput, type UploadedFile } from './endpoint.ts';
 
 /** What is used of a loaded plugin. */
 export interface EndpointSource {
@@ -17,8 +17,19 @@ export interface EndpointSource {
   }): Promise<string>;
 }
 
+/** One endpoint of a component, under a name and a path that the application gives it. */
+export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'tags' | 'openapiExtra'> {
+  /** The plugin's folder or component file. */
+  readonly source: string;
+  /** Its name in the component. Default: the same name, or the only one that there is. */
+  readonly endpoint?: string | undefined;
+  /** Default: what the component says. */
+  readonly summary?: string | undefined;
+  readonly description?: string | undefined;
+}
+
 /** The endpoints of a loaded plugin; their input is checked here, before an instance of the component is taken. */
-export function pluginEndpoints(plugin: EndpointSource): Endpoint[] {
+export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
   return plugin.endpoints.map((info) => ({
     name: info.name,
     path: info.path,
@@ -32,6 +43,14 @@ export function pluginEndpoints(plugin: EndpointSource): Endpoint[] {
     run: ({ input, requestId, timeoutMs, signal, files, write }) =>
       plugin.run({ endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files, ...(info.streaming ? { write } : {}) }),
   }));
+}
+
+/** The one of a plugin's endpoints that was chosen. Throws `EndpointError`, naming those that there are. */
+export function chosenFrom(endpoints: readonly ServedEndpoint[], { name, endpoint: wanted, source }: ChosenEndpoint): ServedEndpoint {
+  const found = endpoints.find((one) => one.name === (wanted ?? name)) ?? (wanted === undefined && endpoints.length === 1 ? endpoints[0] : undefined);
+  if (found) return found;
+  const known = endpoints.map((one) => one.name).join(', ');
+  throw new AanaError('EndpointError', 'conflict', `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; name one of its own with \`endpoint\`: ${known}`);
 }
 
 /** Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot be used. */

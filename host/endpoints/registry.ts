@@ -1,43 +1,76 @@
 import { AanaError } from '../core/errors.ts';
-import type { Endpoint } from './endpoint.ts';
-import { type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
+import type { ServedEndpoint } from './endpoint.ts';
+import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
 /** Paths of the host itself, with all below them. */
 const RESERVED = ['/api', '/docs', '/redoc', '/openapi.json', '/tasks', '/webhooks', '/chat', '/v1'];
 
+/** Where a loaded plugin comes from, and whether all of its endpoints are served or only chosen ones. */
+export interface PluginOrigin {
+  readonly source: string;
+  readonly isWhole: boolean;
+}
+
+type Names = Pick<ServedEndpoint, 'name' | 'path'>;
+
 /** The endpoints that are served, by name and by path. */
 export class EndpointRegistry {
-  readonly #byName = new Map<string, Endpoint>();
+  readonly #byName = new Map<string, ServedEndpoint>();
+  /** Endpoints of components under names of the application's own; they are served once their component is loaded. */
+  readonly #chosen = new Map<string, ChosenEndpoint>();
+  /** Endpoints of plugins that were taken away; a reload does not bring them back. */
+  readonly #removed = new Set<string>();
+  readonly #ownerOf: (path: string) => string | undefined;
+
+  /** `ownerOf` tells who has a path besides endpoints: `router pages`. */
+  constructor({ ownerOf = () => undefined }: { readonly ownerOf?: (path: string) => string | undefined } = {}) {
+    this.#ownerOf = ownerOf;
+  }
 
   /** Refuses a name or path that is taken, is the host's own, or is not well formed. */
-  add(endpoint: Endpoint): void {
+  add(endpoint: ServedEndpoint): void {
     this.#check(endpoint);
     this.#byName.set(endpoint.name, endpoint);
   }
 
-  /** Adds all endpoints of a plugin, or none. */
-  addPlugin(plugin: EndpointSource): void {
-    const endpoints = pluginEndpoints(plugin);
+  /** Keeps a name and a path for an endpoint of a component that is to be loaded. Refuses what `add` refuses. */
+  choose(chosen: ChosenEndpoint): void {
+    this.#check(chosen);
+    this.#chosen.set(chosen.name, chosen);
+  }
+
+  /** Whether endpoints of this component were chosen. */
+  isChosen(source: string): boolean {
+    return [...this.#chosen.values()].some((one) => one.source === source);
+  }
+
+  /** Adds the endpoints of a plugin, or none: all, under their own names, or those that were chosen. */
+  addPlugin(plugin: EndpointSource, { source, isWhole }: PluginOrigin = { source: '', isWhole: true }): void {
+    const all = pluginEndpoints(plugin);
+    const given = [...this.#chosen.values()].filter((one) => one.source === source).map((chosen) => ({ chosen, found: chosenFrom(all, chosen) }));
+    const renamed = new Set(given.map(({ found }) => found));
+    const whole = isWhole ? all.filter((endpoint) => !renamed.has(endpoint) && !this.#removed.has(keyOf(endpoint))) : [];
     const added: string[] = [];
     try {
-      for (const endpoint of endpoints) {
-        this.add(endpoint);
+      for (const endpoint of [...given.map(({ chosen, found }) => named(found, chosen)), ...whole]) {
+        this.#check(endpoint, this.#chosen.get(endpoint.name)?.source === source);
+        this.#byName.set(endpoint.name, endpoint);
         added.push(endpoint.name);
       }
     } catch (error) {
-      for (const name of added) this.remove(name);
+      for (const name of added) this.#byName.delete(name);
       throw error;
     }
   }
 
   /** Puts a plugin's endpoints in place of those of `previous`, all at once; leaves everything as it was when one of them is refused. */
-  replacePlugin(previous: string | undefined, plugin: EndpointSource): void {
+  replacePlugin(previous: string | undefined, plugin: EndpointSource, origin?: PluginOrigin): void {
     const before = [...this.#byName];
     try {
       if (previous !== undefined) this.removePlugin(previous);
-      this.addPlugin(plugin);
+      this.addPlugin(plugin, origin);
     } catch (error) {
       this.#byName.clear();
       for (const [name, endpoint] of before) this.#byName.set(name, endpoint);
@@ -45,37 +78,63 @@ export class EndpointRegistry {
     }
   }
 
-  /** Silent when there is none of that name. */
-  remove(name: string): void {
+  /** Takes an endpoint away for good. Gives what it was; silent when there is none of that name. */
+  remove(name: string): { readonly source: string | undefined } | undefined {
+    const served = this.#byName.get(name);
+    const chosen = this.#chosen.get(name);
+    if (!served && !chosen) return undefined;
     this.#byName.delete(name);
+    this.#chosen.delete(name);
+    if (served?.plugin !== undefined && !chosen) this.#removed.add(keyOf(served));
+    return { source: chosen?.source };
   }
 
   removePlugin(plugin: string): void {
-    for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.remove(endpoint.name);
+    for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#byName.delete(endpoint.name);
   }
 
-  find(path: string): Endpoint | undefined {
+  find(path: string): ServedEndpoint | undefined {
     return this.list().find((endpoint) => endpoint.path === path);
   }
 
-  get(name: string): Endpoint | undefined {
+  get(name: string): ServedEndpoint | undefined {
     return this.#byName.get(name);
   }
 
   /** In the order of registration. */
-  list(): Endpoint[] {
+  list(): ServedEndpoint[] {
     return [...this.#byName.values()];
   }
 
-  #check({ name, path }: Endpoint): void {
+  /** The names and paths that are taken, also by what is not loaded yet. */
+  taken(): Names[] {
+    return [...this.#byName.values(), ...this.#chosen.values()].map(({ name, path }) => ({ name, path }));
+  }
+
+  /** With `isKept`, name and path were kept for this endpoint. */
+  #check({ name, path }: Names, isKept = false): void {
     if (!NAME.test(name)) throw endpointError(`endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
     if (!PATH.test(path)) throw endpointError(`endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`);
-    const own = RESERVED.find((reserved) => path === reserved || path.startsWith(`${reserved}/`));
-    if (own !== undefined) throw endpointError(`endpoint ${name}: the path ${path} is the host's own`);
-    if (this.#byName.has(name)) throw endpointError(`endpoint ${name}: the name is already registered`);
-    const other = this.find(path);
-    if (other) throw endpointError(`endpoint ${name}: the path ${path} already belongs to ${other.name}`);
+    if (isOwnPath(path)) throw endpointError(`endpoint ${name}: the path ${path} is the host's own`);
+    const others = this.taken().filter((one) => !isKept || one.name !== name);
+    if (others.some((one) => one.name === name)) throw endpointError(`endpoint ${name}: the name is already registered`);
+    const other = others.find((one) => one.path === path)?.name ?? this.#ownerOf(path);
+    if (other !== undefined) throw endpointError(`endpoint ${name}: the path ${path} already belongs to ${other}`);
   }
+}
+
+/** Whether the host answers at this path itself. */
+export function isOwnPath(path: string): boolean {
+  return RESERVED.some((reserved) => path === reserved || path.startsWith(`${reserved}/`));
+}
+
+/** An endpoint under the name, path and words that the application gives it. */
+function named(found: ServedEndpoint, { source: _source, endpoint: _endpoint, summary, description, ...given }: ChosenEndpoint): ServedEndpoint {
+  return { ...found, ...given, summary: summary ?? found.summary, description: description ?? found.description };
+}
+
+function keyOf({ plugin, name }: ServedEndpoint): string {
+  return `${plugin}/${name}`;
 }
 
 function endpointError(message: string): AanaError {

@@ -13,7 +13,7 @@ const ASSETS: Readonly<Record<string, string>> = {
 };
 
 const INIT = `window.ui = SwaggerUIBundle({
-  url: '/openapi.json',
+  url: 'openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
   validatorUrl: null,

@@ -1,13 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError, toErrorRecord } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type Endpoint, type EndpointRegistry, invoke } from '../endpoints/index.ts';
+import { type ServedEndpoint, type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import { docsRoutes } from './docs-page.ts';
 import { errorJson, HttpError } from './error-body.ts';
-import { buildOpenApi } from './openapi.ts';
+import { buildOpenApi, type OpenApiOptions } from './openapi.ts';
 import { type BodyLimits, readBody } from './request-body.ts';
 import { abortOnClose, takeRequestId } from './request-context.ts';
+import { mountPath, type RouterSet, thrownStatus } from './routers.ts';
 import { statusOf } from './status.ts';
 import { JsonStream } from './stream.ts';
 
@@ -21,6 +23,9 @@ export interface HttpAppOptions {
   readonly title: string;
   readonly version: string;
   readonly registry: EndpointRegistry;
+  readonly routers: RouterSet;
+  /** Put over what the OpenAPI document says in general: `description`, `servers`, `tags` … */
+  readonly openapi?: OpenApiOptions['params'];
   readonly status: () => AppStatus;
   /** What `/api/ready` answers. */
   readonly isReady: () => boolean;
@@ -33,26 +38,62 @@ export interface HttpAppOptions {
   readonly log: Logger;
 }
 
-/** The HTTP face of the registered endpoints. It translates between HTTP and `invoke`, and decides nothing. */
-export function createHttpApp(options: HttpAppOptions): Koa {
-  const app = new Koa();
-  app.silent = true; // the funnel below logs
-  app.use((ctx, next) => funnel(ctx, next, options));
-  const router = systemRoutes(options);
-  app.use(router.routes());
-  app.use((ctx, next) => {
-    const endpoint = options.registry.find(ctx.path);
-    // Which paths there are is known when all plugins are loaded.
-    if (ctx.method === 'POST' && !options.isDeployed()) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
-    if (endpoint) return serveEndpoint(ctx, endpoint, options);
-    return next();
-  });
-  app.use((ctx) => {
-    const known = router.match(ctx.path, 'GET').path.length > 0;
-    if (known) throw methodNotAllowed(ctx, 'GET, HEAD');
-    throw nothingAt(ctx.path);
-  });
-  return app;
+/** The HTTP face of the application. It translates between HTTP and `invoke`, and decides nothing. */
+export interface HttpFace {
+  /** For a server of one's own: answers every request. */
+  callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+  /** For another Koa application: answers what there is below `prefix`, and leaves the rest to what comes next. */
+  middleware(prefix?: string): AppMiddleware;
+}
+
+/** Koa middleware, without the types of Koa. */
+// oxlint-disable-next-line typescript/no-explicit-any -- whichever context the other application has
+export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
+
+export function createHttpFace(options: HttpAppOptions): HttpFace {
+  const system = systemRoutes(options);
+  const answer = (ctx: Context): Promise<void> => funnel(ctx, () => dispatch(ctx, system, options), options);
+  return {
+    callback: () => {
+      const app = new Koa();
+      app.silent = true; // the funnel logs
+      app.use(answer);
+      return app.callback();
+    },
+    middleware: (prefix = '') => {
+      if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix)) throw new AanaError('RouterError', 'invalid-input', `${JSON.stringify(prefix)} is no prefix such as "/ai"`);
+      return async (ctx: Context, next) => {
+        const { path } = ctx;
+        const inner = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
+        if (inner === undefined || !hasPath(inner, system, options)) return next();
+        ctx.path = inner;
+        try {
+          await answer(ctx);
+        } finally {
+          ctx.path = path;
+        }
+      };
+    },
+  };
+}
+
+function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {
+  return system.match(path, 'GET').path.length > 0 || routers.methodsAt(path).length > 0 || registry.find(path) !== undefined;
+}
+
+async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): Promise<void> {
+  const { registry, routers, isDeployed } = options;
+  const endpoint = registry.find(ctx.path);
+  if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
+  if (system.match(ctx.path, ctx.method).route) return void (await system.routes()(ctx as never, async () => {}));
+  if (system.match(ctx.path, 'GET').path.length > 0) throw methodNotAllowed(ctx, ['GET', 'HEAD']);
+  const route = routers.find(ctx.path, ctx.method);
+  // Which paths there are is known when all plugins are loaded.
+  if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
+  if (route) return void (await route(ctx as never, async () => {}));
+  const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
+  if (methods.length > 0) throw methodNotAllowed(ctx, methods);
+  throw nothingAt(ctx.path);
 }
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
@@ -73,14 +114,15 @@ async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpA
 
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
   const record = toErrorRecord(error);
-  const status = error instanceof HttpError ? error.status : statusOf(record.kind);
+  const status = thrownStatus(error) ?? statusOf(record.kind);
   const fields = { requestId: ctx.state['requestId'], path: ctx.path, error: record.name, reason: record.message };
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
   else options.log.debug('request refused', fields);
   ctx.state['failedStatus'] = status;
   if (ctx.headerSent || ctx.res.destroyed) return;
-  if (error instanceof HttpError) ctx.set(error.headers);
+  const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
+  if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
   if (status === 503) ctx.set('retry-after', String(RETRY_AFTER_S));
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = status;
@@ -109,7 +151,7 @@ function dropRest({ req, res }: Context): void {
   });
 }
 
-function systemRoutes({ registry, status, isReady, title, version }: HttpAppOptions): Router {
+function systemRoutes({ registry, status, isReady, title, version, openapi }: HttpAppOptions): Router {
   const router = new Router();
   router.get('/api/ready', (ctx) => {
     const ready = isReady();
@@ -122,7 +164,7 @@ function systemRoutes({ registry, status, isReady, title, version }: HttpAppOpti
     ctx.body = status();
   });
   router.get('/openapi.json', (ctx) => {
-    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}` });
+    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi });
   });
   docsRoutes(router, title);
   return router;
@@ -132,13 +174,14 @@ function nothingAt(path: string): HttpError {
   return new HttpError('NotFound', 404, `there is nothing at ${path}`);
 }
 
-function methodNotAllowed(ctx: Context, allow: string): HttpError {
+function methodNotAllowed(ctx: Context, methods: readonly string[]): HttpError {
+  const allow = methods.join(', ');
   return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { allow });
 }
 
-async function serveEndpoint(ctx: Context, found: Endpoint, options: HttpAppOptions): Promise<void> {
-  if (ctx.method !== 'POST') throw methodNotAllowed(ctx, 'POST');
+async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
   const signal = abortOnClose(ctx);
+  await found.admit?.();
   await using body = await readBody(ctx, options.limits, options.tempDir);
   // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
   const endpoint = options.registry.find(found.path);

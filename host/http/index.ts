@@ -1,5 +1,6 @@
 export { type ErrorBody, HttpError } from './error-body.ts';
-export { type AppStatus, createHttpApp, type HttpAppOptions } from './http-app.ts';
+export { type AppMiddleware, type AppStatus, createHttpFace, type HttpAppOptions, type HttpFace } from './http-app.ts';
 export { HttpServer, type HttpServerLimits } from './http-server.ts';
-export { buildOpenApi, exampleFiles, type OpenApiOptions } from './openapi.ts';
+export { buildOpenApi, exampleFiles, type OpenApiOptions, type OpenApiParams } from './openapi.ts';
+export { type RouterLike, RouterSet } from './routers.ts';
 export { schemaExample } from './schema-example.ts';

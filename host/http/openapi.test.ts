@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { type Endpoint, pluginEndpoints } from '../endpoints/index.ts';
+import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { AsrOutput, VideoInput } from '../schemas/index.ts';
 import { startServer } from './fixtures/test-server.ts';
 import { buildOpenApi } from './index.ts';
@@ -15,7 +15,7 @@ const Node = z.strictObject({
   },
 });
 
-const endpoints: Endpoint[] = pluginEndpoints({
+const endpoints: ServedEndpoint[] = pluginEndpoints({
   name: 'video',
   endpoints: [
     {

@@ -1,14 +1,20 @@
 import { oas31 } from 'openapi3-ts';
-import { type Endpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
+import { type ServedEndpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
 import { schemaExample } from './schema-example.ts';
 
 export interface OpenApiOptions {
   readonly title: string;
   readonly version: string;
-  readonly description?: string;
   /** Address of the server, for the code samples. */
   readonly baseUrl: string;
+  /** Where the application is mounted in another one. */
+  readonly mountPath?: string;
+  /** Said by the application: members of `info`, and of the document. */
+  readonly params?: OpenApiParams | undefined;
 }
+
+/** `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the document. */
+export type OpenApiParams = Readonly<Partial<oas31.InfoObject> & Pick<oas31.OpenAPIObject, 'servers' | 'tags' | 'externalDocs' | 'security'>>;
 
 const ERROR_SCHEMA: oas31.SchemaObject = {
   type: 'object',
@@ -52,22 +58,27 @@ const ERRORS: readonly [status: string, description: string][] = [
 ];
 
 /** The OpenAPI 3.1 document of the registered endpoints and the host's own routes. */
-export function buildOpenApi(endpoints: readonly Endpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
+export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
+  const { servers, tags, externalDocs, security, ...info } = options.params ?? {};
+  const mount = options.mountPath ?? '';
+  const baseUrl = `${options.baseUrl}${mount}`;
   const builder = oas31.OpenApiBuilder.create()
     .addOpenApiVersion('3.1.0')
-    .addInfo({ title: options.title, version: options.version, ...(options.description ? { description: options.description } : {}) })
+    .addInfo({ title: options.title, version: options.version, ...info })
     .addSchema('Error', ERROR_SCHEMA)
     .addSchema('ValidationError', VALIDATION_ERROR_SCHEMA);
   for (const endpoint of endpoints) {
     builder
       .addSchema(`${endpoint.name}_request`, asComponent(endpoint.inputSchema, `${endpoint.name}_request`))
       .addSchema(`${endpoint.name}_response`, asComponent(endpoint.outputSchema, `${endpoint.name}_response`))
-      .addPath(endpoint.path, { post: operation(endpoint, options.baseUrl) });
+      .addPath(endpoint.path, { post: operation(endpoint, baseUrl) });
   }
-  return builder.addPath('/api/ready', READY_PATH).addPath('/api/status', STATUS_PATH).getSpec();
+  const general = { servers: servers ?? (mount === '' ? undefined : [{ url: mount }]), tags, externalDocs, security };
+  const given = Object.entries(general).filter(([, value]) => value !== undefined);
+  return { ...builder.addPath('/api/ready', READY_PATH).addPath('/api/status', STATUS_PATH).getSpec(), ...Object.fromEntries(given) };
 }
 
-function operation(endpoint: Endpoint, baseUrl: string): oas31.OperationObject {
+function operation(endpoint: ServedEndpoint, baseUrl: string): oas31.OperationObject {
   const input: oas31.ReferenceObject = { $ref: `#/components/schemas/${endpoint.name}_request` };
   const files = Object.fromEntries(fileKeys(endpoint.inputSchema).map((key) => [key, BINARY]));
   const errors = Object.fromEntries(ERRORS.map(([status, description]) => [status, jsonResponse(description, { $ref: '#/components/schemas/Error' })]));
@@ -75,7 +86,7 @@ function operation(endpoint: Endpoint, baseUrl: string): oas31.OperationObject {
     operationId: endpoint.name,
     summary: endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
-    tags: [endpoint.plugin ?? 'app'],
+    tags: [...(endpoint.tags ?? [endpoint.plugin ?? 'app'])],
     requestBody: {
       required: true,
       content: {
@@ -92,6 +103,7 @@ function operation(endpoint: Endpoint, baseUrl: string): oas31.OperationObject {
       ...errors,
     },
     'x-codeSamples': codeSamples(endpoint, baseUrl),
+    ...endpoint.openapiExtra,
   };
 }
 
@@ -101,7 +113,7 @@ function jsonResponse(description: string, schema: oas31.SchemaObject | oas31.Re
   return { description, content: { 'application/json': { schema } } };
 }
 
-function streamResponse(endpoint: Endpoint): oas31.ResponseObject {
+function streamResponse(endpoint: ServedEndpoint): oas31.ResponseObject {
   return {
     description: 'JSON objects one after the other with nothing between them, each as it is made. An error after the first one is the last object, with the four keys of an error.',
     content: { 'application/json-seq': { schema: { $ref: `#/components/schemas/${endpoint.name}_response` } } },
@@ -135,7 +147,7 @@ export function exampleFiles(schema: object): string[] {
   return [...new Set(findFileReferences(schema, schemaExample(schema)).map(({ name }) => name))];
 }
 
-function codeSamples(endpoint: Endpoint, baseUrl: string): CodeSample[] {
+function codeSamples(endpoint: ServedEndpoint, baseUrl: string): CodeSample[] {
   const body = schemaExample(endpoint.inputSchema);
   const url = `${baseUrl}${endpoint.path}`;
   const files = exampleFiles(endpoint.inputSchema);

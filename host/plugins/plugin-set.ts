@@ -11,8 +11,8 @@ import { PluginWatch } from './watch-plugins.ts';
 
 /** Where the endpoints of plugins are found. Both calls take effect at once, or not at all. */
 export interface EndpointsPort {
-  /** Puts a plugin's endpoints in place of those of `previous`. Throws when one of them cannot be served. */
-  replacePlugin(previous: string | undefined, plugin: LoadedPlugin): void;
+  /** Puts a plugin's endpoints in place of those of `previous`: all, or those that were chosen. Throws when one of them cannot be served. */
+  replacePlugin(previous: string | undefined, plugin: LoadedPlugin, origin: { readonly source: string; readonly isWhole: boolean }): void;
   removePlugin(name: string): void;
 }
 
@@ -44,6 +44,8 @@ const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, c
 export class PluginSet {
   readonly #options: PluginSetOptions;
   readonly #paths = new Set<string>();
+  /** Sources of which single endpoints were chosen. */
+  readonly #chosen = new Set<string>();
   readonly #entries = new Map<string, Entry>();
   readonly #watch: PluginWatch;
   #isWatching = false;
@@ -62,9 +64,26 @@ export class PluginSet {
     this.#paths.add(resolve(path));
   }
 
+  /** Makes the one plugin at `path` a part of the set, of which only chosen endpoints are served, and gives its source. Throws when there is none, or more. */
+  choose(path: string): string {
+    const [source, ...others] = findPluginFolders(path);
+    if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${resolve(path)} holds several plugins: name the folder of one`);
+    this.#chosen.add(source);
+    return source;
+  }
+
+  /** Takes back what `choose` did: a plugin that is not wanted otherwise ends when its requests are done. */
+  release(source: string): void {
+    this.#chosen.delete(source);
+    void this.#inTurn(async () => {
+      const entry = this.#entries.get(source);
+      if (entry && !this.sources().includes(source)) this.#drop(entry);
+    });
+  }
+
   /** The folders and component files that there are at the registered paths now. */
   sources(): string[] {
-    return [...new Set([...this.#paths].flatMap(foundAt))];
+    return [...new Set([...this.#whole(), ...[...this.#chosen].flatMap(foundAt)])];
   }
 
   /** Builds and loads a plugin. Rejects with the reason; it is a part of the set all the same, and can be reloaded. */
@@ -147,7 +166,7 @@ export class PluginSet {
       const next = await host.load(entry.source, { replaces: previous });
       try {
         signal.throwIfAborted();
-        endpoints.replacePlugin(previous?.name, next);
+        endpoints.replacePlugin(previous?.name, next, { source: entry.source, isWhole: this.#whole().includes(entry.source) });
       } catch (error) {
         await host.restore(next, previous);
         throw error;
@@ -184,6 +203,10 @@ export class PluginSet {
       this.#options.log.info('plugin drained', { plugin: plugin.name, version: plugin.version, digest: plugin.digest.slice(0, 12) });
     });
     finished.catch((error: unknown) => this.#options.log.error('plugin not drained', { plugin: plugin.name, error }));
+  }
+
+  #whole(): string[] {
+    return [...this.#paths].flatMap(foundAt);
   }
 
   #entryOf(source: string): Entry {

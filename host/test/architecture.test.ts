@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
 
-const COMPOSITION = ['app.ts', 'index.ts'];
+const COMPOSITION = ['app.ts', 'application', 'index.ts'];
 /** Test support may build anything up. */
 const FREE = new Set(['bench', 'test', 'cli', ...COMPOSITION]);
 

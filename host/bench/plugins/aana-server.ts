@@ -7,7 +7,7 @@ import { type Deferred, deferred } from '../../core/deferred.ts';
 import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { createHttpApp, HttpServer } from '../../http/index.ts';
+import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 import { PluginHost } from '../../plugins/plugin-host.ts';
 import type { DeploymentPort } from '../../plugins/ports.ts';
 import { Input, Output } from './schemas.ts';
@@ -57,10 +57,11 @@ registry.add(
     run: async ({ text, count }: z.output<typeof Input>) => ({ text, count }),
   }),
 );
-const app = createHttpApp({
+const face = createHttpFace({
   title: 'benchmark',
   version: '1.0.0',
   registry,
+  routers: new RouterSet(),
   status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
   isReady: () => true,
   isDeployed: () => true,
@@ -69,7 +70,7 @@ const app = createHttpApp({
   tempDir: tmpdir(),
   log,
 });
-const server = new HttpServer(app.callback(), config.limits);
+const server = new HttpServer(face.callback(), config.limits);
 const { port } = await server.listen('127.0.0.1', 0);
 served({
   port,

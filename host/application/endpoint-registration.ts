@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointResult, type ServedEndpoint } from '../endpoints/index.ts';
+import { check } from '../deployments/check.ts';
+import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
+
+/** Asked before a request of an endpoint is read, with the endpoint's path; what it throws is the answer. */
+export interface EventHandler {
+  handle(path: string, event: { readonly defer: boolean }): void | Promise<void>;
+}
+
+/** What can be said of every endpoint, whatever it is made of. */
+export interface EndpointOptions {
+  /** Unique: letters, digits, `_` and `-`, 64 at most. */
+  readonly name: string;
+  /** URL path, such as `/video/transcribe`. */
+  readonly path: string;
+  /** Default: none, or what a component says. */
+  readonly summary?: string;
+  readonly description?: string | null;
+  /** Groups in the documentation. Default: the plugin's name, or `app`. */
+  readonly tags?: readonly string[];
+  /** Put over the operation in the OpenAPI document. */
+  readonly openapi_extra?: Readonly<Record<string, unknown>>;
+  /** Asked in turn before each request. */
+  readonly event_handlers?: readonly EventHandler[] | null;
+  /** `true` is refused: there are no API keys to tell who is one. Default: false. */
+  readonly admin_required?: boolean;
+  /** `true` is refused: there are no API keys to tell who has one. Default: false. */
+  readonly active_subscription_required?: boolean;
+  /** Whether requests become tasks. `always` is refused: there is no task queue. Default: `optional`. */
+  readonly defer_option?: 'always' | 'never' | 'optional';
+}
+
+/** An endpoint that is a class of this program. */
+export interface ClassEndpoint extends EndpointOptions {
+  readonly endpoint_cls: new () => Endpoint;
+}
+
+/** An endpoint that is a function of this program; an async generator streams. */
+export interface FunctionEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType> extends EndpointOptions {
+  readonly input: I;
+  readonly output: O;
+  readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
+}
+
+/** One endpoint of a plugin: sandboxed. */
+export interface ComponentEndpoint extends EndpointOptions {
+  /** A plugin's folder or a `.wasm` file. */
+  readonly component: string;
+  /** Its name in the plugin. Default: the same name, or the only one that there is. */
+  readonly endpoint?: string;
+}
+
+export type EndpointRegistration<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType> =
+  | ClassEndpoint
+  | FunctionEndpoint<I, O>
+  | ComponentEndpoint;
+
+const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function');
+const aSchema = z.custom<z.core.$ZodType>((value) => (value as { _zod?: unknown } | null)?._zod !== undefined, 'must be a schema of zod 4');
+const aHandler = z.custom<EventHandler>((value) => typeof (value as Partial<EventHandler> | null)?.handle === 'function', 'must have a method handle');
+
+const Registration = z.strictObject({
+  name: z.string(),
+  path: z.string(),
+  summary: z.string().default(''),
+  description: z.string().nullable().optional(),
+  tags: z.array(z.string().min(1)).optional(),
+  openapi_extra: z.record(z.string(), z.unknown()).optional(),
+  event_handlers: z.array(aHandler).nullable().optional(),
+  admin_required: z.boolean().default(false),
+  active_subscription_required: z.boolean().default(false),
+  defer_option: z.enum(['always', 'never', 'optional']).default('optional'),
+  endpoint_cls: aFunction.optional(),
+  input: aSchema.optional(),
+  output: aSchema.optional(),
+  run: aFunction.optional(),
+  component: z.string().min(1).optional(),
+  endpoint: z.string().min(1).optional(),
+});
+
+/** Options that wait for parts that are not there; to take them and do nothing would leave open what somebody meant to close. */
+const NOT_YET: readonly [key: 'admin_required' | 'active_subscription_required' | 'defer_option', value: unknown, why: string][] = [
+  ['admin_required', true, 'there are no API keys in this version, so nobody could be told from an admin: leave it out'],
+  ['active_subscription_required', true, 'there are no API keys in this version, so nobody could be told from a subscriber: leave it out'],
+  ['defer_option', 'always', 'there is no task queue in this version: leave it out, or say "never"'],
+];
+
+export type CheckedEndpoint = { readonly host: ServedEndpoint } | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
+
+/** What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that names the endpoint and the key. */
+export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication): CheckedEndpoint {
+  const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
+  const given = check(Registration, registration, what);
+  for (const [key, value, why] of NOT_YET) if (given[key] === value) throw invalid(`${what}: ${key}: ${why}`);
+  const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers } = given;
+  const said = { name, path, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), ...(handlers && { admit: admission(path, handlers) }) };
+
+  const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
+  const [kind] = kinds;
+  if (kind === undefined || kinds.length > 1) throw invalid(`${what}: exactly one of endpoint_cls, run and component says what it is made of${kinds.length > 1 ? `; given are ${kinds.join(' and ')}` : ''}`);
+  if (kind !== 'component' && given.endpoint !== undefined) throw invalid(`${what}: endpoint: names an endpoint of a component, but there is no component`);
+  if (kind !== 'run' && (given.input ?? given.output) !== undefined) throw invalid(`${what}: input and output belong to run; a class has them as fields, a component describes them itself`);
+
+  if (given.component !== undefined) {
+    return { component: given.component, choose: (source) => ({ ...said, source, ...(summary !== '' && { summary }), ...(given.endpoint !== undefined && { endpoint: given.endpoint }) }) };
+  }
+  if (given.endpoint_cls !== undefined) {
+    const endpoint = makeEndpoint(given.endpoint_cls as unknown as new () => Endpoint, name, application);
+    const { input, output, isStreaming: streaming } = endpoint;
+    return { host: hostEndpoint({ ...said, summary, input, output, streaming, initialize: () => endpoint.initialize(), run: (value, context) => endpoint.run(value, context) }) };
+  }
+  const { input, output, run } = given;
+  if (!input || !output) throw invalid(`${what}: ${input ? 'output' : 'input'}: a schema of zod 4 is missing`);
+  return { host: hostEndpoint({ ...said, summary, input, output, run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'] }) };
+}
+
+function admission(path: string, handlers: readonly EventHandler[]): () => Promise<void> {
+  return async () => {
+    for (const handler of handlers) await handler.handle(path, { defer: false });
+  };
+}
+
+function invalid(message: string): AanaError {
+  return new AanaError('ValidationError', 'invalid-input', message);
+}

@@ -1,0 +1,64 @@
+import type * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import type { AnyDeployment, HandleOf, HasMethods } from '../deployments/index.ts';
+import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../endpoints/index.ts';
+
+/** What an endpoint uses of the application it is registered with. */
+export interface EndpointApplication {
+  handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
+  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
+}
+
+let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
+
+/**
+ * What endpoint classes extend. The application makes one object of the class, calls `initialize` once before the first request, and
+ * `run` for each request; requests run side by side, so what belongs to one is no field.
+ *
+ *     class Double extends Endpoint<typeof Input, typeof Output> {
+ *       readonly input = Input;
+ *       readonly output = Output;
+ *       async run({ n }) { return { n: 2 * n }; }
+ *     }
+ */
+export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType> {
+  /** An object schema: its keys are the parameters of `run`. */
+  abstract readonly input: I;
+  /** Schema of what `run` gives, or of one value that it yields. */
+  abstract readonly output: O;
+  #application: EndpointApplication | undefined;
+
+  static {
+    attachTo = (endpoint, application) => (endpoint.#application = application);
+  }
+
+  /** Whether the answer is a stream. Default: whether `run` is an async generator. */
+  get isStreaming(): boolean {
+    return isAsyncGenerator(this.run);
+  }
+
+  /** Runs once, when the deployments run and before the first request. What it throws ends the start. */
+  async initialize(): Promise<void> {}
+
+  abstract run(input: z.core.output<I>, context: HostEndpointContext): HostEndpointResult<z.core.output<O>>;
+
+  /** As `AanaApp.handle`, from `initialize` on. */
+  protected handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
+  protected handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
+  protected handle(...args: [name: string] | [type: HasMethods & { readonly name: string }, name: string]): HandleOf<AnyDeployment> {
+    if (!this.#application) throw new AanaError('NotReady', 'unavailable', `${this.constructor.name}: handles can be made from initialize() on, not in the constructor`);
+    return args.length === 1 ? this.#application.handle(args[0]) : this.#application.handle(args[0], args[1]);
+  }
+}
+
+/** Makes the object of an endpoint class. Throws `EndpointError` when the class cannot be an endpoint. */
+export function makeEndpoint(endpointClass: new () => Endpoint, name: string, application: EndpointApplication): Endpoint {
+  const endpoint = new endpointClass();
+  if (!(endpoint instanceof Endpoint)) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must extend Endpoint of aana-host`);
+  for (const key of ['input', 'output'] as const) {
+    if (!(endpoint[key] as { _zod?: unknown } | undefined)?._zod) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a field ${key}, a schema of zod 4`);
+  }
+  if (typeof endpoint.run !== 'function') throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a method run`);
+  attachTo(endpoint, application);
+  return endpoint;
+}

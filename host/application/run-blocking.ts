@@ -1,0 +1,61 @@
+import { closeSync, openSync } from 'node:fs';
+import type { AanaApp } from '../app.ts';
+import { delay } from '../core/abort.ts';
+import type { Logger } from '../core/logger.ts';
+import { curlLine } from './curl-line.ts';
+import { stopOnSignals } from './signals.ts';
+
+/** How long a ready server waits for the sample that its curl line names. */
+const SAMPLE_WAIT_MS = 5000;
+
+export interface RunBlockingOptions {
+  readonly log: Logger;
+  /** Whether log lines tell that it is deployed. */
+  readonly isLogged: boolean;
+  /** Whether a request can be shown that takes a media file. */
+  readonly hasPlugins: boolean;
+  readonly out: { write(text: string): unknown };
+}
+
+/** Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP loads its plugins anew. */
+export async function runBlocking(app: AanaApp, start: () => Promise<void>, options: RunBlockingOptions): Promise<void> {
+  const { log } = options;
+  const onHangUp = (): void => {
+    if (isTerminalGone()) void app.shutdown();
+    else void app.reloadPlugins().catch((error: unknown) => log.warn('plugins not reloaded', { error }));
+  };
+  const release = stopOnSignals(app);
+  const stopping = new AbortController();
+  void app.stopped.then(() => stopping.abort());
+  try {
+    const sample = options.hasPlugins ? app.models.pullTool('speech-sample', { signal: stopping.signal }).catch(() => undefined) : undefined;
+    await start();
+    process.on('SIGHUP', onHangUp);
+    await announce(app, sample, stopping.signal, options);
+    await app.stopped;
+  } finally {
+    process.off('SIGHUP', onHangUp);
+    stopping.abort();
+    release();
+  }
+}
+
+async function announce({ url, endpoints }: AanaApp, sample: Promise<string | undefined> | undefined, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
+  if (!isLogged) out.write('Deployed successfully.\n');
+  if (url === undefined) return;
+  const there = sample && (await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]));
+  out.write(`API documentation: ${url}/docs\n`);
+  const line = curlLine(endpoints, url, there ?? undefined);
+  if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
+}
+
+/** A terminal that is closed sends the same signal as who wants a reload. */
+function isTerminalGone(): boolean {
+  if (!process.stdin.isTTY) return false;
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,130 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { childEnvironment, type Config } from '../config/index.ts';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type DeploymentDefinition, DeploymentManager } from '../deployments/index.ts';
+import { findMachine } from '../devices/index.ts';
+import { EndpointRegistry } from '../endpoints/index.ts';
+import { RouterSet } from '../http/index.ts';
+import { findFfmpeg, MediaService, ProcessFolder, requestGuarded } from '../media/index.ts';
+import { ModelStore } from '../models/index.ts';
+import { buildNative } from '../native-build/index.ts';
+import type { ReportProgress } from '../packages/index.ts';
+import { limitsFrom } from '../plugins/limits.ts';
+import { PluginHost } from '../plugins/plugin-host.ts';
+import { PluginSet } from '../plugins/plugin-set.ts';
+import type { HttpPort } from '../plugins/ports.ts';
+import { FileStore } from '../storage/index.ts';
+
+export interface ServicesOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly definitions: readonly DeploymentDefinition[] | undefined;
+  /** Aborts when the application shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** The parts of an application, put together; nothing runs until it is asked for. */
+export class Services {
+  readonly models: ModelStore;
+  readonly deployments: DeploymentManager;
+  readonly routers = new RouterSet();
+  readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
+  readonly pluginSet: PluginSet;
+  readonly uploads: ProcessFolder;
+  readonly #options: ServicesOptions;
+  readonly #plugins: PluginHost;
+  #media: MediaService | undefined;
+  #native: Promise<unknown> | undefined;
+
+  constructor(options: ServicesOptions) {
+    const { config, log, definitions, signal } = options;
+    this.#options = options;
+    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
+    this.models = new ModelStore({ cacheDir: config.cache_dir, log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    this.deployments = new DeploymentManager({
+      log,
+      env: childEnvironment(config),
+      definitions,
+      models: this.models,
+      beforeReplicas: async () => this.#native,
+      machine: (started) => findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),
+    });
+    this.#plugins = new PluginHost({
+      cacheDir: config.cache_dir,
+      log,
+      limits: limitsFrom(config.plugin_limits),
+      grants: config.plugin_grants,
+      ports: {
+        deployments: this.deployments,
+        openMediaScope: () => this.#requireMedia().openScope(),
+        storage: new FileStore({ dir: config.storage_dir ?? join(config.cache_dir, 'storage') }),
+        http: httpPort(config),
+        log,
+      },
+    });
+    this.pluginSet = new PluginSet({ host: this.#plugins, endpoints: this.endpoints, log, signal });
+    this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
+  }
+
+  /** Builds the addon; replicas that start meanwhile wait for it, and see its failure. */
+  buildNative(signal: AbortSignal): Promise<unknown> {
+    const { config, log } = this.#options;
+    this.#native = buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+    this.#native.catch(() => {});
+    return this.#native;
+  }
+
+  /** Makes media ready for plugins; fetches ffmpeg where there is none. */
+  async openMedia(signal: AbortSignal, report: ReportProgress): Promise<void> {
+    const { config, log } = this.#options;
+    this.#media ??= new MediaService(mediaOptions(config, await this.ffmpeg(signal, report), log));
+  }
+
+  /** The ffmpeg to use, fetched first when this machine has none. */
+  async ffmpeg(signal?: AbortSignal, report?: ReportProgress): Promise<string> {
+    const { config, log } = this.#options;
+    const cached = await this.models.resolveTool('ffmpeg');
+    const found = await findFfmpeg({ configured: config.media.ffmpeg_path, cached, log, signal });
+    if (found) return found.path;
+    return this.models.pullTool('ffmpeg', { signal, onProgress: (bytes, total) => report?.(bytes, total, 'fetching ffmpeg') });
+  }
+
+  /** Ends everything that runs; calls of deployments may finish for `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    const until = performance.now() + graceMs;
+    await this.#plugins.close();
+    await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
+    await this.#media?.close();
+    await this.uploads.remove();
+    await this.#native?.catch(() => {}); // its compilers end with the signal
+  }
+
+  #requireMedia(): MediaService {
+    if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
+    return this.#media;
+  }
+}
+
+function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+  return {
+    ffmpegPath,
+    allowPaths: media.allow_paths,
+    allowPrivateUrls: media.allow_private_urls,
+    maxBytes: media.max_bytes,
+    maxDurationS: media.max_duration_s,
+    fetchTimeoutMs: media.fetch_timeout_s * 1000,
+    maxRedirects: media.max_redirects,
+    tempDir: media.temp_dir ?? tmpdir(),
+    log,
+  };
+}
+
+/** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
+const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
+
+function httpPort({ media }: Config): HttpPort {
+  const guards = { ...REQUEST_LIMITS, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
+  return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
+}

@@ -1,0 +1,74 @@
+import { tmpdir } from 'node:os';
+import type { Config } from '../config/index.ts';
+import type { Logger } from '../core/logger.ts';
+import { prepareTempDir, removeStaleFolders } from '../media/index.ts';
+import { type ProgressPart, type ReportProgress, shareProgress } from '../packages/index.ts';
+import type { Services } from './services.ts';
+
+export interface StartUpOptions {
+  readonly services: Services;
+  readonly config: Config;
+  readonly log: Logger;
+  /** Names of the registered deployments. */
+  readonly deployments: readonly string[];
+  /** Whether one of them runs on the addon. */
+  readonly needsAddon: boolean;
+  /** One deployment after the other, in the order of registration. */
+  readonly sequential: boolean;
+  readonly signal: AbortSignal;
+  readonly report: ReportProgress;
+}
+
+/** Starts the deployments and loads the plugins, at the same time; then initializes the endpoints of this program. The first failure ends the rest. */
+export async function startUp(options: StartUpOptions): Promise<void> {
+  const failed = new AbortController();
+  const all = { ...options, signal: AbortSignal.any([failed.signal, options.signal]) };
+  const begin = shareProgress(options.report);
+  const tempDir = options.config.media.temp_dir ?? tmpdir();
+  await prepareTempDir(tempDir);
+  void removeStaleFolders(tempDir, options.log); // reports its own failures
+  const work = [startDeployments(all, begin), loadPlugins(all, begin)];
+  for (const one of work) one.catch((error: unknown) => failed.abort(error));
+  await Promise.allSettled(work);
+  failed.signal.throwIfAborted();
+  for (const endpoint of options.services.endpoints.list()) await endpoint.initialize?.();
+}
+
+async function startDeployments({ services, deployments, needsAddon, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+  if (deployments.length === 0) return;
+  if (needsAddon) {
+    const addon = begin();
+    addon.report(0, undefined, 'building the native addon');
+    services.buildNative(signal).then(addon.done, () => {});
+  }
+  const parts = new Map(deployments.map((name) => [name, begin()]));
+  await services.deployments.start({
+    signal,
+    sequential,
+    onProgress: ({ deployment, fraction, text, isReady }) => {
+      if (isReady) parts.get(deployment)?.done();
+      else parts.get(deployment)?.report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`);
+    },
+  });
+}
+
+/** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`, or an endpoint of it was registered by name. */
+async function loadPlugins({ services, config, log, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+  const sources = services.pluginSet.sources();
+  if (sources.length === 0) return;
+  const { report, done } = begin();
+  await services.openMedia(signal, report);
+  for (const source of sources) {
+    signal.throwIfAborted();
+    try {
+      report(0, undefined, `loading ${source}`);
+      await services.pluginSet.load(source, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (config.strict || services.endpoints.isChosen(source)) throw error;
+      log.error('plugin skipped', { folder: source, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  if (config.watch) services.pluginSet.watch();
+  done();
+}

@@ -1,0 +1,35 @@
+import type { AppStatus } from '../http/index.ts';
+
+/** Where an application is in its life. */
+export type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
+
+/** Which deployment ended the start, and why. */
+export interface StartFailure {
+  readonly deployment: string | undefined;
+  readonly message: string;
+}
+
+type Entry = AppStatus['deployments'][string];
+
+const PHASES: Readonly<Record<Phase, string>> = { new: 'NOT_STARTED', deploying: 'DEPLOYING', deployed: 'RUNNING', failed: 'DEPLOY_FAILED', stopping: 'DELETING' };
+const BAD = ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'];
+
+/** The state of the application and of each deployment, under the names that the original gives them. */
+export function appStatus(phase: Phase, deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>, failure: StartFailure | undefined): AppStatus {
+  const entries: Record<string, Entry> = { app: { status: PHASES[phase], message: failure && failure.deployment === undefined ? failure.message : '' } };
+  for (const [name, { status, message }] of Object.entries(deployments)) {
+    if (failure && name === failure.deployment) entries[name] = { status: 'DEPLOY_FAILED', message: failure.message };
+    else entries[name] = { status: phase === 'new' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message };
+  }
+  const bad = Object.entries(entries).filter(([, { status }]) => BAD.includes(status));
+  if (bad.length > 0) return { status: 'UNHEALTHY', message: bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n'), deployments: entries };
+  const isRunning = Object.values(entries).every(({ status }) => status === 'RUNNING');
+  return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments: entries };
+}
+
+/** A line for the application and one for each deployment: the name, the state, the reason. */
+export function statusReport({ status, deployments: { app, ...deployments } }: AppStatus, name: string): string {
+  const rows = [[name, status === 'RUNNING' ? status : (app?.status ?? status), app?.message ?? ''], ...Object.entries(deployments).map(([key, entry]) => [`  ${key}`, entry.status, entry.message])];
+  const width = Math.max(...rows.map(([first = '']) => first.length));
+  return rows.map(([first = '', state = '', message = '']) => `${first.padEnd(width)}  ${state}${message === '' ? '' : `: ${message.replaceAll('\n', ' ')}`}\n`).join('');
+}
