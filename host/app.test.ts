@@ -97,16 +97,37 @@ App('registers what options of a class gave, and its handles know the class', as
   assert.throws(() => app.handle(SentimentDeployment, 'other'), /there is no deployment other/);
 });
 
-App('says which deployment failed and why, and stops everything', async () => {
-  const app = makeApp({ definitions: [failing] });
+App('says which deployment failed and why, with a line for each, and stops everything', async () => {
+  let report = '';
+  const progress = { write: (text: string) => (report += text) };
+  const app = makeApp({ name: 'shop', definitions: [failing, { ...SampleDeployment, prepare: async () => ({}) }], progress });
+  app.registerDeployment('good', { type: 'SampleDeployment' });
   app.registerDeployment('broken_deployment', { type: 'FailingDeployment' });
   await app.connect({ port: 0 });
   const error = await app.deploy().catch((thrown: unknown) => thrown as AanaError);
   assert.is((error as AanaError).name, 'FailedDeployment');
   assert.match((error as AanaError).message, /broken_deployment.*there is no such model/);
+  assert.match(report, /^shop +DEPLOY_FAILED\n  good +\w+\n  broken_deployment +DEPLOY_FAILED: .*there is no such model.*\n$/);
   await app.stopped;
   assert.is(app.status().status, 'UNHEALTHY');
   assert.instance(await double(app.url).catch((thrown: unknown) => thrown), Error);
+});
+
+App('starts its deployments one after the other when it is told to', async () => {
+  const seen: unknown[] = [];
+  const first = { ...SampleDeployment, name: 'First', prepare: async () => ({ start: 'slow' }) };
+  const second = {
+    ...SampleDeployment,
+    name: 'Second',
+    prepare: async () => {
+      seen.push(app.status().deployments['first']?.status);
+      return {};
+    },
+  };
+  await using app = makeApp({ definitions: [first, second] });
+  app.registerDeployment('first', { type: 'First' }).registerDeployment('second', { type: 'Second' });
+  await app.deploy({ sequential: true });
+  assert.equal(seen, ['RUNNING']);
 });
 
 /** An application on a machine with these devices. */

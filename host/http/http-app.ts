@@ -46,8 +46,7 @@ export interface HttpFace {
   middleware(prefix?: string): AppMiddleware;
 }
 
-/** Koa middleware, without the types of Koa. */
-// oxlint-disable-next-line typescript/no-explicit-any -- whichever context the other application has
+/** Koa middleware for whichever context the other application has, without the types of Koa. */
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {

@@ -1,0 +1,100 @@
+// Single endpoints of components, under names and paths that the application gives them.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AanaApp, type AanaError, silentLogger } from '../index.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+
+const SOURCE = `
+const info = (name) => ({ name, path: '/own/' + name, summary: 'its own words', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false });
+export const endpoint = { describe: () => [info('first'), info('second')], run: (name) => JSON.stringify('I am ' + name) };
+`;
+
+const Components = suite('endpoints of components');
+let folder = '';
+let plugin = '';
+
+Components.before(async () => {
+  folder = makeFolder();
+  plugin = join(folder, 'plugins/sample');
+  mkdirSync(join(plugin, 'src'), { recursive: true });
+  await writeFile(join(plugin, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
+  await writeFile(join(plugin, 'src/index.ts'), SOURCE);
+  await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
+  await buildPlugin(plugin, { log: silentLogger });
+});
+Components.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const makeApp = (): AanaApp => makePlainApp(folder, {}, { plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
+const ask = async (app: AanaApp, path: string): Promise<unknown> => {
+  const response = await postJson(`${app.url}${path}`);
+  return response.ok ? response.json() : response.status;
+};
+
+Components('one is served under the name, path and words of the application, the others are not', async () => {
+  const seen: string[] = [];
+  await using app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', summary: 'My words', component: plugin, endpoint: 'second', tags: ['t'], event_handlers: [{ handle: (path) => void seen.push(path) }] });
+  await started(app);
+  assert.equal([await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')], ['I am second', 404, 404]);
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: Record<string, unknown> }> };
+  const { operationId, summary, tags } = paths['/mine']?.post ?? {};
+  assert.equal({ operationId, summary, tags, seen }, { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] });
+});
+
+Components('the same name needs no `endpoint`, and the words are then its own', async () => {
+  await using app = await started(makeApp().registerEndpoint({ name: 'first', path: '/renamed', component: plugin }).registerEndpoint({ name: 'again', path: '/again', component: plugin, endpoint: 'first' }));
+  assert.equal([await ask(app, '/renamed'), await ask(app, '/again')], ['I am first', 'I am first']);
+  assert.is(app.endpoints[0]?.summary, 'its own words');
+});
+
+Components('stay under their names when the plugin is reloaded, beside all the others where the folder is registered too', async () => {
+  await using app = await started(makeApp().registerPlugins(join(folder, 'plugins')).registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' }));
+  const answers = async (): Promise<unknown[]> => [await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')];
+  assert.equal(await answers(), ['I am second', 'I am first', 404]);
+  assert.equal((await app.reloadPlugins()).map(({ outcome }) => outcome), ['reloaded']);
+  assert.equal(await answers(), ['I am second', 'I am first', 404]);
+  app.unregisterEndpoint('first').unregisterEndpoint('mine');
+  await app.reloadPlugins();
+  assert.equal(await answers(), [404, 404, 'I am second']);
+});
+
+Components('with its last endpoint a component ends, and it can come back while the application runs', async () => {
+  const mine = { name: 'mine', path: '/mine', component: plugin, endpoint: 'second' };
+  await using app = await started(makeApp().registerEndpoint(mine));
+  app.unregisterEndpoint('mine');
+  assert.is(await ask(app, '/mine'), 404);
+  while (app.plugins().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  app.registerEndpoint(mine);
+  await app.reloadPlugins();
+  assert.is(await ask(app, '/mine'), 'I am second');
+});
+
+Components('a name or path is taken before the component is loaded', () => {
+  const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' });
+  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/other', component: plugin }), /^endpoint mine: the name is already registered$/);
+  assert.throws(() => app.registerEndpoint({ name: 'other', path: '/mine', component: plugin }), /^endpoint other: the path \/mine already belongs to mine$/);
+});
+
+Components('a folder without a plugin, or with several, is refused at once', () => {
+  const app = makeApp();
+  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'none') }), /there is no folder/);
+  mkdirSync(join(folder, 'empty'));
+  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'empty') }), /there is no plugin in/);
+  for (const name of ['a', 'b']) {
+    mkdirSync(join(folder, 'two', name), { recursive: true });
+    writeFileSync(join(folder, 'two', name, 'plugin.json'), '{}');
+  }
+  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'two') }), /two holds several plugins: name the folder of one/);
+});
+
+Components('an endpoint that the component does not have ends the start, and says which there are', async () => {
+  const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'third' });
+  const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
+  assert.match(error.message, /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second$/);
+  await app.stopped;
+});
+
+Components.run();
