@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import type * as z from 'zod';
+import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { openControl } from './application/control.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
+import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
 import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
 import { startUp } from './application/start-up.ts';
@@ -69,6 +71,8 @@ export interface DeployOptions {
  * `shutdown`, or with `await using`.
  */
 export class AanaApp implements AsyncDisposable {
+  /** Commands know applications by it. */
+  readonly [APP_BRAND] = APP_BRAND_VERSION;
   readonly config: Config;
   readonly name: string;
   readonly #log: Logger;
@@ -146,6 +150,16 @@ export class AanaApp implements AsyncDisposable {
   registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput): this {
     this.#deployments.set(name, this.#services.deployments.register(name, deployment));
     return this;
+  }
+
+  /** Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For `aana-host serve`. */
+  configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
+    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
+    for (const [name, options] of Object.entries(deployments)) {
+      this.#services.deployments.unregister(name);
+      this.registerDeployment(name, structuredClone(options) as DeploymentOptionsInput);
+    }
+    return this.registerPlugins(...plugins);
   }
 
   /**
@@ -253,6 +267,15 @@ export class AanaApp implements AsyncDisposable {
     if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, hasPlugins, out: process.stdout });
     else await start();
     return this;
+  }
+
+  /**
+   * Writes a configuration file beside the module of `importPath` (`<module>:<app>`, from the working directory), of which
+   * `aana-host serve --config` makes this application. Gives the file.
+   */
+  build(importPath: string, options: BuildOptions = {}): Promise<string> {
+    const { deployments, pluginSet } = this.#services;
+    return writeAppConfig({ name: this.name, deployments: deployments.registered(), plugins: pluginSet.paths() }, importPath, options);
   }
 
   status(): AppStatus {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { type Config, loadConfig, type LoadOptions, type Setting, SETTINGS } from '../config/index.ts';
+import { type Config, loadConfig, type LoadOptions, setLoadDefaults, type Setting, SETTINGS } from '../config/index.ts';
 import { configKeys } from '../config/render-docs.ts';
 
 /** Flags that every command with a configuration takes. */
@@ -19,8 +19,19 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
 
 /** The configuration that a command's flags, the environment and the file make. */
 export function configOf(options: Readonly<Record<string, unknown>>): Config {
+  return loadConfig(loadOptionsOf(options));
+}
+
+/** The same, and for every application that this process makes from now on. */
+export function configForApps(options: Readonly<Record<string, unknown>>): Config {
+  const config = configOf(options);
+  setLoadDefaults(loadOptionsOf(options));
+  return config;
+}
+
+function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions {
   const values = flags().map(({ setting, option }) => [setting.key, options[option.attributeName()]] as const);
-  return loadConfig({ file: options['config'] as string | undefined, flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']> });
+  return { file: options['config'] as string | undefined, flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']> };
 }
 
 function flags(): { setting: Setting; option: Option }[] {

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 import { type Command, CommanderError } from 'commander';
-import { AanaError, toErrorRecord } from '../core/errors.ts';
+import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
 /** Errors that say that the command does not fit what there is. */
-const MISTAKES = ['PluginNotFound', 'NotRunning', 'SeveralRunning'];
+const MISTAKES = ['PluginNotFound', 'NotRunning', 'SeveralRunning', 'ListenError'];
 
 /** Mistakes in the command line or the configuration end with 2, failures with 1. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof AanaError) return error.kind === 'invalid-input' || MISTAKES.includes(error.name) ? 2 : 1;
-  return 1;
+  const { kind, name = '' } = error as Partial<AanaError>; // also of another copy of the package, which an application may use
+  return kind === 'invalid-input' || MISTAKES.includes(name) ? 2 : 1;
 }
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
@@ -9,6 +10,7 @@ import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { type CommandOutput, modelsImport, modelsList, modelsPath, modelsPull, modelsRemove } from '../models/commands.ts';
 import { ModelStore } from '../models/index.ts';
+import { parseExportPath } from '../modules/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
 import { buildPlugin, worldFile } from '../plugins/build/build-plugin.ts';
@@ -16,8 +18,9 @@ import { guestWorld } from '../plugins/build/guest-world.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 import { readManifest } from '../plugins/manifest.ts';
 import { check } from './check.ts';
-import { addConfigOptions, configOf } from './config-options.ts';
+import { addConfigOptions, configForApps, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
+import { buildApp, deploy, migrate } from './deploy.ts';
 import { newPlugin } from './new-plugin.ts';
 import { pluginsList, type PluginsCommand, pluginsReload } from './plugins.ts';
 import { serve } from './serve.ts';
@@ -36,10 +39,25 @@ export function program(state: { exitCode: number }): Command {
 
   addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing'), 'all').action(
     async (folders: string[], options: Options) => {
-      const config = configOf(options);
+      const config = configForApps(options);
       state.exitCode = await serve(config, folders, loggerOf(config));
     },
   );
+
+  addConfigOptions(command(root, 'deploy <module:app>', 'deploy the AanaApp that a module exports, and serve it'), 'all')
+    .option('--hide-logs', 'show errors only')
+    .option('--skip-migrations', 'leave tables as they are')
+    .option('--sequential-deploy', 'start one deployment after the other')
+    .action(async (path: string, options: Options) => {
+      const { port } = configForApps(options);
+      const [hideLogs, skipMigrations, sequential] = ['hideLogs', 'skipMigrations', 'sequentialDeploy'].map((name) => options[name] === true) as [boolean, boolean, boolean];
+      state.exitCode = await deploy(path, { host: options['host'] as string | undefined, port: options['port'] === undefined ? undefined : port, hideLogs, skipMigrations, sequential });
+    });
+
+  addConfigOptions(command(root, 'migrate <module:app>', 'make or update the tables of the AanaApp that a module exports'), 'common').action(async (path: string, options: Options) => {
+    configForApps(options);
+    await migrate(path);
+  });
 
   addConfigOptions(command(root, 'setup [folders...]', 'build and download what serving these plugins needs'), 'common')
     .addOption(new Option('--for <purpose>', 'what to set up for').choices(['serve', 'test', 'demo']).default('serve'))
@@ -48,11 +66,18 @@ export function program(state: { exitCode: number }): Command {
       await untilSignal((signal) => setup({ config, folders, purpose: options['for'] as Purpose, log: loggerOf(config), signal }));
     });
 
-  addConfigOptions(command(root, 'build <folders...>', 'build the components of plugins'), 'common')
-    .option('--force', 'build even if nothing has changed')
-    .action(async (folders: string[], options: Options) => {
-      const log = loggerOf(configOf(options));
-      for (const folder of folders.flatMap(findPluginFolders)) {
+  addConfigOptions(command(root, 'build <folders-or-app...>', 'build the components of plugins, or for <module>:<app> the configuration file that serves it'), 'common')
+    .option('--force', 'build a plugin even if nothing has changed')
+    .option('--host <address>', 'of an application: address to listen on (default: 0.0.0.0)')
+    .option('--port <number>', 'of an application: port to listen on (default: 8000)', portNumber)
+    .option('--config-name <file>', 'of an application: name of the file, beside the module (default: aana.config.json)')
+    .action(async ([path = '', ...more]: string[], options: Options) => {
+      const log = loggerOf(configForApps(options));
+      if (more.length === 0 && parseExportPath(path) && !existsSync(path)) {
+        const [host, port, configName] = [options['host'], options['port'], options['configName']] as [string | undefined, number | undefined, string | undefined];
+        return buildApp(path, { host, port, config_name: configName }, process.stdout);
+      }
+      for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) => withProgress(`building ${folder}`, undefined, () => buildPlugin(folder, { log, force: options['force'] === true, signal }));
         const { component, rebuilt } = await untilSignal(build);
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);
@@ -157,6 +182,11 @@ function addModelsCommands(models: Command, command: (parent: Command, name: str
 /** The value of a flag that counts something. */
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
+  return Number(text);
+}
+
+function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('A number from 0 to 65535 is expected.');
   return Number(text);
 }
 

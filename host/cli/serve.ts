@@ -1,17 +1,18 @@
 import { statSync } from 'node:fs';
 import { AanaApp, type ConnectOptions, type DeployOptions } from '../app.ts';
+import { loadApp } from '../application/load-app.ts';
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 
-/** `serve`: the deployments of the configuration and the plugins, until a signal. */
+/** `serve`: the application, the deployments and the plugins of the configuration, until a signal. */
 export async function serve(config: Config, folders: readonly string[], log: Logger): Promise<number> {
   for (const path of config.media.allow_paths) {
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
   }
-  const app = new AanaApp({ config, log });
-  for (const [name, options] of Object.entries(config.deployments)) app.registerDeployment(name, structuredClone(options) as Parameters<AanaApp['registerDeployment']>[1]);
-  app.registerPlugins(...config.plugins, ...folders);
+  const app = config.app === null ? new AanaApp({ config, log }) : (await loadApp(config.app, '.')).app;
+  app.configure(config).registerPlugins(...folders);
+  if (config.app !== null) await app.migrate();
   return run(app, { host: config.host, port: config.port });
 }
 

@@ -1,4 +1,5 @@
 export { childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
+export { setLoadDefaults } from './process-defaults.ts';
 export { renderConfigurationDocs } from './render-docs.ts';
 export { type Config, type ConfigInput, ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
 export { flagName, type Setting, SETTINGS } from './settings.ts';

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
+import { loadDefaults } from './process-defaults.ts';
 import { flagName, SETTINGS } from './settings.ts';
 import { configError, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
 
@@ -26,7 +27,8 @@ export interface LoadOptions {
  * Defaults, then the file, then the environment, then the flags; each beats the one before, key by key. Relative paths in the
  * file start from its folder. Throws `ConfigError` with one sentence that names the source and the key.
  */
-export function loadConfig(options: LoadOptions = {}): Config {
+export function loadConfig(given: LoadOptions = {}): Config {
+  const options = { ...loadDefaults(), ...given };
   const cwd = options.cwd ?? process.cwd();
   const env = options.env ?? process.env;
   const sources = new Map<string, string>();
@@ -37,6 +39,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   mergeEnvironment(tree, env, cwd, sources);
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
+  if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // it registers its own
   if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
   if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });

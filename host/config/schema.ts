@@ -103,6 +103,12 @@ const LogConfig = z.strictObject({
 /** The whole configuration. Keys are those of the file; every key has a default. */
 export const ConfigSchema = z.strictObject({
   name: z.string().min(1).default('app').describe('Name of the application: the title of its API documentation.'),
+  app: z
+    .string()
+    .regex(/^.+:[A-Za-z_$][\w$]*$/, 'must be <module>:<export>, such as ./app.js:app')
+    .nullable()
+    .default(null)
+    .describe('The application that `serve` starts, `./app.js:app`: a module, and the export of it that is an `AanaApp`. `deployments` and `plugins` are put over what it registers.'),
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on. 0.0.0.0 is every address of the machine.'),
   port: z.int().min(0).max(65_535).default(8000).describe('Port to listen on; 0 takes a free one.'),
   plugins: z.array(z.string().min(1)).default([]).describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),

@@ -15,6 +15,7 @@ export interface Setting {
 /** Every key once. A test compares this table with the schema. */
 export const SETTINGS: readonly Setting[] = [
   { key: 'name', kind: 'text', env: 'AANA_NAME', flag: '--name <name>' },
+  { key: 'app', kind: 'path', env: 'AANA_APP' },
   { key: 'host', kind: 'text', env: 'AANA_HOST', flag: '--host <address>' },
   { key: 'port', kind: 'number', env: 'AANA_PORT', flag: '--port <number>' },
   { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },

@@ -47,6 +47,7 @@ export interface HttpFace {
 }
 
 /** Koa middleware for whichever context the other application has, without the types of Koa. */
+// oxlint-disable-next-line typescript/no-explicit-any
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {

@@ -81,6 +81,11 @@ export class PluginSet {
     });
   }
 
+  /** The registered paths, absolute. */
+  paths(): string[] {
+    return [...this.#paths];
+  }
+
   /** The folders and component files that there are at the registered paths now. */
   sources(): string[] {
     return [...new Set([...this.#whole(), ...[...this.#chosen].flatMap(foundAt)])];

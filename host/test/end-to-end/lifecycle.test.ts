@@ -101,7 +101,7 @@ Lifecycle('a port in use ends the start with one sentence', async () => {
     const address = taken.address();
     const port = typeof address === 'object' && address ? address.port : 0;
     const server = await startServe({ flags: ['--port', String(port)] });
-    assert.is(await server.ended(), 1);
+    assert.is(await server.ended(), 2);
     assert.match(server.output(), new RegExp(`${port}.*in use`));
     assert.not.match(server.output(), /\n\s+at /, 'a stack trace');
   } finally {

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { AanaError } from '../core/errors.ts';
+import { parseExportPath, resolveModule } from '../modules/index.ts';
+
+export interface BuildOptions {
+  /** Where what is built is to listen. Default: 0.0.0.0, every address of the machine. */
+  readonly host?: string | undefined;
+  /** Default: 8000. */
+  readonly port?: number | undefined;
+  /** Name of the file, beside the module. Default: aana.config.json. */
+  readonly config_name?: string | undefined;
+}
+
+/** What of an application goes into its configuration. */
+export interface Buildable {
+  readonly name: string;
+  readonly deployments: Readonly<Record<string, unknown>>;
+  /** Folders of plugins, absolute. */
+  readonly plugins: readonly string[];
+}
+
+/**
+ * Writes a configuration beside the module of `importPath` (`<module>:<app>`, from the working directory) that `aana-host serve --config`
+ * makes the same application of. Keys that are there and not the application's own stay as they are. Gives the file.
+ */
+export async function writeAppConfig(app: Buildable, importPath: string, { host = '0.0.0.0', port = 8000, config_name: name = 'aana.config.json' }: BuildOptions): Promise<string> {
+  const parsed = parseExportPath(importPath);
+  if (!parsed) throw new AanaError('ImportError', 'invalid-input', `${JSON.stringify(importPath)} does not name an application: <module>:<app> is expected, such as app.js:app`);
+  if (basename(name) !== name || !name.endsWith('.json')) throw new AanaError('ConfigError', 'invalid-input', `${JSON.stringify(name)} is no name of a configuration file such as aana.config.json`);
+  const module = resolveModule(parsed.module, resolve('.'));
+  const folder = dirname(module);
+  const file = join(folder, name);
+  const own = {
+    name: app.name,
+    host,
+    port,
+    app: `./${basename(module)}:${parsed.name}`,
+    deployments: app.deployments,
+    ...(app.plugins.length > 0 && { plugins: app.plugins.map((path) => `./${relative(folder, path)}`) }),
+  };
+  await writeFile(file, `${JSON.stringify({ ...existing(file), ...own }, undefined, 2)}\n`);
+  return file;
+}
+
+function existing(file: string): object {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new AanaError('ConfigError', 'invalid-input', `${file}: cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // told below
+  }
+  throw new AanaError('ConfigError', 'invalid-input', `${file}: it is there, but is no JSON object: remove it, or name another file with --config-name`);
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { AanaApp } from '../app.ts';
+import { AanaError } from '../core/errors.ts';
+import { importModule, parseExportPath, resolveModule } from '../modules/index.ts';
+
+/** What tells an application from other objects, also one of another copy of this package. */
+export const APP_BRAND: unique symbol = Symbol.for('aana-host.application') as never;
+/** Counts changes of what commands use of an application. */
+export const APP_BRAND_VERSION = 1;
+
+export interface LoadedApp {
+  readonly app: AanaApp;
+  /** The module's file. */
+  readonly file: string;
+  /** Under which the module exports it. */
+  readonly name: string;
+}
+
+/** Imports the application that `<module>:<app>` names. Throws in one sentence `ImportError`, or `TypeError` when it is no application. */
+export async function loadApp(path: string, folder: string): Promise<LoadedApp> {
+  const parsed = parseExportPath(path);
+  if (!parsed) throw new AanaError('ImportError', 'invalid-input', `${JSON.stringify(path)} does not name an application: <module>:<app> is expected, such as app.js:app`);
+  const file = resolveModule(parsed.module, folder);
+  const exported = await imported(file);
+  if (!Object.hasOwn(exported, parsed.name)) {
+    throw new AanaError('ImportError', 'invalid-input', `Could not import ${parsed.name} from ${file}: the module exports ${Object.keys(exported).join(', ') || 'nothing'}`);
+  }
+  const app = exported[parsed.name];
+  const version = (app as { [APP_BRAND]?: number } | null | undefined)?.[APP_BRAND];
+  if (version === undefined) throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is no AanaApp but ${nameOf(app)}`);
+  if (version !== APP_BRAND_VERSION) throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command: run the one that is installed there`);
+  return { app: app as AanaApp, file, name: parsed.name };
+}
+
+async function imported(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await importModule(file);
+  } catch (cause) {
+    const { name, message } = cause instanceof Error ? cause : { name: 'Error', message: String(cause) };
+    const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // says by itself what is wrong
+    throw new AanaError('ImportError', 'invalid-input', `Could not import ${file}${placeIn(file, cause)}: ${isOurs ? '' : `${name}: `}${message.split('\n')[0]}`, { cause });
+  }
+}
+
+/** `, line 3` where the error's stack leads into the file. */
+function placeIn(file: string, cause: unknown): string {
+  const stack = cause instanceof Error ? (cause.stack ?? '') : '';
+  const found = stack.split('\n').find((line) => line.includes(`${basename(file)}:`));
+  const line = found && new RegExp(`${basename(file).replaceAll('.', '\\.')}:(\\d+)`).exec(found)?.[1];
+  return line === undefined || Number(line) > readFileSync(file, 'utf8').split('\n').length ? '' : `, line ${line}`;
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
+  return `an object of ${value.constructor?.name ?? 'no class'}`;
+}

@@ -1,0 +1,18 @@
+import { register } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+let isRegistered = false;
+
+/** From now on this process can import `.ts` files, also on Nodes that do not read TypeScript themselves. */
+function readTypeScript(): void {
+  if (isRegistered || (process.features as { typescript?: unknown }).typescript) return;
+  isRegistered = true;
+  process.setSourceMapsEnabled(true); // stacks name the lines of the sources
+  register('./typescript-hooks.js', import.meta.url);
+}
+
+/** Imports a module of the user, in JavaScript or TypeScript, and gives what it exports. */
+export async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
+  readTypeScript();
+  return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+}

@@ -1,0 +1,2 @@
+export { importModule } from './import-module.ts';
+export { type ExportPath, parseExportPath, resolveModule } from './resolve-module.ts';

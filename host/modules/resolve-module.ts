@@ -1,0 +1,30 @@
+import { statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { AanaError } from '../core/errors.ts';
+
+const EXTENSIONS = ['', '.js', '.mjs', '.ts', '.mts', '.cjs'];
+
+/** Where one exported thing of a module is: `app.js:app`. */
+export interface ExportPath {
+  /** A file, with or without its extension, or a package. */
+  readonly module: string;
+  readonly name: string;
+}
+
+/** Reads `<module>:<name>`; undefined when it is no such thing. */
+export function parseExportPath(text: string): ExportPath | undefined {
+  const [, module, name] = /^(.+):([A-Za-z_$][\w$]*)$/.exec(text) ?? [];
+  return module === undefined || name === undefined ? undefined : { module, name };
+}
+
+/** The file of a module: one of `folder`, else one that is installed there. Throws `ImportError` in one sentence. */
+export function resolveModule(module: string, folder: string): string {
+  const file = EXTENSIONS.map((extension) => resolve(folder, `${module}${extension}`)).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  if (file !== undefined) return file;
+  try {
+    return createRequire(join(folder, 'package.json')).resolve(module);
+  } catch (cause) {
+    throw new AanaError('ImportError', 'invalid-input', `Could not import ${module}: there is no such file in ${folder}, and no such package is installed`, { cause });
+  }
+}
