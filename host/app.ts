@@ -353,15 +353,16 @@ export class AanaApp implements AsyncDisposable {
   }
 
   async #stop(graceMs: number): Promise<void> {
+    const ran = this.#phase !== 'new' || this.#server !== undefined;
     this.#phase = this.#phase === 'failed' ? 'failed' : 'stopping';
     const until = performance.now() + graceMs;
-    this.#log.info('shutting down');
+    if (ran) this.#log.info('shutting down');
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
     await this.#server?.close(graceMs);
     await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
     await this.#services.close(Math.max(0, until - performance.now()));
     await this.#endControl?.();
-    this.#log.info('shut down');
+    if (ran) this.#log.info('shut down');
     this.#stopped.resolve();
   }
 }

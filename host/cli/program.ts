@@ -69,13 +69,14 @@ export function program(state: { exitCode: number }): Command {
   addConfigOptions(command(root, 'build <folders-or-app...>', 'build the components of plugins, or for <module>:<app> the configuration file that serves it'), 'common')
     .option('--force', 'build a plugin even if nothing has changed')
     .option('--host <address>', 'of an application: address to listen on (default: 0.0.0.0)')
-    .option('--port <number>', 'of an application: port to listen on (default: 8000)', portNumber)
+    .option('--port <number>', 'of an application: port to listen on (default: 8000)')
     .option('--config-name <file>', 'of an application: name of the file, beside the module (default: aana.config.json)')
     .action(async ([path = '', ...more]: string[], options: Options) => {
-      const log = loggerOf(configForApps(options));
+      const config = configForApps(options);
+      const log = loggerOf(config);
       if (more.length === 0 && parseExportPath(path) && !existsSync(path)) {
-        const [host, port, configName] = [options['host'], options['port'], options['configName']] as [string | undefined, number | undefined, string | undefined];
-        return buildApp(path, { host, port, config_name: configName }, process.stdout);
+        const [host, configName] = [options['host'], options['configName']] as [string | undefined, string | undefined];
+        return buildApp(path, { host, port: options['port'] === undefined ? undefined : config.port, config_name: configName }, process.stdout);
       }
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) => withProgress(`building ${folder}`, undefined, () => buildPlugin(folder, { log, force: options['force'] === true, signal }));
@@ -182,11 +183,6 @@ function addModelsCommands(models: Command, command: (parent: Command, name: str
 /** The value of a flag that counts something. */
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
-  return Number(text);
-}
-
-function portNumber(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('A number from 0 to 65535 is expected.');
   return Number(text);
 }
 
