@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import type * as z from 'zod';
+import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { openControl } from './application/control.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
@@ -17,54 +18,19 @@ import { packageVersion } from './core/package-root.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
+  boundFrom,
   builtinDefinitions,
-  type DeploymentDefinition,
   type DeploymentOptionsInput,
   type HandleOf,
   type HasMethods,
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
-import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, HttpServer, type OpenApiParams, type RouterLike } from './http/index.ts';
+import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, HttpServer, type RouterLike } from './http/index.ts';
 import { prepareTempDir } from './media/index.ts';
 import type { ModelStore } from './models/index.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import { isReplica } from './replicas/index.ts';
-
-export interface AanaAppOptions {
-  /** Title of the API documentation. Default: the configuration's `name`. */
-  readonly name?: string | undefined;
-  /** Makes the tables that the application keeps for itself; `migrate` runs it. */
-  readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
-  /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
-  readonly openapi_params?: OpenApiParams | undefined;
-  /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
-  readonly config?: Config | undefined;
-  /** Default: lines on the standard error, as the configuration says. */
-  readonly log?: Logger | undefined;
-  /** Kinds of deployments besides those of the package. */
-  readonly definitions?: readonly DeploymentDefinition[] | undefined;
-  /** Where the progress of the start, and a failed start's report, are shown. Default: the standard error. */
-  readonly progress?: ProgressStream | undefined;
-}
-
-const OPTIONS: readonly string[] = ['name', 'migration_func', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
-
-export interface ConnectOptions {
-  /** Address to listen on. Default: the configuration's. */
-  readonly host?: string | undefined;
-  /** Default: the configuration's; 0 takes a free one. */
-  readonly port?: number | undefined;
-  /** `false` keeps log lines below `error` off the standard error. Default: true. A `log` of one's own is left as it is. */
-  readonly show_logs?: boolean | undefined;
-}
-
-export interface DeployOptions {
-  /** Whether to wait until the application has shut down, by SIGINT or SIGTERM too. Default: false. */
-  readonly blocking?: boolean | undefined;
-  /** One deployment after the other, in the order of registration. Default: false. */
-  readonly sequential?: boolean | undefined;
-}
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with
@@ -97,8 +63,7 @@ export class AanaApp implements AsyncDisposable {
     if (isReplica()) {
       throw new AanaError('ApplicationInReplica', 'internal', 'the module of a deployment class starts an application when it is imported; keep the class in a module of its own');
     }
-    const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
-    if (unknown.length > 0) throw new AanaError('ValidationError', 'invalid-input', `AanaApp: there is no option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`);
+    checkOptions(options);
     const config = options.config ?? loadConfig();
     const level = (): Config['log']['level'] => (this.#showsLogs ? config.log.level : 'error');
     this.config = config;
@@ -155,9 +120,12 @@ export class AanaApp implements AsyncDisposable {
   /** Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For `aana-host serve`. */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
     if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
-    for (const [name, options] of Object.entries(deployments)) {
+    for (const [name, entry] of Object.entries(deployments)) {
+      const options = structuredClone(entry) as DeploymentOptionsInput;
+      const registered = this.#deployments.get(name)?.definition;
       this.#services.deployments.unregister(name);
-      this.registerDeployment(name, structuredClone(options) as DeploymentOptionsInput);
+      // The class of a deployment of one's own is known from its registration.
+      this.registerDeployment(name, options.type === registered?.name ? boundFrom(options, new Map([[options.type, registered]]), `deployment ${name}`) : options);
     }
     return this.registerPlugins(...plugins);
   }
@@ -274,8 +242,8 @@ export class AanaApp implements AsyncDisposable {
    * `aana-host serve --config` makes this application. Gives the file.
    */
   build(importPath: string, options: BuildOptions = {}): Promise<string> {
-    const { deployments, pluginSet } = this.#services;
-    return writeAppConfig({ name: this.name, deployments: deployments.registered(), plugins: pluginSet.paths() }, importPath, options);
+    const deployments = Object.fromEntries([...this.#deployments].map(([name, bound]) => [name, bound.options]));
+    return writeAppConfig({ name: this.name, deployments, plugins: this.#services.pluginSet.paths() }, importPath, options);
   }
 
   status(): AppStatus {

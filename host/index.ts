@@ -1,4 +1,6 @@
-export { AanaApp, type AanaAppOptions, type ConnectOptions, type DeployOptions } from './app.ts';
+export { AanaApp } from './app.ts';
+export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
+export type { BuildOptions } from './application/build-config.ts';
 export { Endpoint } from './application/endpoint.ts';
 export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint-registration.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import { AanaApp, type ConnectOptions, type DeployOptions } from '../app.ts';
+import { AanaApp } from '../app.ts';
+import type { ConnectOptions, DeployOptions } from '../application/app-options.ts';
 import { loadApp } from '../application/load-app.ts';
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';

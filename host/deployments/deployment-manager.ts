@@ -99,11 +99,6 @@ export class DeploymentManager {
     return bound;
   }
 
-  /** The checked options of each deployment, with its type and its configuration: an entry of the configuration file. */
-  registered(): Record<string, DeploymentOptions> {
-    return Object.fromEntries([...this.#deployments.values()].map(({ name, options, config }) => [name, { ...options, user_config: config as DeploymentOptions['user_config'] }]));
-  }
-
   /** Forgets a deployment that was not started. Silent when there is none of that name. */
   unregister(name: string): void {
     this.#deployments.delete(name);

@@ -1,0 +1,47 @@
+import type { Config } from '../config/index.ts';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { DeploymentDefinition } from '../deployments/index.ts';
+import type { OpenApiParams } from '../http/index.ts';
+import type { ProgressStream } from '../packages/index.ts';
+
+export interface AanaAppOptions {
+  /** Title of the API documentation. Default: the configuration's `name`. */
+  readonly name?: string | undefined;
+  /** Makes the tables that the application keeps for itself; `migrate` runs it. */
+  readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
+  /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
+  readonly openapi_params?: OpenApiParams | undefined;
+  /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
+  readonly config?: Config | undefined;
+  /** Default: lines on the standard error, as the configuration says. */
+  readonly log?: Logger | undefined;
+  /** Kinds of deployments besides those of the package. */
+  readonly definitions?: readonly DeploymentDefinition[] | undefined;
+  /** Where the progress of the start, and a failed start's report, are shown. Default: the standard error. */
+  readonly progress?: ProgressStream | undefined;
+}
+
+export interface ConnectOptions {
+  /** Address to listen on. Default: the configuration's. */
+  readonly host?: string | undefined;
+  /** Default: the configuration's; 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** `false` keeps log lines below `error` off the standard error. Default: true. A `log` of one's own is left as it is. */
+  readonly show_logs?: boolean | undefined;
+}
+
+export interface DeployOptions {
+  /** Whether to wait until the application has shut down, by SIGINT or SIGTERM too. Default: false. */
+  readonly blocking?: boolean | undefined;
+  /** One deployment after the other, in the order of registration. Default: false. */
+  readonly sequential?: boolean | undefined;
+}
+
+const OPTIONS: readonly string[] = ['name', 'migration_func', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
+
+/** In JavaScript a misspelt option would be ignored. */
+export function checkOptions(options: AanaAppOptions): void {
+  const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
+  if (unknown.length > 0) throw new AanaError('ValidationError', 'invalid-input', `AanaApp: there is no option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`);
+}
