@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { importModule } from '../../modules/index.ts';
 import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/implementation.ts';
 import { check } from '../check.ts';
 import { schemaOf } from '../config-class.ts';
@@ -29,11 +30,11 @@ export async function start(spec: CustomSpec, { log, progress }: StartContext): 
 
 async function importClass({ module, class: name }: CustomSpec): Promise<DeploymentClass> {
   const path = fileURLToPath(module);
-  let exported: Record<string, unknown>;
+  let exported: Readonly<Record<string, unknown>>;
   try {
-    exported = (await import(module)) as Record<string, unknown>;
+    exported = await importModule(path);
   } catch (error) {
-    throw new AanaError('DeploymentImportError', 'internal', `${path} cannot be imported by the replica: ${whyNot(error, path)}`, { cause: error });
+    throw new AanaError('DeploymentImportError', 'internal', `${path} cannot be imported by the replica: ${whyNot(error)}`, { cause: error });
   }
   const found = Object.hasOwn(exported, name) ? exported[name] : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
   if (typeof found === 'function') return found as unknown as DeploymentClass;
@@ -41,12 +42,7 @@ async function importClass({ module, class: name }: CustomSpec): Promise<Deploym
   throw new AanaError('DeploymentImportError', 'internal', `${path} exports no class ${name}; its exports are: ${names}`);
 }
 
-function whyNot(error: unknown, path: string): string {
-  if (!(error instanceof Error)) return String(error);
-  const isTypeScript = /\.[cm]?ts$/.test(path) && 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION';
-  if (isTypeScript) return `Node ${process.versions.node} does not run TypeScript; compile it to JavaScript, or use Node 22.18 or later`;
-  return `${error.name}: ${error.message}`;
-}
+const whyNot = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /** As the host checked it: an object of its class, where it has one. */
 function configOf({ config }: DeploymentClass, values: unknown): unknown {
