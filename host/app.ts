@@ -1,19 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import type * as z from 'zod';
 import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
-import { openControl } from './application/control.ts';
+import { AppConnection } from './application/connection.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
 import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
 import { startUp } from './application/start-up.ts';
 import { appStatus, type Phase, type StartFailure, statusReport } from './application/status.ts';
+import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
+import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.ts';
 import { deferred } from './core/deferred.ts';
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
+import { LogRing } from './core/log-ring.ts';
 import { packageVersion } from './core/package-root.ts';
 import {
   type AnyDeployment,
@@ -22,11 +24,11 @@ import {
   builtinDefinitions,
   type DeploymentOptionsInput,
   type HandleOf,
+  type HandleOptionsInput,
   type HasMethods,
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
-import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, HttpServer, type RouterLike } from './http/index.ts';
-import { prepareTempDir } from './media/index.ts';
+import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, type RouterLike } from './http/index.ts';
 import type { ModelStore } from './models/index.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
@@ -51,9 +53,7 @@ export class AanaApp implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #stopped = deferred();
   #starting: Promise<void> = Promise.resolve();
-  #server: HttpServer | undefined;
-  #endControl: (() => Promise<void>) | undefined;
-  #url: string | undefined;
+  readonly #connection: AppConnection;
   #showsLogs = true;
   #phase: Phase = 'new';
   #failure: StartFailure | undefined;
@@ -68,7 +68,9 @@ export class AanaApp implements AsyncDisposable {
     const level = (): Config['log']['level'] => (this.#showsLogs ? config.log.level : 'error');
     this.config = config;
     this.name = options.name ?? config.name;
-    this.#log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
+    const log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
+    const logs = new LogRing();
+    this.#log = logs.tap(log, config.log.level);
     this.#progress = options.progress ?? process.stderr;
     this.#migrate = options.migration_func;
     this.#services = new Services({ config, log: this.#log, definitions: options.definitions, signal: this.#stopping.signal });
@@ -87,11 +89,12 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
     });
     this.#callback = this.#face.callback();
+    this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: this.#callback, log: this.#log, logs });
   }
 
-  /** Where the server listens, once connected: `http://127.0.0.1:8000`. */
+  /** Where the application listens, once connected: `http://127.0.0.1:8000`. */
   get url(): string | undefined {
-    return this.#url;
+    return this.#connection.url;
   }
 
   /** The endpoints that are served: those of this program as they were registered, those of plugins as they were loaded. */
@@ -193,28 +196,48 @@ export class AanaApp implements AsyncDisposable {
 
   /**
    * What host code calls a deployment through: `handle(WhisperDeployment, 'asr_deployment')` has the methods of the class with their types
-   * and refuses a deployment of another class; of `handle(name)` the class may be given as a type. Throws `DeploymentNotFound`, naming
+   * and refuses a deployment of another class; of `handle(name)` the class may be given as a type. `options` say how calls are repeated. Throws `DeploymentNotFound`, naming
    * those that there are.
    */
-  handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
-  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
-  handle(...args: [name: string] | [type: { readonly name: string }, name: string]): HandleOf<AnyDeployment> {
-    const [type, name] = args.length === 1 ? [undefined, ...args] : args;
-    const handle = this.#services.deployments.handle(name);
-    const actual = this.#deployments.get(name)?.options.type;
+  handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
+  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
+  handle(first: string | { readonly name: string }, second?: string | HandleOptionsInput, third?: HandleOptionsInput): HandleOf<AnyDeployment> {
+    const [type, name, options] = typeof first === 'string' ? [undefined, first, second as HandleOptionsInput | undefined] : [first, second as string, third];
+    const { attached } = this.#connection;
+    const handle = attached ? attached.handle(name, options) : this.#services.deployments.handle(name, options);
+    const actual = attached ? attached.typeOf(name) : this.#deployments.get(name)?.options.type;
     if (type && type.name !== actual) throw new AanaError('DeploymentTypeError', 'bad-request', `deployment ${name} is a ${actual}, not a ${type.name}`);
     return handle;
   }
 
+  /** Runs so many replicas of a deployment from now on. */
+  async scaleDeployment(name: string, replicas: number): Promise<void> {
+    this.#services.deployments.handle(name);
+    throw new AanaError('NotReady', 'unavailable', `deployment ${name} cannot be scaled to ${replicas} yet`);
+  }
+
+  /** Decodes the audio of a file that this user can read, or of a URL, for `transcribe`; its files go when it is disposed. */
+  async openAudio(source: AudioOrigin, options: Partial<OpenAudioOptions> = {}): Promise<HeldAudio> {
+    return (await this.#services.openMedia(this.#stopping.signal)).openAudio(source, options);
+  }
+
+  /**
+   * Attaches to this user's running application, which has the deployments then. With a `host` or a `port` where none of ours listens, it listens
+   * there, as `listen` does. Throws `NotRunning` or `SeveralRunning`, or `ListenError` when another program has the port.
+   */
+  async connect(options: ConnectOptions = {}): Promise<this> {
+    return (await this.#connection.attach(options)) ? this : this.listen(options);
+  }
+
+  /** The application in another process that this one is attached to. */
+  get attached(): RunningApplication | undefined {
+    return this.#connection.attached?.running;
+  }
+
   /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */
-  async connect({ host = this.config.host, port = this.config.port, show_logs: showLogs = true }: ConnectOptions = {}): Promise<this> {
-    if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
+  async listen({ host = this.config.host, port = this.config.port, show_logs: showLogs = true }: ConnectOptions = {}): Promise<this> {
     this.#showsLogs = showLogs;
-    await prepareTempDir(this.config.media.temp_dir ?? tmpdir());
-    const server = new HttpServer(this.#callback, this.config.limits);
-    this.#url = (await server.listen(host, port)).url;
-    this.#server = server;
-    this.#endControl = await openControl(this, this.#log);
+    await this.#connection.listen(host, port);
     return this;
   }
 
@@ -230,6 +253,7 @@ export class AanaApp implements AsyncDisposable {
    */
   async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
     if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before');
+    if (this.attached) throw new AanaError('AlreadyDeployed', 'conflict', `the application at ${this.url} is deployed already: use its handles, or connect to another port`);
     const start = (): Promise<void> => this.#deploy(sequential);
     const hasPlugins = this.#services.pluginSet.sources().length > 0;
     if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, hasPlugins, out: process.stdout });
@@ -286,7 +310,7 @@ export class AanaApp implements AsyncDisposable {
       await withProgress('starting', undefined, (report) => (this.#starting = this.#start(sequential, report)), { stream: this.#progress });
       this.#stopping.signal.throwIfAborted();
       this.#phase = 'deployed';
-      this.#log.info('Deployed successfully.', { deployments: this.#deployments.size, endpoints: this.endpoints.length, ...(this.#url !== undefined && { docs: `${this.#url}/docs` }) });
+      this.#log.info('Deployed successfully.', { deployments: this.#deployments.size, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
     } catch (error) {
       if (this.#phase === 'deploying') this.#fail(error);
       await this.shutdown({ graceMs: 0 });
@@ -321,16 +345,16 @@ export class AanaApp implements AsyncDisposable {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    const ran = this.#phase !== 'new' || this.#server !== undefined;
+    const ran = this.#phase !== 'new' || this.#connection.isListening;
     this.#phase = this.#phase === 'failed' ? 'failed' : 'stopping';
     const until = performance.now() + graceMs;
     if (ran) this.#log.info('shutting down');
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
-    await this.#server?.close(graceMs);
+    await this.#connection.closeServer(graceMs);
     await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
     await this.#services.close(Math.max(0, until - performance.now()));
-    await this.#endControl?.();
     if (ran) this.#log.info('shut down');
+    await this.#connection.end();
     this.#stopped.resolve();
   }
 }

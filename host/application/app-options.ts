@@ -23,11 +23,14 @@ export interface AanaAppOptions {
 }
 
 export interface ConnectOptions {
-  /** Address to listen on. Default: the configuration's. */
+  /** Where an application of this user listens, or where to listen when there is none. Default: the configuration's, when there is a `port`. */
   readonly host?: string | undefined;
-  /** Default: the configuration's; 0 takes a free one. */
+  /** Default: the configuration's, when there is a `host`; 0 listens on a free one. */
   readonly port?: number | undefined;
-  /** `false` keeps log lines below `error` off the standard error. Default: true. A `log` of one's own is left as it is. */
+  /**
+   * When it listens: `false` keeps log lines below `error` off the standard error; a `log` of one's own is left as it is. Default: true. When it
+   * attaches: `true` copies the lines of the application in the other process there. Default: false.
+   */
   readonly show_logs?: boolean | undefined;
 }
 

@@ -1,17 +1,59 @@
 import type { AanaApp } from '../app.ts';
-import { startControl } from '../control/index.ts';
+import { controlHandlers, type ControlledApplication, type DeploymentMethods, deploymentReports, startControl } from '../control/index.ts';
+import type { LogRing } from '../core/log-ring.ts';
 import type { Logger } from '../core/logger.ts';
+import { packageVersion } from '../core/package-root.ts';
+import type { DeploymentManager } from '../deployments/index.ts';
 
-/** Commands of this user reach the application; without that it serves all the same. Gives what ends it. */
-export async function openControl(app: AanaApp, log: Logger): Promise<() => Promise<void>> {
-  const handlers = {
-    'plugins.list': async () => app.plugins(),
-    'plugins.reload': async ({ name }: { readonly name?: string | undefined }) => [...(await app.reloadPlugins(name))],
-  };
+export interface OpenControlOptions {
+  readonly app: AanaApp;
+  readonly deployments: DeploymentManager;
+  /** What was logged last. */
+  readonly logs: LogRing;
+  readonly log: Logger;
+  /** Where it listens for requests. */
+  readonly at: { readonly url: string; readonly host: string; readonly port: number };
+}
+
+/** Other processes of this user reach the application; without that it serves all the same. Gives what ends it, and tells followers of the log that it has ended. */
+export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
+  const { app, logs, log, at } = options;
+  const dir = app.config.runtime_dir;
   try {
-    return await startControl({ dir: app.config.runtime_dir, url: app.url ?? '', handlers, log });
+    const control = await startControl({ dir, at, version: packageVersion(), handlers: controlHandlers(controlled(options)), log });
+    return () => {
+      logs.close();
+      return control.close();
+    };
   } catch (error) {
-    log.warn('commands cannot reach this application', { dir: app.config.runtime_dir, error });
+    log.warn('commands cannot reach this application', { dir, error });
     return async () => {};
   }
+}
+
+function controlled({ app, deployments, logs, at }: OpenControlOptions): ControlledApplication {
+  return {
+    logs,
+    describe: () => Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({ name, type, methods: methods as DeploymentMethods['methods'] })),
+    report: async () => {
+      const { status, message, deployments: states } = app.status();
+      const reports = await deploymentReports(deployments.status());
+      return {
+        name: app.name,
+        version: packageVersion(),
+        url: at.url,
+        pid: process.pid,
+        status,
+        phase: states['app']?.status ?? '',
+        message,
+        deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
+      };
+    },
+    plugins: () => app.plugins(),
+    reloadPlugins: (name) => app.reloadPlugins(name),
+    handle: (name, retry) => deployments.handle(name, retry),
+    scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
+    openAudio: (source, opening) => app.openAudio(source, opening),
+    shutdown: (ending) => app.shutdown(ending),
+  };
 }

@@ -36,6 +36,7 @@ export class Services {
   readonly #options: ServicesOptions;
   readonly #plugins: PluginHost;
   #media: MediaService | undefined;
+  #openingMedia: Promise<MediaService> | undefined;
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
@@ -76,10 +77,12 @@ export class Services {
     return this.#native;
   }
 
-  /** Makes media ready for plugins; fetches ffmpeg where there is none. */
-  async openMedia(signal: AbortSignal, report: ReportProgress): Promise<void> {
+  /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */
+  openMedia(signal?: AbortSignal, report?: ReportProgress): Promise<MediaService> {
     const { config, log } = this.#options;
-    this.#media ??= new MediaService(mediaOptions(config, await this.ffmpeg(signal, report), log));
+    this.#openingMedia ??= this.ffmpeg(signal, report).then((path) => (this.#media = new MediaService(mediaOptions(config, path, log))));
+    this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work
+    return this.#openingMedia;
   }
 
   /** The ffmpeg to use, fetched first when this machine has none. */

@@ -38,8 +38,8 @@ const loads = ({ output }: RunningServer): number => output().split('plugin load
 const greeting = async ({ url }: RunningServer): Promise<unknown> => (await post(`${url}/say-hello/greet`, { who: 'Ada' })).json();
 
 Plugins('say in one sentence that nothing runs, with exit code 2', () => {
-  assert.equal(run('plugins'), { code: 2, out: '', err: 'error: no aana-host server of this user runs: start one with "aana-host serve"\n' });
-  assert.equal(run('plugins', 'reload', '--port', '9'), { code: 2, out: '', err: 'error: no aana-host server of this user runs on port 9\n' });
+  assert.equal(run('plugins'), { code: 2, out: '', err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n' });
+  assert.equal(run('plugins', 'reload', '--port', '9'), { code: 2, out: '', err: 'error: no aana-host application of this user runs on port 9\n' });
   assert.is(run('plugins', '--port', 'x').code, 2);
 });
 

@@ -1,18 +1,8 @@
 import { callControl } from '../control/index.ts';
-
-interface Output {
-  write(text: string): unknown;
-}
-
-export interface PluginsCommand {
-  /** Where the server's control socket is looked for. */
-  readonly runtimeDir: string;
-  readonly port: number | undefined;
-  readonly out: Output;
-}
+import type { ApplicationCommand } from './application.ts';
 
 /** `plugins`: what the plugins of the running server are and did. */
-export async function pluginsList({ runtimeDir, port, out }: PluginsCommand, asJson: boolean): Promise<number> {
+export async function pluginsList({ runtimeDir, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
   const plugins = await callControl(runtimeDir, 'plugins.list', {}, { port });
   if (asJson) {
     out.write(`${JSON.stringify(plugins, undefined, 2)}\n`);
@@ -34,7 +24,7 @@ export async function pluginsList({ runtimeDir, port, out }: PluginsCommand, asJ
 }
 
 /** `plugins reload`: 1 when one could not be loaded; its older version serves on. */
-export async function pluginsReload({ runtimeDir, port, out }: PluginsCommand, name: string | undefined): Promise<number> {
+export async function pluginsReload({ runtimeDir, port, out }: ApplicationCommand, name: string | undefined): Promise<number> {
   const outcomes = await callControl(runtimeDir, 'plugins.reload', name === undefined ? {} : { name }, { port });
   for (const { name: plugin, outcome, detail } of outcomes) out.write(`${plugin}: ${outcome}: ${detail}\n`);
   return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0;

@@ -18,13 +18,15 @@ import { guestWorld } from '../plugins/build/guest-world.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 import { readManifest } from '../plugins/manifest.ts';
 import { check } from './check.ts';
+import { addApplicationCommands, runningApplication } from './application-commands.ts';
 import { addConfigOptions, configForApps, configOf } from './config-options.ts';
 import { demo } from './demo.ts';
 import { buildApp, deploy, migrate } from './deploy.ts';
 import { newPlugin } from './new-plugin.ts';
-import { pluginsList, type PluginsCommand, pluginsReload } from './plugins.ts';
+import { pluginsList, pluginsReload } from './plugins.ts';
 import { serve } from './serve.ts';
 import { type Purpose, setup } from './setup.ts';
+import { untilSignal } from './until-signal.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -94,14 +96,16 @@ export function program(state: { exitCode: number }): Command {
     state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments }, [source], loggerOf(config));
   });
 
+  addApplicationCommands(root, command, state);
+
   const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')
     .option('--port <number>', 'which server, where several run', wholeNumber)
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
-      state.exitCode = await pluginsList(pluginsCommand(options), options['json'] === true);
+      state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
     });
   command(plugins, 'reload [name]', 'load the newest version of one plugin, or of all; no request is dropped').action(async (name: string | undefined, _own: Options, self: Command) => {
-    state.exitCode = await pluginsReload(pluginsCommand(self.optsWithGlobals()), name);
+    state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
   });
 
   addConfigOptions(command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'), 'common').action(async (plugins: string[], options: Options) => {
@@ -186,28 +190,6 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Here `--port` says which server is meant, not where one is to listen. */
-function pluginsCommand({ port, ...options }: Options): PluginsCommand {
-  return { runtimeDir: configOf(options).runtime_dir, port: port as number | undefined, out: process.stdout };
-}
-
 function loggerOf({ log }: Config, level = log.level): Logger {
   return createLogger({ level, format: log.format, write: (line) => process.stderr.write(line) });
-}
-
-/** Runs work that ends early on SIGINT or SIGTERM; the second signal ends the process. */
-async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(130);
-    controller.abort(new Error('stopped by a signal'));
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  try {
-    return await work(controller.signal);
-  } finally {
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
-  }
 }

@@ -19,7 +19,7 @@ export async function serve(config: Config, folders: readonly string[], log: Log
 
 /** Serves an application until a signal; 130 when the signal came during the start. */
 export async function run(app: AanaApp, connect: ConnectOptions, deploy: DeployOptions = {}): Promise<number> {
-  await app.connect(connect);
+  await app.listen(connect);
   try {
     await app.deploy({ ...deploy, blocking: true });
     return 0;

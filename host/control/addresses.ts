@@ -1,27 +1,69 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { AanaError } from '../core/errors.ts';
 import { Address } from './protocol.ts';
 
-/** The servers whose address files lie in `dir` and that answer. What ended servers left is removed. */
+/** Which server is meant, where several run. */
+export interface Choice {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+/** The servers of this user whose address files lie in `dir` and that answer. What ended servers left is removed. */
 export async function runningServers(dir: string): Promise<Address[]> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.json'));
   const found = await Promise.all(
     names.map(async (name) => {
-      const address = parsed(await readFile(join(dir, name), 'utf8').catch(() => ''));
+      const file = join(dir, name);
+      if (!(await isOwn(file))) return undefined; // whom it leads to would see what is asked
+      const address = parsed(await readFile(file, 'utf8').catch(() => ''));
       if (!address || (await isListening(address.socket))) return address;
-      await Promise.all([rm(join(dir, name), { force: true }), rm(address.socket, { force: true })]);
+      await Promise.all([rm(file, { force: true }), rm(address.socket, { force: true })]);
       return undefined;
     }),
   );
-  return found.filter((address) => address !== undefined);
+  return found.filter((address) => address !== undefined).sort((a, b) => a.port - b.port);
+}
+
+/** The servers of this user that `choice` can mean. */
+export async function matchingServers(dir: string, choice: Choice): Promise<Address[]> {
+  return (await runningServers(dir)).filter((one) => fits(one, choice));
+}
+
+/** The one server that is meant. Throws `NotRunning` when there is none, `SeveralRunning` with their addresses when that is open. */
+export async function chooseServer(dir: string, choice: Choice = {}): Promise<Address> {
+  const found = await matchingServers(dir, choice);
+  const [address, ...others] = found;
+  if (!address) throw new AanaError('NotRunning', 'unavailable', notRunning(choice));
+  if (others.length === 0) return address;
+  const urls = found.map(({ url }) => url);
+  throw new AanaError('SeveralRunning', 'conflict', `several applications run (${urls.join(', ')}): name one by its port`, { data: { urls } });
+}
+
+function notRunning({ host, port }: Choice): string {
+  const where = [...(host === undefined ? [] : [`on ${host}`]), ...(port === undefined ? [] : [`on port ${port}`])].join(' ');
+  return where === '' ? 'no aana-host application of this user runs: start one with "aana-host serve"' : `no aana-host application of this user runs ${where}`;
+}
+
+/** Names of this machine itself, and of all its addresses. */
+const LOCAL = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0', '::']);
+
+function fits(address: Address, { host, port }: Choice): boolean {
+  if (port !== undefined && address.port !== port) return false;
+  return host === undefined || host === address.host || (LOCAL.has(host) && LOCAL.has(address.host));
+}
+
+async function isOwn(file: string): Promise<boolean> {
+  const uid = process.getuid?.();
+  return uid === undefined || (await stat(file).catch(() => undefined))?.uid === uid;
 }
 
 function parsed(text: string): Address | undefined {
   try {
     return Address.parse(JSON.parse(text));
   } catch {
-    return undefined; // being written, or another user's
+    return undefined; // being written
   }
 }
 

@@ -1,12 +1,14 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
-import { callControl, type ControlHandlers, startControl } from './index.ts';
+import { skip } from '../test/skip.ts';
+import { callControl, type Choice, chooseServer, ControlConnection, controlHandlers, type ControlledApplication, type ControlServer, startControl } from './index.ts';
 
 const Control = suite('the control socket');
 let folder = '';
@@ -14,74 +16,158 @@ let folder = '';
 Control.before.each(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-control-'));
 });
-Control.after.each(() => rm(folder, { recursive: true, force: true }));
+Control.after.each(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+  await rm(folder, { recursive: true, force: true });
+});
 
-const handlers: ControlHandlers = {
-  'plugins.list': async () => [],
-  'plugins.reload': async ({ name = 'all' }) => {
+/** What is asked of it here; a whole application is in the tests of the client. */
+const app = {
+  plugins: () => [],
+  reloadPlugins: async (name = 'all') => {
     if (name === 'none') throw new AanaError('PluginNotFound', 'not-found', 'there is no plugin none');
     return [{ name, outcome: 'reloaded', detail: 'version 1' }];
   },
-};
-const start = (dir: string, port = 8000): Promise<() => Promise<void>> => startControl({ dir, url: `http://127.0.0.1:${port}`, handlers, log: silentLogger });
-const reload = (dir: string, name?: string, port?: number): Promise<unknown> => callControl(dir, 'plugins.reload', name === undefined ? {} : { name }, { port });
+} as unknown as ControlledApplication;
+const servers: ControlServer[] = [];
+async function start(dir: string, port = 8000): Promise<ControlServer> {
+  const at = { url: `http://127.0.0.1:${port}`, host: '127.0.0.1', port };
+  const server = await startControl({ dir, at, version: '1.2.3', handlers: controlHandlers(app), log: silentLogger });
+  servers.push(server);
+  return server;
+}
+const reload = (dir: string, name?: string, choice: Choice = {}): Promise<unknown> => callControl(dir, 'plugins.reload', name === undefined ? {} : { name }, choice);
 const reasonOf = (promise: Promise<unknown>): Promise<string> => promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
 
+/** A bare connection to the one server of `folder`, past its greeting; what it answers, and whether it has ended. */
+async function bare(): Promise<{ socket: Socket; received: () => Buffer; ended: Promise<unknown> }> {
+  const { socket: path } = await chooseServer(folder);
+  const socket = connect(path);
+  const parts: Buffer[] = [];
+  socket.on('data', (part: Buffer) => parts.push(part)).on('error', () => {});
+  await once(socket, 'data');
+  return { socket, received: () => Buffer.concat(parts), ended: once(socket, 'close') };
+}
+
+function frame(type: number, json: string, length = 1 + Buffer.byteLength(json)): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(length);
+  head.writeUInt8(type, 4);
+  return Buffer.concat([head, Buffer.from(json)]);
+}
+
 Control('carries a command and its answer, or its error', async () => {
-  const end = await start(folder);
+  await start(folder);
   assert.equal(await reload(folder, 'sample'), [{ name: 'sample', outcome: 'reloaded', detail: 'version 1' }]);
   assert.is(await reasonOf(reload(folder, 'none')), 'PluginNotFound: there is no plugin none');
-  assert.match(await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})), /^NotFound: there is no operation stop/);
-  await end();
+  assert.match(await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})), /^ControlProtocolError: there is no operation stop: the application is of another version/);
+  assert.match(await reasonOf(callControl(folder, 'application.logs' as 'plugins.list', {})), /the operation application\.logs is a stream$/);
+  assert.match(await reasonOf(callControl(folder, 'plugins.list', { all: true } as never)), /^ValidationError: plugins\.list: all: /);
+});
+
+for (const [what, bytes] of [
+  ['a frame over the limit', frame(2, '', 2 ** 31)],
+  ['a frame of no bytes', frame(2, '', 0)],
+  ['a frame of an unknown type', frame(99, '{}')],
+  ['a call that is not JSON', frame(2, '{"id":')],
+  ['a call without arguments', frame(2, '{"id":1,"method":"plugins.list"}')],
+  ['a frame that only servers send', frame(20, '{"id":1}')],
+  ['a request of HTTP', Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n')],
+] as const) {
+  Control(`${what} ends its connection, and no other`, async () => {
+    await start(folder);
+    const other = await ControlConnection.open(await chooseServer(folder));
+    const { socket, ended } = await bare();
+    socket.write(bytes);
+    await ended;
+    assert.equal(await other.call('plugins.list', {}), []);
+    await other.close();
+  });
+}
+
+Control('a connection that sends half a frame and stays costs nobody else, and goes with the server', async () => {
+  const server = await start(folder);
+  const { socket, ended } = await bare();
+  socket.write(frame(2, '{"id":1,').subarray(0, 9));
+  assert.ok(Array.isArray(await reload(folder)));
+  await server.close();
+  await ended;
+});
+
+Control('a call whose number is in use is refused, and the first one is answered', async () => {
+  await start(folder);
+  const { socket, received, ended } = await bare();
+  const call = frame(2, JSON.stringify({ id: 1, method: 'plugins.reload', args: {}, stream: false }));
+  socket.write(Buffer.concat([call, call]));
+  while (!/there is a call 1 already/.test(received().toString()) || !/reloaded/.test(received().toString())) await once(socket, 'data');
+  socket.destroy();
+  await ended;
+});
+
+Control('says that a server that takes connections and ends them does not answer', async () => {
+  const path = join(folder, 'still.sock');
+  const still = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => still.listen(path, resolve));
+  await writeFile(join(folder, 'still.json'), JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: path }));
+  assert.match(await reasonOf(reload(folder)), /^NotRunning: the application at http:\/\/127\.0\.0\.1:7 does not answer: it closed the connection$/);
+  await new Promise<void>((resolve) => still.close(() => resolve()));
+});
+
+Control('follows no address file of another user', async () => {
+  if (process.getuid?.() !== 0) return skip('an address file of another user', 'this user cannot give files away');
+  await start(folder);
+  for (const file of await readdir(folder)) await chown(join(folder, file), 12_345, 12_345);
+  assert.match(await reasonOf(reload(folder)), /^NotRunning: no aana-host application/);
+  assert.is((await readdir(folder)).length, 2, 'and removes none');
 });
 
 Control('is for this user alone, and leaves nothing', async () => {
   const dir = join(folder, 'new', 'run');
   const before = process.umask(0);
-  const end = await start(dir).finally(() => process.umask(before));
+  const { close: end } = await start(dir).finally(() => process.umask(before));
   const files = await readdir(dir);
   assert.is(files.length, 2);
   for (const file of files) assert.is((await stat(join(dir, file))).mode & 0o777, 0o600, file);
   assert.is((await stat(dir)).mode & 0o777, 0o700);
   await end();
   assert.equal(await readdir(dir), []);
-  assert.is(await reasonOf(reload(dir)), 'NotRunning: no aana-host server of this user runs: start one with "aana-host serve"');
+  assert.is(await reasonOf(reload(dir)), 'NotRunning: no aana-host application of this user runs: start one with "aana-host serve"');
 });
 
 Control('leaves the mode of a folder that was there before as it was', async () => {
   const dir = join(folder, 'shared');
   await mkdir(dir, { mode: 0o755 });
-  await (await start(dir))();
+  await (await start(dir)).close();
   assert.is((await stat(dir)).mode & 0o777, 0o755);
 });
 
-Control('several servers are told apart by their ports', async () => {
-  const ends = [await start(folder, 8000), await start(folder, 8001)];
-  assert.match(await reasonOf(reload(folder)), /^SeveralRunning: several servers run \(http:\/\/127\.0\.0\.1:800\d, http:\/\/127\.0\.0\.1:800\d\): name one with --port$/);
-  assert.ok(Array.isArray(await reload(folder, 'sample', 8001)));
-  assert.is(await reasonOf(reload(folder, undefined, 9)), 'NotRunning: no aana-host server of this user runs on port 9');
-  await ends[0]?.();
+Control('several servers are told apart by their ports and addresses', async () => {
+  const [first] = [await start(folder, 8000), await start(folder, 8001)];
+  assert.is(await reasonOf(reload(folder)), 'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port');
+  assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001 })));
+  assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001, host: 'localhost' })));
+  assert.is(await reasonOf(reload(folder, undefined, { port: 8001, host: '10.0.0.1' })), 'NotRunning: no aana-host application of this user runs on 10.0.0.1 on port 8001');
+  assert.is(await reasonOf(reload(folder, undefined, { port: 9 })), 'NotRunning: no aana-host application of this user runs on port 9');
+  await first.close();
   assert.ok(Array.isArray(await reload(folder)));
-  await ends[1]?.();
 });
 
 Control('what a killed server left is replaced, though its process id is used again', async () => {
   const socket = join(folder, 'dead.sock');
   const dead = createServer();
   await new Promise<void>((resolve) => dead.listen(socket, resolve));
-  await writeFile(join(folder, 'dead.json'), JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', socket: join(folder, 'moved.sock') }));
+  await writeFile(join(folder, 'dead.json'), JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: join(folder, 'moved.sock') }));
   await rename(socket, join(folder, 'moved.sock')); // closing removes the name that it listened on: this one stays, as after a kill
   await new Promise<void>((resolve) => dead.close(() => resolve()));
   assert.is((await readdir(folder)).length, 2);
-  const end = await start(folder);
+  await start(folder);
   assert.not((await readdir(folder)).some((name) => /dead|moved/.test(name)));
   assert.ok(Array.isArray(await reload(folder)));
-  await end();
 });
 
 Control('works in a folder whose path is longer than the address of a socket can be', async () => {
   const dir = join(folder, ...Array<string>(8).fill('a-folder-with-a-long-name'));
-  const end = await start(dir);
+  const { close: end } = await start(dir);
   assert.ok(Array.isArray(await reload(dir)));
   const [name] = await readdir(dir);
   const socket = join(tmpdir(), `aana-host-${name?.replace('.json', '.sock')}`);

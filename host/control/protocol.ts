@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { HandleOptions } from '../deployments/index.ts';
+import { AudioReference } from '../schemas/index.ts';
 
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
@@ -18,20 +20,104 @@ export const PluginStatus = z.object({
 });
 export type PluginStatus = z.infer<typeof PluginStatus>;
 
-/** What a running server can be asked, by name: the arguments, and the answer. */
+/** One replica of a deployment, as `aana-host status --json` gives it. */
+export const ReplicaReport = z.object({
+  name: z.string(),
+  state: z.string(),
+  pid: z.nullable(z.int()),
+  /** GPUs that it runs on; `cpu` without one. */
+  device: z.string(),
+  /** Calls that it works on. */
+  ongoing: z.int(),
+  restarts: z.int(),
+  /** Main memory that its process has now; null where the system does not tell. */
+  memory_bytes: z.nullable(z.int()),
+  /** Why it was given up. */
+  message: z.string(),
+});
+export type ReplicaReport = z.infer<typeof ReplicaReport>;
+
+export const DeploymentReport = z.object({
+  name: z.string(),
+  status: z.string(),
+  message: z.string(),
+  /** Calls that wait for a replica. */
+  queued: z.int(),
+  replicas: z.array(ReplicaReport),
+});
+export type DeploymentReport = z.infer<typeof DeploymentReport>;
+
+/** A running application. */
+export const ApplicationReport = z.object({
+  name: z.string(),
+  version: z.string(),
+  url: z.string(),
+  pid: z.int(),
+  /** Of all together. */
+  status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
+  /** Of the application itself: `NOT_STARTED`, `DEPLOYING`, `RUNNING`, `DEPLOY_FAILED` or `DELETING`. */
+  phase: z.string(),
+  message: z.string(),
+  deployments: z.array(DeploymentReport),
+});
+export type ApplicationReport = z.infer<typeof ApplicationReport>;
+
+/** What can be called of a deployment. */
+export const DeploymentMethods = z.object({
+  name: z.string(),
+  /** The name of its class. */
+  type: z.string(),
+  methods: z.record(
+    z.string(),
+    z.object({ description: z.string(), streaming: z.boolean(), inputSchema: z.record(z.string(), z.unknown()), outputSchema: z.record(z.string(), z.unknown()) }),
+  ),
+});
+export type DeploymentMethods = z.infer<typeof DeploymentMethods>;
+
+const LogRecord = z.object({ time: z.string(), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string(), fields: z.record(z.string(), z.unknown()) });
+const name = z.string().min(1).max(200);
+const call = z.strictObject({ deployment: name, method: name, args: z.record(z.string(), z.unknown()), retry: HandleOptions.prefault({}) });
+const audioSource = z
+  .strictObject({ path: z.string().min(1).optional(), url: z.string().min(1).optional() })
+  .refine(({ path, url }) => (path === undefined) !== (url === undefined), "Exactly one of 'path' and 'url' must be provided.");
+
+/** What a running application can be asked, by name: the arguments, and the answer, or each value of the answer where it streams. */
 export const operations = {
-  'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus) },
+  'application.status': { args: z.strictObject({}), value: ApplicationReport, streams: false },
+  'application.logs': { args: z.strictObject({ lines: z.int().min(0).default(100), follow: z.boolean().default(false), deployment: name.optional() }), value: LogRecord, streams: true },
+  /** Answers when the shutdown has begun; the end of the connection is its end. */
+  'application.stop': { args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }), value: z.null(), streams: false },
+  'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
-    args: z.strictObject({ name: z.optional(z.string()) }),
+    args: z.strictObject({ name: z.string().optional() }),
     value: z.array(z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() })),
+    streams: false,
   },
+  'deployments.describe': { args: z.strictObject({ deployment: name.optional() }), value: z.array(DeploymentMethods), streams: false },
+  'deployments.scale': { args: z.strictObject({ deployment: name, replicas: z.int().min(0).max(1000) }), value: z.null(), streams: false },
+  'deployments.call': { args: call, value: z.unknown(), streams: false },
+  'deployments.stream': { args: call, value: z.unknown(), streams: true },
+  /** Decodes the audio of a file of this user or of a URL. It stays until `audio.close`, or until the connection ends. */
+  'audio.open': {
+    args: z.strictObject({ source: audioSource, channels: z.enum(['mix', 'separate']).default('mix') }),
+    value: z.object({ id: z.string(), duration: z.number(), reference: AudioReference }),
+    streams: false,
+  },
+  'audio.close': { args: z.strictObject({ id: z.string() }), value: z.null(), streams: false },
 } as const;
 
-export type ControlOperation = keyof typeof operations;
-export type ControlArgs<O extends ControlOperation> = z.infer<(typeof operations)[O]['args']>;
-export type ControlValue<O extends ControlOperation> = z.infer<(typeof operations)[O]['value']>;
-export type ControlHandlers = { readonly [O in ControlOperation]: (args: ControlArgs<O>) => Promise<ControlValue<O>> };
+type Operations = typeof operations;
+export type StreamOperation = { [O in keyof Operations]: Operations[O]['streams'] extends true ? O : never }[keyof Operations];
+export type CallOperation = Exclude<keyof Operations, StreamOperation>;
+export type ControlOperation = keyof Operations;
+/** As a caller gives them. */
+export type ControlArgs<O extends ControlOperation> = z.input<Operations[O]['args']>;
+export type ControlValue<O extends ControlOperation> = z.infer<Operations[O]['value']>;
+
+/** The first frame of a server says what it is. */
+export const Greeting = z.object({ version: z.string(), url: z.string() });
+export type Greeting = z.infer<typeof Greeting>;
 
 /** What a server writes beside its socket. */
-export const Address = z.object({ pid: z.int(), url: z.string(), socket: z.string() });
+export const Address = z.object({ pid: z.int(), url: z.string(), host: z.string(), port: z.int(), socket: z.string() });
 export type Address = z.infer<typeof Address>;

@@ -2,6 +2,15 @@
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** One event, as it is kept and sent on. */
+export interface LogRecord {
+  /** ISO 8601, in UTC. */
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -20,14 +29,15 @@ export interface LoggerOptions {
   readonly now?: () => Date;
 }
 
-const ORDER: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
+/** How grave each level is. */
+export const LOG_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
 
 export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
   const now = options.now ?? (() => new Date());
   const emit = (level: LogLevel, message: string, fields: LogFields = {}): void => {
-    if (ORDER[level] < ORDER[options.level]) return;
+    if (LOG_LEVELS[level] < LOG_LEVELS[options.level]) return;
     const all = { ...bound, ...fields };
-    options.write(options.format === 'json' ? jsonLine(now(), level, message, all) : textLine(now(), level, message, all));
+    options.write(formatRecord({ time: now().toISOString(), level, message, fields: all }, options.format));
   };
   return {
     debug: (message, fields) => emit('debug', message, fields),
@@ -47,16 +57,13 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-function jsonLine(at: Date, level: LogLevel, message: string, fields: LogFields): string {
-  return `${JSON.stringify({ time: at.toISOString(), level, message, ...fields }, errorsAsText)}\n`;
-}
-
-function textLine(at: Date, level: LogLevel, message: string, fields: LogFields): string {
-  const clock = at.toISOString().slice(11, 23);
+/** The line of an event, with its end. */
+export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
+  if (format === 'json') return `${JSON.stringify({ time, level, message, ...fields }, errorsAsText)}\n`;
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${textValue(value)}`);
-  return `${clock} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}\n`;
+  return `${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}\n`;
 }
 
 function textValue(value: unknown): string {

@@ -3,13 +3,14 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Machine } from '../devices/index.ts';
-import { callWithRetry, DEFAULT_RETRIES, failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
+import { callWithRetry, failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
 import type { DeploymentDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { HandleOptions, type HandleOptionsInput, retryPolicy } from './handle-options.ts';
 import { type DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './deployment-options.ts';
-import { describeMethods } from './describe.ts';
+import { type DeploymentDescription, describeDeployment, describeMethods } from './describe.ts';
 import { DevicePlan } from './device-plan.ts';
 import { LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 import type { MethodDefinition } from './method.ts';
@@ -140,8 +141,14 @@ export class DeploymentManager {
     return Object.fromEntries(entries);
   }
 
+  /** What each deployment can be told and asked. */
+  describe(): Record<string, DeploymentDescription> {
+    return Object.fromEntries([...this.#deployments.values()].map(({ name, definition }) => [name, describeDeployment(definition)]));
+  }
+
   /** Throws `DeploymentNotFound`, naming those that there are. Calls before the start has reached the deployment are refused. */
-  handle(name: string): DescribedHandle {
+  handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
+    const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
     const deployment = this.#deployments.get(name);
     if (!deployment) {
       const known = [...this.#deployments.keys()].join(', ') || 'none';
@@ -151,9 +158,9 @@ export class DeploymentManager {
       name,
       call: async (method, args, options = {}) => {
         const { replicas, checked, affinity } = this.#open(deployment, method, args, false);
-        return callWithRetry((attempt) => replicas.call(method, checked, { ...options, affinity, admitted: attempt > 1 }), this.#retry(deployment, options));
+        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, affinity, admitted }), this.#retry(deployment, options, policy));
       },
-      stream: (method, args, options = {}) => this.#stream(deployment, method, args, options),
+      stream: (method, args, options = {}) => this.#stream(deployment, method, args, options, policy),
     };
     const { methods } = deployment.definition;
     return withMethods(handle, methods, () => describeMethods(methods));
@@ -228,17 +235,17 @@ export class DeploymentManager {
     });
   }
 
-  async *#stream(deployment: Deployment, method: string, args: Record<string, unknown>, options: CallOptions): AsyncGenerator<unknown[], void, undefined> {
+  async *#stream(deployment: Deployment, method: string, args: Record<string, unknown>, options: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
     const { replicas, checked, affinity } = this.#open(deployment, method, args, true);
-    yield* streamWithRetry((attempt) => replicas.stream(method, checked, { ...options, affinity, admitted: attempt > 1 }), this.#retry(deployment, options));
+    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, affinity, admitted }), this.#retry(deployment, options, policy));
   }
 
-  #retry({ name }: Deployment, { signal, requestId }: CallOptions): RetryOptions {
+  #retry({ name }: Deployment, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
     return {
       clock: this.#options.simulated?.clock ?? systemClock,
       random: this.#options.simulated?.random ?? Math.random,
       signal,
-      retries: DEFAULT_RETRIES,
+      ...retryPolicy(policy),
       onRetry: ({ message }, delayMs) => this.#options.log.warn('call repeated', { deployment: name, requestId, reason: message, delay_ms: Math.round(delayMs) }),
     };
   }

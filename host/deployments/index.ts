@@ -1,3 +1,4 @@
+export { check } from './check.ts';
 export type { DeploymentDefinition, ModelSource, PrepareContext, PullOptions, ReplicaSpec } from './deployment-definition.ts';
 export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
 export { type BoundDeployment, boundFrom, type OptionsOf } from './bound-deployment.ts';
@@ -8,6 +9,7 @@ export { type DeploymentDescription, describeDeployment, type MethodDescription 
 export type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 export { builtinDefinitions, defaultThreads, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress } from './deployment-manager.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
+export { HandleOptions, type HandleOptionsInput } from './handle-options.ts';
 export { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 export type { MemoryNeed } from './memory-need.ts';
 export { type HasMethods, type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';

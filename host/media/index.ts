@@ -1,3 +1,4 @@
+export { DecodedAudio } from './decoded-audio.ts';
 export { type FfmpegLocation, type FindFfmpegOptions, findFfmpeg } from './ffmpeg.ts';
 export { type RequestOptions, requestGuarded } from './request.ts';
 export { MediaScope, MediaService, type OpenOptions } from './service.ts';

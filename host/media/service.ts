@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cancelledError } from '../core/errors.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
+import { DecodedAudio } from './decoded-audio.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
@@ -37,8 +38,21 @@ export class MediaService {
   }
 
   /** The caller disposes it. */
-  openScope(): MediaScope {
-    return new MediaScope(this.#options, this.#limiter, () => this.#makeFolder());
+  openScope(rules: Partial<Pick<MediaOptions, 'allowPaths'>> = {}): MediaScope {
+    return new MediaScope({ ...this.#options, ...rules }, this.#limiter, () => this.#makeFolder());
+  }
+
+  /** Decodes one audio that outlives a request: for this user's own programs, which may name any file that this process can read. */
+  async openAudio(source: MediaSource, { channels = 'mix', signal }: { readonly channels?: AudioChannels; readonly signal?: AbortSignal | undefined } = {}): Promise<DecodedAudio> {
+    const scope = this.openScope({ allowPaths: ['/'] });
+    try {
+      const media = await scope.open(source, { files: new Map(), signal });
+      const { reference, duration } = await media.extractAudio(channels, { signal });
+      return new DecodedAudio(reference, duration, () => scope[Symbol.asyncDispose]());
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Removes the folder with everything in it; scopes should be disposed before. May be called twice. */

@@ -65,6 +65,20 @@ for (const name of ['DeploymentFull', 'PromptTooLongException', 'InferenceExcept
   });
 }
 
+Retry('repeats what its caller asks it to repeat, after the waits that it asks for', async () => {
+  const { options: given, waits } = options({ retries: 4, delayMs: 10, maxDelayMs: 30, isRetried: ({ name }) => name === 'DeploymentFull' });
+  const errors = [lost(), new AanaError('DeploymentFull', 'unavailable', ''), lost()];
+  const admitted: boolean[] = [];
+  const result = await callWithRetry(async (_attempt, wasAdmitted) => {
+    admitted.push(wasAdmitted);
+    const error = errors.shift();
+    if (error) throw error;
+    return 'done';
+  }, given);
+  assert.equal([result, waits], ['done', [10, 20, 30]]);
+  assert.equal(admitted, [false, true, false, true], 'what was refused for want of room was not admitted');
+});
+
 Retry('stops waiting when the caller goes away', async () => {
   const reason = new Error('client went away');
   const controller = new AbortController();

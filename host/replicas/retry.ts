@@ -7,6 +7,11 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Tries after the first. */
   readonly retries: number;
+  /** The longest first wait, and the longest wait of all. */
+  readonly delayMs?: number | undefined;
+  readonly maxDelayMs?: number | undefined;
+  /** Errors that are tried again besides the loss of the replica. */
+  readonly isRetried?: ((error: AanaError) => boolean) | undefined;
   readonly onRetry?: (error: AanaError, delayMs: number) => void;
 }
 
@@ -14,16 +19,18 @@ export const DEFAULT_RETRIES = 3;
 const BASE_MS = 200;
 const CEILING_MS = 2000;
 
-/** Which try it is, 1 for the first: a call that was admitted once is not refused for want of room in the queue. */
-export type Attempt<T> = (attempt: number) => T;
+/** Which try it is, 1 for the first, and whether the one before had a replica: what was admitted once is not refused for want of room. */
+export type Attempt<T> = (attempt: number, wasAdmitted: boolean) => T;
 
-/** Runs `call`, again when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at most. */
+/** Runs `call`, again when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at most, unless the options say otherwise. */
 export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: RetryOptions): Promise<T> {
+  let wasAdmitted = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await call(attempt);
+      return await call(attempt, wasAdmitted);
     } catch (error) {
       await waitOrThrow(error, attempt, options);
+      wasAdmitted = isLoss(error);
     }
   }
 }
@@ -31,9 +38,10 @@ export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: Retry
 /** Runs `stream`, again when the replica was lost before the first value. One that gave a value ends with the error. */
 export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, options: RetryOptions): AsyncGenerator<T, void, undefined> {
   let isDelivered = false;
+  let wasAdmitted = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      for await (const value of stream(attempt)) {
+      for await (const value of stream(attempt, wasAdmitted)) {
         isDelivered = true;
         yield value;
       }
@@ -41,13 +49,18 @@ export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, opt
     } catch (error) {
       if (isDelivered) throw error;
       await waitOrThrow(error, attempt, options);
+      wasAdmitted = isLoss(error);
     }
   }
 }
 
-async function waitOrThrow(error: unknown, attempt: number, { clock, random, signal, retries, onRetry }: RetryOptions): Promise<void> {
-  if (!(error instanceof AanaError) || error.name !== 'ReplicaLostError' || attempt > retries) throw error;
-  const delayMs = random() * Math.min(CEILING_MS, BASE_MS * 2 ** (attempt - 1));
-  onRetry?.(error, delayMs);
-  await clock.delay(delayMs, signal);
+async function waitOrThrow(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
+  const { clock, random, signal, retries, delayMs = BASE_MS, maxDelayMs = CEILING_MS, isRetried, onRetry } = options;
+  const isRepeated = error instanceof AanaError && (isLoss(error) || isRetried?.(error) === true);
+  if (!isRepeated || attempt > retries) throw error;
+  const waitMs = random() * Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+  onRetry?.(error, waitMs);
+  await clock.delay(waitMs, signal);
 }
+
+const isLoss = (error: unknown): boolean => error instanceof AanaError && error.name === 'ReplicaLostError';

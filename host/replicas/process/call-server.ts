@@ -56,7 +56,7 @@ export class CallServer {
   acknowledge(id: number, values: number): void {
     const call = this.#calls.get(id);
     if (!call) return;
-    call.window += values;
+    call.window = Math.min(STREAM_WINDOW, call.window + values);
     if (call.window > 0) call.room?.resolve();
   }
 

@@ -1,0 +1,45 @@
+import { connect, type AttachOptions, type RunningApplication } from '../client/index.ts';
+import type { Config } from '../config/index.ts';
+import { type DeploymentMethods, matchingServers } from '../control/index.ts';
+import { AanaError } from '../core/errors.ts';
+import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../deployments/index.ts';
+
+/** The application in another process that an `AanaApp` is attached to. */
+export class Attached {
+  readonly running: RunningApplication;
+  readonly #deployments: ReadonlyMap<string, DeploymentMethods>;
+
+  private constructor(running: RunningApplication, deployments: readonly DeploymentMethods[]) {
+    this.running = running;
+    this.#deployments = new Map(deployments.map((deployment) => [deployment.name, deployment]));
+  }
+
+  /**
+   * Attaches to this user's running application; without a `host` and a `port` there must be one, and `NotRunning` says so. With them it is
+   * that one, and undefined when none of ours listens there.
+   */
+  static async open(config: Config, { host, port, show_logs }: AttachOptions): Promise<Attached | undefined> {
+    const runtime_dir = config.runtime_dir;
+    const at = host === undefined && port === undefined ? {} : { host: host ?? config.host, port: port ?? config.port };
+    if (at.port !== undefined && (at.port === 0 || (await matchingServers(runtime_dir, at)).length === 0)) return undefined;
+    const running = await connect({ ...at, show_logs, runtime_dir });
+    return new Attached(running, await running.deployments());
+  }
+
+  /** Throws `DeploymentNotFound`, naming those that there were when it was attached. */
+  handle(name: string, options?: HandleOptionsInput): HandleOf<AnyDeployment> {
+    return this.running.handleOf(this.#find(name), options);
+  }
+
+  /** The name of its class. */
+  typeOf(name: string): string {
+    return this.#find(name).type;
+  }
+
+  #find(name: string): DeploymentMethods {
+    const deployment = this.#deployments.get(name);
+    if (deployment) return deployment;
+    const known = [...this.#deployments.keys()].join(', ') || 'none';
+    throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
+  }
+}

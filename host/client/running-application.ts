@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../control/index.ts';
+import { type AnyDeployment, type CallOptions, check, type DeploymentHandle, type DescribedHandle, type HandleOf, HandleOptions, type HandleOptionsInput, type HasMethods, withMethods } from '../deployments/index.ts';
+import { DecodedAudio } from '../media/index.ts';
+
+/** Where audio comes from: a file of this machine, by a path that may be relative, or a URL. */
+export type AudioSource = { readonly path: string } | { readonly url: string };
+
+export interface LogOptions {
+  /** How many of the last events. Default 100. */
+  readonly lines?: number | undefined;
+  /** Whether those that come are given too, until the application ends. Default false. */
+  readonly follow?: boolean | undefined;
+  /** Those that speak of this deployment. */
+  readonly deployment?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An application that runs in another process of this user. Its functions work without it: `const { handle } = await connect()`. */
+export interface RunningApplication extends AsyncDisposable {
+  /** Where it listens for requests. */
+  readonly url: string;
+  readonly pid: number;
+  /** Resolves when the connection has ended: here, or because the application has. */
+  readonly closed: Promise<void>;
+  /** What a deployment is called through, with a function for each of its methods; its class may be given as a type. Throws `DeploymentNotFound`, naming those that there are. */
+  readonly handle: <D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput) => Promise<HandleOf<D>>;
+  /** The same, for one whose methods are known from `deployments()`. */
+  readonly handleOf: <D extends HasMethods = AnyDeployment>(deployment: DeploymentMethods, options?: HandleOptionsInput) => HandleOf<D>;
+  /** Its deployments: methods, what they are for, and JSON Schemas of what they take and give. */
+  readonly deployments: () => Promise<DeploymentMethods[]>;
+  readonly status: () => Promise<ApplicationReport>;
+  /** Runs so many replicas of a deployment from now on. */
+  readonly scaleDeployment: (name: string, replicas: number) => Promise<void>;
+  /** Has the application decode the audio of a file that it can read, for `transcribe`. It lies there until it is disposed or this process goes. */
+  readonly openAudio: (source: AudioSource, options?: { readonly channels?: 'mix' | 'separate'; readonly signal?: AbortSignal }) => Promise<HeldAudio>;
+  readonly logs: (options?: LogOptions) => AsyncGenerator<ControlValue<'application.logs'>, void, undefined>;
+  /** Has it take no new requests, finish the running ones for `graceMs` (default: its configuration's) at most, and end. Resolves when it has gone. */
+  readonly shutdown: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
+  /** Leaves it: calls of this process are cancelled, it runs on. May be called twice. */
+  readonly close: () => Promise<void>;
+}
+
+export function runningApplication(connection: ControlConnection): RunningApplication {
+  const { address, closed } = connection;
+  const close = (): Promise<void> => connection.close();
+  const handleOf = <D extends HasMethods>({ name, methods }: DeploymentMethods, options: HandleOptionsInput = {}): HandleOf<D> =>
+    withMethods(bareHandle(connection, name, options), methods, () => methods) as DescribedHandle as HandleOf<D>;
+  return {
+    url: address.url,
+    pid: address.pid,
+    closed,
+    handle: async (name, options = {}) => {
+      const [description] = await connection.call('deployments.describe', { deployment: name });
+      return handleOf(description as DeploymentMethods, options);
+    },
+    handleOf,
+    deployments: () => connection.call('deployments.describe', {}),
+    status: () => connection.call('application.status', {}),
+    scaleDeployment: async (deployment, replicas) => {
+      await connection.call('deployments.scale', { deployment, replicas });
+    },
+    openAudio: async (source, { channels = 'mix', signal } = {}) => {
+      const absolute = 'path' in source ? { path: resolve(source.path) } : source;
+      const { id, duration, reference } = await connection.call('audio.open', { source: absolute, channels }, { signal });
+      let closing: Promise<unknown> | undefined;
+      return new DecodedAudio(reference, duration, async () => {
+        closing ??= connection.call('audio.close', { id }).catch(() => {}); // went with the connection
+        await closing;
+      });
+    },
+    logs: async function* ({ signal, ...args } = {}) {
+      for await (const batch of connection.stream('application.logs', args, { signal })) yield* batch;
+    },
+    shutdown: async ({ graceMs } = {}) => {
+      await connection.call('application.stop', graceMs === undefined ? {} : { grace_s: graceMs / 1000 });
+      await connection.waitForEnd();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
+  const retry = check(HandleOptions, options, `handle of deployment ${name}`);
+  const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
+  const picked = ({ signal, requestId }: CallOptions): CallOptions => ({ signal, requestId });
+  return {
+    name,
+    call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), picked(options)),
+    stream: (method, args, options = {}) => connection.stream('deployments.stream', ask(method, args), picked(options)),
+  };
+}

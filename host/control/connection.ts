@@ -1,0 +1,140 @@
+import { connect, type Socket } from 'node:net';
+import { deferred } from '../core/deferred.ts';
+import { AanaError } from '../core/errors.ts';
+import { FrameSocket, type HostFrame, type ReplicaCallOptions, ReplicaConnection, type ReplicaFrame } from '../replicas/index.ts';
+import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from './protocol.ts';
+
+export interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly requestId?: string | undefined;
+  /** Whether the process stays for the answer. Default true. */
+  readonly holdsProcess?: boolean | undefined;
+}
+
+/** How long a server may take for its first word; one that was stopped (SIGSTOP) still takes connections. */
+const GREETING_MS = 10_000;
+
+/**
+ * The client's end: any number of calls and streams over one socket. It keeps the process from ending only while there is something
+ * to wait for.
+ */
+export class ControlConnection implements AsyncDisposable {
+  readonly address: Address;
+  /** Resolves when the connection has ended, by whichever side. */
+  readonly closed: Promise<void>;
+  readonly #connection: Socket;
+  readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
+  readonly #calls: ReplicaConnection;
+  #holds = 0;
+  #ending: AanaError | undefined;
+
+  private constructor(address: Address, connection: Socket, onGreeting: (greeting: unknown) => void) {
+    this.address = address;
+    this.#connection = connection;
+    const closed = deferred();
+    this.closed = closed.promise;
+    this.#calls = new ReplicaConnection((frame) => this.#socket.send(frame));
+    this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
+      onFrame: (frame) => {
+        if (frame.type === 'ready') onGreeting(frame.info);
+        else if (frame.type === 'result' || frame.type === 'chunks' || frame.type === 'end' || frame.type === 'error') this.#calls.onAnswer(frame);
+      },
+      onClose: (error) => {
+        this.#ending ??= lostError(address, error);
+        this.#calls.failAll(() => this.#ending ?? lostError(address, error));
+        closed.resolve();
+      },
+    });
+  }
+
+  /** Throws `NotRunning` when the server has gone, or does not answer. */
+  static async open(address: Address): Promise<ControlConnection> {
+    const socket = await connected(address);
+    const greeted = deferred<unknown>();
+    const connection = new ControlConnection(address, socket, greeted.resolve);
+    void connection.closed.then(() => greeted.reject(notAnswering(address, 'it closed the connection')));
+    const timer = setTimeout(() => greeted.reject(notAnswering(address, `not within ${GREETING_MS / 1000} s`)), GREETING_MS);
+    try {
+      if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it is of another version');
+      socket.unref();
+      return connection;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async call<O extends CallOperation>(operation: O, args: ControlArgs<O>, options: AskOptions = {}): Promise<ControlValue<O>> {
+    if (this.#ending) throw this.#ending;
+    const value = await this.#calls.call(operation, args as Record<string, unknown>, this.#ask(options));
+    return this.#understood(operation, value);
+  }
+
+  /** Each element holds the values that came since the last one. Leaving the loop cancels it. */
+  async *stream<O extends StreamOperation>(operation: O, args: ControlArgs<O>, options: AskOptions = {}): AsyncGenerator<ControlValue<O>[], void, undefined> {
+    if (this.#ending) throw this.#ending;
+    for await (const batch of this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options))) {
+      yield batch.map((value) => this.#understood(operation, value));
+    }
+  }
+
+  /** Like {@link closed}, and keeps the process until then. */
+  async waitForEnd(): Promise<void> {
+    this.#hold();
+    await this.closed;
+  }
+
+  /** Ends the connection; what runs is cancelled. May be called twice. */
+  async close(): Promise<void> {
+    this.#ending ??= new AanaError('ConnectionClosed', 'unavailable', `the connection to ${this.address.url} was closed here`);
+    this.#socket.destroy();
+    await this.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ask({ signal, requestId, holdsProcess = true }: AskOptions): ReplicaCallOptions {
+    if (!holdsProcess) return { signal, requestId };
+    this.#hold();
+    const onSettled = (): void => {
+      this.#holds -= 1;
+      if (this.#holds === 0) this.#connection.unref();
+    };
+    return { signal, requestId, onSettled };
+  }
+
+  #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {
+    const { success, data } = operations[operation].value.safeParse(value);
+    if (!success) throw new AanaError('OtherVersion', 'conflict', `the application at ${this.address.url} is of another version: its answer to ${operation} is not understood`);
+    return data as ControlValue<O>;
+  }
+
+  #hold(): void {
+    this.#holds += 1;
+    this.#connection.ref();
+  }
+}
+
+function connected(address: Address): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(address.socket, () => {
+      socket.off('error', onError);
+      resolve(socket);
+    });
+    const onError = (error: Error): void => reject(notAnswering(address, error.message));
+    socket.once('error', onError);
+  });
+}
+
+function notAnswering({ url }: Address, why: string): AanaError {
+  return new AanaError('NotRunning', 'unavailable', `the application at ${url} does not answer: ${why}`, { data: { url } });
+}
+
+function lostError({ url }: Address, cause: Error | undefined): AanaError {
+  const how = cause ? `does not speak this version's protocol (${cause.message})` : 'has ended';
+  return new AanaError('ConnectionLost', 'unavailable', `the application at ${url} ${how}`, { data: { url }, cause });
+}

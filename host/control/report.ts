@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises';
+import type { ReplicaSetStatus, ReplicaStatus } from '../replicas/index.ts';
+import type { DeploymentReport, ReplicaReport } from './protocol.ts';
+
+type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'replicas'>;
+
+/** Facts about the deployments of an application, by name, in the form that commands print. */
+export function deploymentReports(deployments: Readonly<Record<string, SetStatus>>): Promise<DeploymentReport[]> {
+  const report = async ([name, { status, message, queued, replicas }]: [string, SetStatus]): Promise<DeploymentReport> => ({
+    name,
+    status,
+    message,
+    queued,
+    replicas: await Promise.all(replicas.map(replicaReport)),
+  });
+  return Promise.all(Object.entries(deployments).map(report));
+}
+
+async function replicaReport({ name, state, pid, ongoing, restarts, failure }: ReplicaStatus): Promise<ReplicaReport> {
+  return { name, state, pid: pid ?? null, device: '', ongoing, restarts, memory_bytes: pid === undefined ? null : await residentBytes(pid), message: failure };
+}
+
+/** Main memory that a process has, its share of mapped files included; null where there is no /proc, or no such process any more. */
+async function residentBytes(pid: number): Promise<number | null> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kib === undefined ? null : Number(kib) * 1024;
+}

@@ -1,0 +1,83 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LogRing } from './log-ring.ts';
+import { createLogger, type LogRecord } from './logger.ts';
+
+const Ring = suite('the last lines of a log');
+
+const record = (message: string, fields: Record<string, unknown> = {}): LogRecord => ({ time: '2026-01-01T00:00:00.000Z', level: 'info', message, fields });
+
+async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> {
+  const all: LogRecord[] = [];
+  for await (const one of records) all.push(one);
+  return all;
+}
+
+const messages = async (records: AsyncIterable<LogRecord>): Promise<string[]> => (await collect(records)).map(({ message }) => message);
+
+Ring('keeps as many as it may, and gives the last ones, of one deployment if asked', async () => {
+  const ring = new LogRing(3);
+  for (const n of [1, 2, 3, 4]) ring.add(record(`m${n}`, { deployment: n % 2 === 0 ? 'even' : 'odd' }));
+  assert.equal(await messages(ring.read({ lines: 10, follow: false })), ['m2', 'm3', 'm4']);
+  assert.equal(await messages(ring.read({ lines: 1, follow: false })), ['m4']);
+  assert.equal(await messages(ring.read({ lines: 0, follow: false })), []);
+  assert.equal(await messages(ring.read({ lines: 10, follow: false, deployment: 'even' })), ['m2', 'm4']);
+});
+
+Ring('gives followers what comes, and their end', async () => {
+  const ring = new LogRing();
+  ring.add(record('before'));
+  const all = messages(ring.read({ lines: 1, follow: true }));
+  await Promise.resolve();
+  ring.add(record('after'));
+  ring.close();
+  assert.equal(await all, ['before', 'after']);
+});
+
+Ring('tells a reader that is too slow how much it missed, and holds nobody up', async () => {
+  const ring = new LogRing(2);
+  const reading = ring.read({ lines: 0, follow: true });
+  const first = reading.next();
+  ring.add(record('m1'));
+  assert.is((await first).value?.message, 'm1');
+  for (const n of [2, 3, 4, 5]) ring.add(record(`m${n}`));
+  const gap = (await reading.next()).value;
+  assert.equal([gap?.level, gap?.fields], ['warn', { lines: 2 }]);
+  assert.is((await reading.next()).value?.message, 'm4');
+});
+
+Ring('ends a follower whose signal aborts, with its reason', async () => {
+  const ring = new LogRing();
+  const controller = new AbortController();
+  const next = ring.read({ lines: 0, follow: true, signal: controller.signal }).next();
+  const reason = new Error('enough');
+  controller.abort(reason);
+  assert.is(await next.catch((error: unknown) => error), reason);
+});
+
+Ring('takes what a logger logs, from its level on, with the fields of its children', async () => {
+  const ring = new LogRing();
+  const written: string[] = [];
+  const log = ring.tap(createLogger({ level: 'warn', format: 'json', write: (line) => written.push(line) }), 'info');
+  log.child({ deployment: 'a' }).info('ready', { replica: 1, none: undefined });
+  log.debug('too fine');
+  log.error('lost', { error: new Error('why') });
+  assert.is(written.length, 1, 'the logger keeps its own level');
+  const [ready, lost, ...more] = await collect(ring.read({ lines: 10, follow: false }));
+  assert.equal([ready?.message, ready?.fields], ['ready', { deployment: 'a', replica: 1 }]);
+  assert.equal([lost?.level, lost?.fields], ['error', { error: 'why' }]);
+  assert.equal(more, []);
+});
+
+Ring('keeps fields that JSON cannot say, or that are too long, in short', async () => {
+  const ring = new LogRing();
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  ring.add(record('odd', { circle, big: 10n, long: 'x'.repeat(10_000), nested: { error: new Error('deep') } }));
+  const [kept] = await collect(ring.read({ lines: 1, follow: false }));
+  assert.equal(kept?.fields['nested'], { error: 'deep' });
+  assert.is(String(kept?.fields['long']).length, 4001);
+  assert.ok(JSON.stringify(kept).length < 5000);
+});
+
+Ring.run();
