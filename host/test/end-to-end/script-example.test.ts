@@ -8,6 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connect, type RunningApplication } from '../../client/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
+import type { WhisperDeployment } from '../../deployments/index.ts';
 import { SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';
 import { copyProject } from '../helpers/plugin-project.ts';
 import { freePort, isRunning, until } from '../helpers/server.ts';
@@ -70,6 +71,9 @@ Script('decoded audio lies there until it is disposed', async () => {
   assert.ok(Math.abs(audio.duration - 11) < 1, String(audio.duration));
   assert.is((await decoded()).length, 1);
   assert.ok((await decoded()).every((file) => audio.channels[0]?.path.endsWith(file)));
+  const asr = await app.handle<typeof WhisperDeployment>('asr_deployment');
+  const { transcription_info: info } = await asr.transcribe({ audio });
+  assert.is(info.language, 'en');
   await audio[Symbol.asyncDispose]();
   await audio[Symbol.asyncDispose]();
   assert.equal(await decoded(), []);
