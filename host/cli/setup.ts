@@ -76,6 +76,7 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
 async function pullDeploymentModels({ config, log, signal }: SetupOptions, models: { pull(id: string): Promise<{ readonly path: string }> }): Promise<void> {
   for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(config.deployments)) {
     const definition = builtinDefinitions.find((one) => one.name === type);
+    if (!definition && config.app !== null) continue; // a class of the application's own, which is known when it starts
     if (!definition) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`);
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
     await definition.prepare(checked, { models, log, signal, threads: defaultThreads(), numGpus: devices.num_gpus, progress: () => {} });

@@ -94,7 +94,8 @@ export class EndpointRegistry {
   }
 
   find(path: string): ServedEndpoint | undefined {
-    return this.list().find((endpoint) => endpoint.path === path);
+    for (const endpoint of this.#byName.values()) if (endpoint.path === path) return endpoint;
+    return undefined;
   }
 
   get(name: string): ServedEndpoint | undefined {

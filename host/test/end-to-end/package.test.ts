@@ -68,7 +68,7 @@ Package('makes a plugin that is edited, built and served, and answers', async ()
 });
 
 const HOST_CODE = `
-import { AanaApp, type AanaError, type Config, type DeploymentDefinition, loadConfig, schemas, WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
+import { AanaApp, type AanaError, type Config, Endpoint, type HandleOf, type HostEndpointContext, type DeploymentDefinition, loadConfig, schemas, WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
 import { configClass, Deployment, type Input, method, streamingMethod, z } from 'aana-host/deployment';
 const config: Config = loadConfig({ flags: { port: '0' } });
 const app = new AanaApp({ config });
@@ -105,6 +105,29 @@ class Wrong extends CountDeployment {
 Wrong.options();
 // @ts-expect-error a deployment has a type
 app.registerDeployment('other', { user_config: {} });
+const In = z.strictObject({ n: z.int() });
+const Out = z.strictObject({ n: z.int() });
+class Add extends Endpoint<typeof In, typeof Out> {
+  readonly input = In;
+  readonly output = Out;
+  #count!: HandleOf<typeof CountDeployment>;
+  override async initialize(): Promise<void> {
+    this.#count = this.handle(CountDeployment, 'count');
+  }
+  async *run({ n: to }: z.infer<typeof In>, { signal }: HostEndpointContext): AsyncGenerator<z.infer<typeof Out>, void> {
+    for await (const n of this.#count.count({ to }, { signal })) yield { n };
+  }
+}
+app.registerEndpoint({ name: 'add', path: '/add', summary: 'Adds', endpoint_cls: Add });
+app.registerEndpoint({ name: 'same', path: '/same', input: In, output: Out, run: async ({ n }) => ({ n }) });
+app.registerEndpoint({ name: 'theirs', path: '/theirs', component: './plugins/theirs', endpoint: 'one', tags: ['theirs'] });
+// @ts-expect-error the answer is not the output schema's
+app.registerEndpoint({ name: 'b', path: '/b', input: In, output: Out, run: async () => ({ n: 'one' }) });
+// @ts-expect-error nothing that it is made of
+app.registerEndpoint({ name: 'c', path: '/c' });
+// @ts-expect-error there is no such option
+new AanaApp({ migrationFunc: () => {} });
+export const middleware: (ctx: object, next: () => Promise<void>) => Promise<void> = app.middleware({ prefix: '/ai' });
 export const parsed = schemas.VideoInput;
 export type Names = AanaError['kind'] | DeploymentDefinition['name'];
 `;
