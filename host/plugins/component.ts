@@ -15,8 +15,10 @@ import { enableExtendedConstants } from './wasm-features.ts';
 export interface LoadedComponent {
   /** SHA-256 of the component file, hexadecimal. */
   readonly digest: string;
-  /** URL of the generated glue module. */
-  readonly glue: string;
+  /** URL of the generated glue module; an Extism plugin has none, and its only module is `main`. */
+  readonly glue: string | undefined;
+  /** The cap on each module's memory. */
+  readonly memoryBytes: number;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
 }
 
@@ -60,7 +62,7 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw pluginLoadError(options.plugin, `has no component at ${file}; build it first`, cause);
   });
-  if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component`);
+  if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`);
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
   const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
@@ -78,7 +80,7 @@ async function compile(digest: string, dir: string, { modules }: CacheEntry, mem
       }
     }),
   );
-  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, modules: Object.fromEntries(compiled) };
+  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, memoryBytes, modules: Object.fromEntries(compiled) };
 }
 
 /** What an earlier translation left. A folder is complete or absent: it was renamed into place. */
@@ -161,5 +163,6 @@ async function toolVersion(): Promise<string> {
   return JSON.parse(await readFile(file, 'utf8')).version;
 }
 
+const isCoreModule = (bytes: Uint8Array): boolean => [...componentHeader.subarray(0, 4), 1, 0, 0, 0].every((byte, n) => bytes[n] === byte);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const firstLine = (text: string): string => text.split('\n')[0]!;

@@ -9,6 +9,7 @@ const manifest: PluginManifest = {
   name: 'sample',
   version: '1.0.0',
   description: undefined,
+  runtime: 'component',
   component: '/p/dist/sample.wasm',
   entry: '/p/src/index.ts',
   capabilities: ['deployments'],

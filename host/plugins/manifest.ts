@@ -14,6 +14,7 @@ const Manifest = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lower-case words joined by "-"'),
   version: z.string().regex(/^\d+\.\d+\.\d+(-[\w.]+)?$/, 'must be a version such as "1.0.0"'),
   description: z.optional(z.string()),
+  runtime: z.enum(['component', 'extism']).default('component'),
   component: z.optional(inside),
   entry: z.optional(inside),
   capabilities: z.array(z.enum(capabilityNames, `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`)).default([]),
@@ -46,6 +47,8 @@ export interface PluginManifest {
   readonly name: string;
   readonly version: string;
   readonly description: string | undefined;
+  /** Whether `component` is a WebAssembly component or the core module of an Extism plugin. */
+  readonly runtime: 'component' | 'extism';
   /** The component file, `dist/<name>.wasm` unless the manifest says otherwise; it may not be built yet. */
   readonly component: string;
   /** The source that the component is built from, `src/index.ts` unless the manifest says otherwise; plugins in other languages have none. */
@@ -82,8 +85,8 @@ export async function readManifest(source: string): Promise<PluginManifest> {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`).join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const { name, version, description, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits } = parsed.data;
-  return { dir: root, name, version, description, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits };
+  const { name, version, description, runtime, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits } = parsed.data;
+  return { dir: root, name, version, description, runtime, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits };
 }
 
 /** Whether a path is that of a component without a folder of its own. */
@@ -95,7 +98,7 @@ function bareManifest(file: string): PluginManifest {
   const words = basename(file, '.wasm').toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-').replace(/^[^a-z]+/, '');
   if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
-  return { dir: dirname(file), name, version: '0.0.0', description: undefined, component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {} };
+  return { dir: dirname(file), name, version: '0.0.0', description: undefined, runtime: 'component', component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {} };
 }
 
 /** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */

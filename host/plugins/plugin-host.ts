@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
 import { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 import { readComponent, type TranslatedComponent } from './component.ts';
+import { readExtismModule } from './extism/module.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from './grants.ts';
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
@@ -214,7 +215,8 @@ export class PluginHost {
   async #read(source: string): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
     const manifest = await readManifest(source);
     const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
-    const translated = await readComponent(manifest.component, { plugin: manifest.name, cacheDir: this.#options.cacheDir, mode: this.#mode });
+    const { name: plugin, component: file, runtime } = manifest;
+    const translated = await (runtime === 'extism' ? readExtismModule(file, plugin) : readComponent(file, { plugin, cacheDir: this.#options.cacheDir, mode: this.#mode }));
     return { manifest, granted, translated };
   }
 

@@ -47,7 +47,7 @@ export class PluginWorker {
     this.#slots = Array.from({ length: slotCount });
     this.#control = newControl(slotCount);
     this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
-      workerData: { mode, glue: component.glue, modules: component.modules, control: this.#control },
+      workerData: { mode, glue: component.glue, memoryBytes: component.memoryBytes, modules: component.modules, control: this.#control },
       env: {},
       execArgv: [],
       stdout: true,

@@ -83,8 +83,10 @@ export type FromWorker =
 
 export interface WorkerInit {
   readonly mode: RuntimeMode;
-  /** URL of the generated glue module. */
-  readonly glue: string;
+  /** URL of a component's generated glue module; undefined for an Extism plugin, whose only module is `main`. */
+  readonly glue: string | undefined;
+  /** Most bytes of memory that an instance grows to; the modules say so themselves. */
+  readonly memoryBytes: number;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
   readonly control: Int32Array;
 }

@@ -3,6 +3,12 @@ declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
     static exports(module: Module): { name: string; kind: string }[];
+    static imports(module: Module): ModuleImportDescriptor[];
+  }
+  interface ModuleImportDescriptor {
+    module: string;
+    name: string;
+    kind: string;
   }
   class Instance {
     constructor(module: Module, imports?: Record<string, unknown>);

@@ -41,14 +41,17 @@ export const worldFile = join(packageRoot, 'wit', 'world.wit');
 /**
  * Makes a plugin's component from its TypeScript entry: bundled into one module, then compiled with the WIT world into a component.
  * Does nothing when the component is there and neither the sources it was made of, the world nor the tools have changed. Processes
- * that build the same plugin at once wait for each other. A plugin without the entry file is not ours to build: its component must exist.
+ * that build the same plugin at once wait for each other. A plugin without the entry file, or of Extism, is not ours to build: its
+ * component must exist.
  */
 export async function buildPlugin(dir: string, options: BuildOptions): Promise<BuildResult> {
   const manifest = await readManifest(dir);
   if (isComponentFile(dir)) return { component: manifest.component, rebuilt: false };
   const component = options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
-  if (!(await exists(manifest.entry))) {
+  const isOurs = manifest.runtime === 'component' && (await exists(manifest.entry));
+  if (!isOurs) {
     if (await exists(component)) return { component, rebuilt: false };
+    if (manifest.runtime === 'extism') throw pluginLoadError(manifest.name, `has no module ${component}: an Extism plugin is built with its own language's tools`);
     throw pluginLoadError(manifest.name, `has neither a component (${component}) nor a source to build it from (${manifest.entry})`);
   }
   const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);

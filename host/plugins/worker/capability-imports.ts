@@ -88,7 +88,8 @@ export function capabilityImports(bridge: Bridge, current: () => Invocation, Res
   return { Image, interfaces };
 }
 
-function report(bridge: Bridge, invocation: Invocation, fraction: number, text: string): void {
+/** Tells how far an invocation has come, unless that says nothing new. */
+export function report(bridge: Bridge, invocation: Invocation, fraction: number, text: string): void {
   const share = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
   const percent = Math.floor(share * 100);
   const last = invocation.progress;

@@ -5,7 +5,8 @@ import type { WitSource } from '../protocol.ts';
 import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
 import { capabilityImports } from './capability-imports.ts';
 
-const maxRandomBytes = 65_536;
+/** Most bytes of one call. */
+export const maxRandomBytes = 65_536;
 const maxLineChars = 16 * 1024;
 const maxLines = 1_000;
 
@@ -74,7 +75,7 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
 
   return {
     'aana:host/types': {},
-    'aana:host/log': { log: (level: LogLevel, message: string, fields: string) => log(bridge, current(), level, message, fields) },
+    'aana:host/log': { log: (level: LogLevel, message: string, fields: string) => writeLog(bridge, current(), level, message, fields) },
     'aana:host/random': { bytes: (length: number) => new Uint8Array(randomBytes(Math.min(length, maxRandomBytes))) },
     'aana:host/invocation': {
       requestId: () => current().requestId,
@@ -97,9 +98,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
   };
 }
 
-function log(bridge: Bridge, invocation: Invocation, level: LogLevel, message: string, fields: string): void {
-  const line = ++invocation.lines;
+/** A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut. */
+export function writeLog(bridge: Bridge, invocation: Invocation | undefined, level: LogLevel, message: string, fields: string): void {
+  const line = invocation ? ++invocation.lines : 1;
   if (line > maxLines + 1) return;
-  if (line > maxLines) bridge.post({ type: 'log', id: invocation.id, level: 'warn', message: `further lines are dropped after ${maxLines}`, fields: '' });
-  else bridge.post({ type: 'log', id: invocation.id, level, message: message.slice(0, maxLineChars), fields: fields.length > maxLineChars ? '' : fields });
+  if (line > maxLines) bridge.post({ type: 'log', id: invocation?.id, level: 'warn', message: `further lines are dropped after ${maxLines}`, fields: '' });
+  else bridge.post({ type: 'log', id: invocation?.id, level, message: message.slice(0, maxLineChars), fields: fields.length > maxLineChars ? '' : fields });
 }

@@ -4,6 +4,13 @@ import { hostImports } from './imports.ts';
 import { restoreMemory, type SavedMemory, saveMemory } from './saved-memory.ts';
 import { denyAllWasi } from './wasi.ts';
 
+/** What runs one invocation at a time. */
+export interface Guest {
+  run(invocation: Invocation): Promise<Outcome>;
+  /** Makes it as new after an invocation that did not trap. False when it must be thrown away instead. */
+  reset(invocation: Invocation): boolean;
+}
+
 /** What the generated glue module exports. */
 export interface Glue {
   instantiate(
@@ -27,7 +34,7 @@ const maxPrinted = 16_384;
 const pageBytes = 65_536;
 
 /** One instance of the component; runs one invocation at a time. */
-export class GuestInstance {
+export class GuestInstance implements Guest {
   readonly endpoints: readonly WitEndpoint[];
   readonly snapshot: Snapshot;
   readonly #endpoint: ReturnType<Glue['instantiate']>['endpoint'];

@@ -1,9 +1,9 @@
-/** Entry of a plugin's worker thread: instances of one component, and nothing of the host but messages. */
+/** Entry of a plugin's worker thread: guests of one plugin, and nothing of the host but messages. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { RunMessage, ToWorker, WorkerInit } from '../protocol.ts';
+import type { RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
 import { enableExtendedConstants, standInForPromising } from '../wasm-features.ts';
 import { BlockingBridge, type Invocation, SuspendingBridge } from './bridge.ts';
-import { type Glue, GuestInstance, type Snapshot } from './instance.ts';
+import { type Glue, type Guest, GuestInstance } from './instance.ts';
 
 const maxIdle = 32;
 
@@ -13,24 +13,38 @@ enableExtendedConstants();
 if (init.mode === 'blocking') standInForPromising();
 
 const bridge = init.mode === 'blocking' ? new BlockingBridge(port, init.control) : new SuspendingBridge(port, init.control);
-const idle: GuestInstance[] = [];
+const idle: Guest[] = [];
 const running = new Map<number, Invocation>();
-let snapshot: Snapshot | undefined;
+
+/** Guests as they are made, the first of which has described itself. */
+interface Guests {
+  readonly endpoints: readonly WitEndpoint[];
+  readonly first: Guest;
+  make(): Guest;
+}
+
+async function components(glueUrl: string): Promise<Guests> {
+  const glue: Glue = await import(glueUrl);
+  const first = new GuestInstance(glue, init.modules, bridge, undefined);
+  return { endpoints: first.endpoints, first, make: () => new GuestInstance(glue, init.modules, bridge, first.snapshot) };
+}
+
+async function extismPlugin(): Promise<Guests> {
+  const { ExtismGuest } = await import('../extism/guest.ts');
+  const guest = new ExtismGuest({ module: init.modules['main']!, mode: init.mode, memoryBytes: init.memoryBytes, bridge });
+  return { endpoints: await guest.describe(), first: guest, make: () => guest };
+}
 
 try {
-  const glue: Glue = await import(init.glue);
-  const makeInstance = (): GuestInstance => new GuestInstance(glue, init.modules, bridge, snapshot);
-
-  const first = makeInstance();
-  snapshot = first.snapshot;
-  idle.push(first);
+  const guests = init.glue === undefined ? await extismPlugin() : await components(init.glue);
+  idle.push(guests.first);
 
   const run = async (message: RunMessage): Promise<void> => {
     const invocation: Invocation = { ...message, held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false };
     running.set(message.id, invocation);
-    let instance: GuestInstance;
+    let instance: Guest;
     try {
-      instance = idle.pop() ?? makeInstance();
+      instance = idle.pop() ?? guests.make();
     } catch (error) {
       running.delete(message.id);
       bridge.post({ type: 'done', id: message.id, cpuMs: 0, outcome: { state: 'trapped', reason: error instanceof Error ? error.message : String(error) } });
@@ -40,7 +54,7 @@ try {
     if (!running.delete(message.id)) return; // abandoned meanwhile
     bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
     if (outcome.state !== 'trapped' && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
-    else if (idle.length === 0) idle.push(makeInstance());
+    else if (idle.length === 0) idle.push(guests.make());
   };
 
   port.on('message', (message: ToWorker) => {
@@ -63,7 +77,7 @@ try {
         message satisfies never;
     }
   });
-  bridge.post({ type: 'ready', endpoints: first.endpoints });
+  bridge.post({ type: 'ready', endpoints: guests.endpoints });
 } catch (error) {
   bridge.post({ type: 'broken', reason: error instanceof Error ? error.message : String(error) });
 }

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import type { CallContext } from 'extism';
+import * as z from 'zod/mini';
+import type { WitError, WitSource } from '../protocol.ts';
+import { type Awaitable, type Bridge, type Invocation, map } from '../worker/bridge.ts';
+import { report } from '../worker/capability-imports.ts';
+import { maxRandomBytes } from '../worker/imports.ts';
+import type { Blocks } from './blocks.ts';
+import type { UserFunction } from './interface.ts';
+
+/** As the guest calls it: addresses of blocks, handles and numbers in and out. */
+export type HostFunction = (context: CallContext, ...args: bigint[]) => Awaitable<bigint>;
+
+export interface HostFunctions {
+  /** The guest waits for these. */
+  readonly waiting: Partial<Record<UserFunction, HostFunction>>;
+  readonly others: Partial<Record<UserFunction, (context: CallContext, ...args: bigint[]) => bigint | number | void>>;
+}
+
+const Source = z.strictObject({ path: z.optional(z.string()), url: z.optional(z.string()), content: z.optional(z.string()), media_id: z.optional(z.string()) });
+const AudioHandles = z.array(z.number());
+const HttpRequest = z.strictObject({
+  method: z._default(z.enum(['get', 'post']), 'get'),
+  url: z.string(),
+  headers: z._default(z.array(z.tuple([z.string(), z.string()])), []),
+});
+
+const done = 1n;
+const failed = 0n;
+
+/**
+ * The functions of `extism:host/user` for one run. What can fail gives 0 then, and `host_error` says why. `current` is the invocation; it
+ * throws when there is none.
+ */
+export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks: Blocks): HostFunctions {
+  let lastError: WitError | undefined;
+  let body: Uint8Array = new Uint8Array();
+  /** What is known of the media that the guest holds, by their handles. */
+  const infos = new Map<number, object>();
+
+  const fail = (thrown: unknown): bigint => {
+    const { payload } = thrown as { payload?: WitError };
+    if (payload === undefined) throw thrown; // a trap
+    lastError = payload;
+    return failed;
+  };
+  /** A function whose failures are told to the guest. */
+  const attempt =
+    (work: (context: CallContext, ...args: bigint[]) => Awaitable<bigint>): HostFunction =>
+    (context, ...args) => {
+      lastError = undefined;
+      try {
+        const result = work(context, ...args);
+        return result instanceof Promise ? result.catch(fail) : result;
+      } catch (thrown) {
+        return fail(thrown);
+      }
+    };
+  const text = (context: CallContext, address: bigint): string => blocks.text(context, address);
+  const handle = (number: number, info?: object): bigint => {
+    if (info) infos.set(number, info);
+    return BigInt(number);
+  };
+  const json = (context: CallContext, value: unknown): bigint => blocks.store(context, JSON.stringify(value));
+  const open = (context: CallContext, source: bigint): WitSource => {
+    const { media_id: mediaId, ...rest } = parsed(Source, text(context, source), 'the source');
+    return { ...rest, mediaId };
+  };
+  const audio = (context: CallContext, handles: bigint): number[] => (handles === 0n ? [] : parsed(AudioHandles, text(context, handles), 'the audio'));
+  const call = bridge.call.bind(bridge);
+
+  return {
+    waiting: {
+      output_write: attempt((context, chunk) => map(call(current(), 'output.write', text(context, chunk)), () => done)),
+      output_forward: attempt((_, stream) => map(call(current(), 'output.forward', Number(stream)), () => done)),
+      media_open: attempt((context, source) =>
+        map(call(current(), 'media.open', open(context, source)), ({ video, info }) => handle(video, { duration: info.duration, has_audio: info.hasAudio, has_video: info.hasVideo })),
+      ),
+      media_open_image: attempt((context, source) => map(call(current(), 'media.open-image', open(context, source)), ({ image, info }) => handle(image, info))),
+      media_extract_audio: attempt((_, video, separate) =>
+        map(call(current(), 'media.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'), ({ audio: number, duration }) => handle(number, { duration })),
+      ),
+      deployments_call: attempt((context, deployment, method, args, handles) =>
+        map(call(current(), 'deployments.call', text(context, deployment), text(context, method), text(context, args), audio(context, handles)), (value) => blocks.store(context, value)),
+      ),
+      deployments_open: attempt((context, deployment, method, args, handles) =>
+        map(call(current(), 'deployments.open', text(context, deployment), text(context, method), text(context, args), audio(context, handles)), (stream) => handle(stream)),
+      ),
+      deployments_next: attempt((context, stream) => map(call(current(), 'deployments.next', Number(stream)), (values) => blocks.store(context, `[${values.join(',')}]`))),
+      storage_get: attempt((context, key) => map(call(current(), 'storage.get', text(context, key)), (value) => (value ? blocks.store(context, value) : failed))),
+      storage_set: attempt((context, key, value) => map(call(current(), 'storage.set', text(context, key), blocks.bytes(context, value)), () => done)),
+      storage_delete: attempt((context, key) => map(call(current(), 'storage.delete', text(context, key)), (wasThere) => (wasThere ? done : failed))),
+      storage_list: attempt((context, prefix, after, limit) =>
+        map(call(current(), 'storage.list', text(context, prefix), after === 0n ? undefined : text(context, after), Math.max(0, Number(limit))), (keys) => json(context, keys)),
+      ),
+      http_fetch: attempt((context, request, content) => {
+        const asked = { ...parsed(HttpRequest, text(context, request), 'the request'), ...(content !== 0n && { body: blocks.bytes(context, content) }) };
+        return map(call(current(), 'http.fetch', asked), ({ body: received, ...head }) => {
+          body = received;
+          return json(context, head);
+        });
+      }),
+      remote_start: attempt((context, name, input) => map(call(current(), 'remote.start', text(context, name), text(context, input)), (task) => handle(task))),
+      remote_wait: attempt((context, task) => map(call(current(), 'remote.wait', Number(task)), (value) => blocks.store(context, value))),
+    },
+    others: {
+      host_error: (context) => (lastError ? json(context, { ...lastError, data: JSON.parse(lastError.data) }) : failed),
+      request_id: (context) => blocks.store(context, current().requestId),
+      remaining_ms: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),
+      is_cancelled: () => (bridge.isCancelled(current()) ? done : failed),
+      random: (context, length) => blocks.store(context, new Uint8Array(randomBytes(Math.max(0, Math.min(Number(length), maxRandomBytes))))),
+      progress: (context, percent, what) => report(bridge, current(), Number(percent) / 100, text(context, what)),
+      release: (_, number) => {
+        infos.delete(Number(number));
+        bridge.post({ type: 'drop', id: current().id, handle: Number(number) });
+      },
+      media_info: (context, number) => (infos.has(Number(number)) ? json(context, infos.get(Number(number))) : failed),
+      http_body: (context) => blocks.store(context, body),
+    },
+  };
+}
+
+/** A JSON argument. What does not fit its schema is told to the guest as the error of the call. */
+function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: string): z.infer<T> {
+  try {
+    return schema.parse(JSON.parse(json));
+  } catch (cause) {
+    const reason = cause instanceof z.core.$ZodError ? z.prettifyError(cause) : String(cause);
+    const payload: WitError = { kind: 'invalid-input', name: 'InvalidArguments', message: `${what} is not as it must be: ${reason}`, data: '{}' };
+    throw Object.assign(new Error(payload.message), { payload });
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. What can fail gives null (or false, or the handle 0);
+ * `hostError` has the reason as JSON then, and `fail(hostError())` hands it on to the client.
+ */
+import { Host, Memory } from '@extism/as-pdk';
+import { error_set, length } from '@extism/as-pdk/lib/env';
+
+/** A video, an audio, an image, a stream or a helper that the host holds; 0 is none. */
+export type Handle = u64;
+
+// --- The endpoint's input and answer ---
+
+/** The input as JSON. */
+export function input(): string {
+  return Host.inputString();
+}
+
+/** Answers with JSON. Without it the answer is `null`. */
+export function answer(json: string): i32 {
+  Host.output(bytesOf(json));
+  return 0;
+}
+
+/** Fails with an error: `{"kind":"conflict","name":"…","message":"…","data":{…}}`, or a text. */
+export function fail(error: string): i32 {
+  error_set(put(error));
+  return 1;
+}
+
+/** Why the last call failed, as JSON; empty when it did not. */
+export function hostError(): string {
+  return take(host_error());
+}
+
+// --- The invocation ---
+
+export function requestId(): string {
+  return take(request_id());
+}
+
+/** Milliseconds until the host ends this invocation. */
+export function remainingMs(): u64 {
+  return remaining_ms();
+}
+
+/** Whether the client has gone away. */
+export function isCancelled(): bool {
+  return is_cancelled() != 0;
+}
+
+/** At most 65,536 bytes. */
+export function randomBytes(count: u32): Uint8Array {
+  return takeBytes(random(count));
+}
+
+/** Says how far it has come, from 0 to 100, and what is being done. */
+export function reportProgress(percent: u32, text: string): void {
+  progress(percent, put(text));
+}
+
+/** Gives back what the host holds; at the end of the invocation it does so by itself. */
+export function close(handle: Handle): void {
+  release(handle);
+}
+
+// --- The streamed answer ---
+
+/** Sends one JSON value to the client; returns when the client has room for more. */
+export function write(json: string): bool {
+  return output_write(put(json)) != 0;
+}
+
+/** Sends all that is left of a deployment's stream. */
+export function forward(stream: Handle): bool {
+  return output_forward(stream) != 0;
+}
+
+// --- Media (capability "media") ---
+
+/** Fetches and probes a video or an audio: `{"url":"…"}`, `{"path":"…"}` or `{"content":"…"}`. */
+export function openMedia(source: string): Handle {
+  return media_open(put(source));
+}
+
+export function openImage(source: string): Handle {
+  return media_open_image(put(source));
+}
+
+/** Decodes the audio; its channels stay apart if `separate`. */
+export function extractAudio(video: Handle, separate: bool = false): Handle {
+  return media_extract_audio(video, separate ? 1 : 0);
+}
+
+/** A video's `{"duration","has_audio","has_video"}`, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
+export function mediaInfo(handle: Handle): string | null {
+  return textOrNull(media_info(handle));
+}
+
+// --- Deployments (capability "deployments") ---
+
+/** Calls a method; `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`. Gives JSON. */
+export function call(deployment: string, method: string, args: string, audio: Handle[] = []): string | null {
+  return textOrNull(deployments_call(put(deployment), put(method), put(args), handles(audio)));
+}
+
+/** Calls a streaming method. Closing the stream cancels it. */
+export function open(deployment: string, method: string, args: string, audio: Handle[] = []): Handle {
+  return deployments_open(put(deployment), put(method), put(args), handles(audio));
+}
+
+/** The values made since the last call, at least one, as a JSON array; `[]` when the stream has ended. */
+export function next(stream: Handle): string | null {
+  return textOrNull(deployments_next(stream));
+}
+
+// --- Storage (capability "storage") ---
+
+/** The value of a key; null also when there is none, and `hostError` is empty then. */
+export function getValue(key: string): Uint8Array | null {
+  const block = storage_get(put(key));
+  return block == 0 ? null : takeBytes(block);
+}
+
+export function setValue(key: string, value: Uint8Array): bool {
+  return storage_set(put(key), putBytes(value)) != 0;
+}
+
+/** Whether it was there. */
+export function deleteValue(key: string): bool {
+  return storage_delete(put(key)) != 0;
+}
+
+/** The keys that begin with `prefix` and come after `after`, in the order of their bytes, as a JSON array. */
+export function listKeys(prefix: string, after: string = '', limit: u32 = 1000): string | null {
+  return textOrNull(storage_list(put(prefix), after.length == 0 ? 0 : put(after), limit));
+}
+
+// --- Requests (capability "http") ---
+
+/** Sends `{"method":"get","url":"…","headers":[["name","value"]]}`; gives `{"status","url","headers"}`. `responseBody` has the rest. */
+export function fetch(request: string, body: Uint8Array | null = null): string | null {
+  return textOrNull(http_fetch(put(request), body === null ? 0 : putBytes(body)));
+}
+
+/** The body of the last answer. */
+export function responseBody(): Uint8Array {
+  return takeBytes(http_body());
+}
+
+// --- Helpers (capability "remote") ---
+
+/** Begins the exported function `helper_<name>` in another thread; its input is JSON. */
+export function startHelper(name: string, json: string): Handle {
+  return remote_start(put(name), put(json));
+}
+
+/** What the helper answers, as JSON. */
+export function waitForHelper(helper: Handle): string | null {
+  return textOrNull(remote_wait(helper));
+}
+
+// --- Blocks ---
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.wrap(String.UTF8.encode(text));
+}
+
+function putBytes(bytes: Uint8Array): u64 {
+  const block = Memory.allocate(bytes.length);
+  block.store(bytes);
+  return block.offset;
+}
+
+function put(text: string): u64 {
+  return putBytes(bytesOf(text));
+}
+
+function takeBytes(block: u64): Uint8Array {
+  return new Memory(block, length(block)).toUint8Array();
+}
+
+function take(block: u64): string {
+  return block == 0 ? '' : String.UTF8.decode(takeBytes(block).buffer);
+}
+
+function textOrNull(block: u64): string | null {
+  return block == 0 ? null : take(block);
+}
+
+function handles(audio: Handle[]): u64 {
+  return audio.length == 0 ? 0 : put('[' + audio.join(',') + ']');
+}
+
+@external('extism:host/user', 'host_error')
+declare function host_error(): u64;
+@external('extism:host/user', 'request_id')
+declare function request_id(): u64;
+@external('extism:host/user', 'remaining_ms')
+declare function remaining_ms(): u64;
+@external('extism:host/user', 'is_cancelled')
+declare function is_cancelled(): u64;
+@external('extism:host/user', 'random')
+declare function random(count: u64): u64;
+@external('extism:host/user', 'progress')
+declare function progress(percent: u64, text: u64): void;
+@external('extism:host/user', 'release')
+declare function release(handle: u64): void;
+@external('extism:host/user', 'output_write')
+declare function output_write(json: u64): u64;
+@external('extism:host/user', 'output_forward')
+declare function output_forward(stream: u64): u64;
+@external('extism:host/user', 'media_open')
+declare function media_open(source: u64): u64;
+@external('extism:host/user', 'media_open_image')
+declare function media_open_image(source: u64): u64;
+@external('extism:host/user', 'media_extract_audio')
+declare function media_extract_audio(video: u64, separate: u64): u64;
+@external('extism:host/user', 'media_info')
+declare function media_info(handle: u64): u64;
+@external('extism:host/user', 'deployments_call')
+declare function deployments_call(deployment: u64, method: u64, args: u64, audio: u64): u64;
+@external('extism:host/user', 'deployments_open')
+declare function deployments_open(deployment: u64, method: u64, args: u64, audio: u64): u64;
+@external('extism:host/user', 'deployments_next')
+declare function deployments_next(stream: u64): u64;
+@external('extism:host/user', 'storage_get')
+declare function storage_get(key: u64): u64;
+@external('extism:host/user', 'storage_set')
+declare function storage_set(key: u64, value: u64): u64;
+@external('extism:host/user', 'storage_delete')
+declare function storage_delete(key: u64): u64;
+@external('extism:host/user', 'storage_list')
+declare function storage_list(prefix: u64, after: u64, limit: u64): u64;
+@external('extism:host/user', 'http_fetch')
+declare function http_fetch(request: u64, body: u64): u64;
+@external('extism:host/user', 'http_body')
+declare function http_body(): u64;
+@external('extism:host/user', 'remote_start')
+declare function remote_start(name: u64, input: u64): u64;
+@external('extism:host/user', 'remote_wait')
+declare function remote_wait(helper: u64): u64;
