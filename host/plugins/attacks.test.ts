@@ -1,4 +1,4 @@
-import { attacks } from './fixtures/attack-suite.ts';
+import { attacks, typescriptAttacker } from './fixtures/attack-suite.ts';
 
-attacks('suspending');
-attacks('blocking');
+attacks('suspending', typescriptAttacker);
+attacks('blocking', typescriptAttacker);

@@ -2,7 +2,7 @@
  * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. What can fail gives null (or false, or the handle 0);
  * `hostError` has the reason as JSON then, and `fail(hostError())` hands it on to the client.
  */
-import { Host, Memory } from '@extism/as-pdk';
+import { Host, LogLevel, Memory } from '@extism/as-pdk';
 import { error_set, length } from '@extism/as-pdk/lib/env';
 
 /** A video, an audio, an image, a stream or a helper that the host holds; 0 is none. */
@@ -51,6 +51,11 @@ export function isCancelled(): bool {
 /** At most 65,536 bytes. */
 export function randomBytes(count: u32): Uint8Array {
   return takeBytes(random(count));
+}
+
+/** Writes a line to the host's log. */
+export function log(level: LogLevel, line: string): void {
+  Host.logMemory(level, blockOf(bytesOf(line)));
 }
 
 /** Says how far it has come, from 0 to 100, and what is being done. */
@@ -165,10 +170,14 @@ function bytesOf(text: string): Uint8Array {
   return Uint8Array.wrap(String.UTF8.encode(text));
 }
 
-function putBytes(bytes: Uint8Array): u64 {
+function blockOf(bytes: Uint8Array): Memory {
   const block = Memory.allocate(bytes.length);
   block.store(bytes);
-  return block.offset;
+  return block;
+}
+
+function putBytes(bytes: Uint8Array): u64 {
+  return blockOf(bytes).offset;
 }
 
 function put(text: string): u64 {

@@ -1,12 +1,6 @@
-import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { assemblyScriptGuest, installCompiler } from '../fixtures/assemblyscript/guest.ts';
 import { conformance } from '../fixtures/conformance-suite.ts';
 
-const dir = await mkdtemp(join(tmpdir(), 'aana-assemblyscript-'));
-process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
-const guest = assemblyScriptGuest(dir, await installCompiler(dir));
-conformance('blocking', guest);
+const guest = assemblyScriptGuest(await installCompiler());
 conformance('suspending', guest);
+conformance('blocking', guest);

@@ -1,0 +1,6 @@
+import { assemblyScriptAttacker, installCompiler } from '../fixtures/assemblyscript/guest.ts';
+import { attacks } from '../fixtures/attack-suite.ts';
+
+const attacker = assemblyScriptAttacker(await installCompiler());
+attacks('suspending', attacker);
+attacks('blocking', attacker);
