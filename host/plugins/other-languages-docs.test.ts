@@ -8,6 +8,7 @@ import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { skip } from '../test/skip.ts';
+import { assemblyScriptGuest, installCompiler } from './fixtures/assemblyscript/guest.ts';
 import { cGuest } from './fixtures/c/guest.ts';
 import { FakePorts } from './fixtures/fake-ports.ts';
 import { compile, findCommands, type Guest } from './fixtures/guest.ts';
@@ -18,6 +19,8 @@ import { PluginHost } from './plugin-host.ts';
 const text = await readFile(join(packageRoot, 'docs', 'plugins-other-languages.md'), 'utf8');
 const blocks = new Map([...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name!, content!]));
 
+const compiler = await installCompiler();
+
 /** An installed package and its tools, as after `npm install aana-host`. */
 async function installInto(dir: string): Promise<void> {
   await mkdir(join(dir, 'node_modules'));
@@ -25,6 +28,8 @@ async function installInto(dir: string): Promise<void> {
   const commands = join(dir, 'node_modules', '.bin');
   await mkdir(commands);
   await symlink(join(packageRoot, 'node_modules', '.bin', 'jco'), join(commands, 'jco'));
+  await symlink(join(compiler.dir, 'node_modules', '.bin', 'asc'), join(commands, 'asc'));
+  await symlink(join(compiler.dir, 'node_modules', '@extism'), join(dir, 'node_modules', '@extism'));
   await writeFile(join(commands, 'aana-host'), `#!/bin/sh\nexec '${process.execPath}' '${join(packageRoot, 'dist', 'host', 'cli', 'main.js')}' "$@"\n`, { mode: 0o755 });
 }
 
@@ -41,10 +46,11 @@ const tokens = {
 };
 
 /** The languages, the tools that their commands name, and what else they need. */
-const languages: readonly { shell: string; source: string; tools: readonly string[]; guest: Guest }[] = [
+const languages: readonly { shell: string; source: string; tools: readonly string[]; guest: Guest; manifest?: string }[] = [
   { shell: 'c', source: 'count_tokens.c', tools: ['clang-14', 'wasm-ld-14'], guest: cGuest },
   { shell: 'rust', source: 'count_tokens.rs', tools: ['rustc', 'wasm-ld-14'], guest: rustGuest },
   { shell: 'js', source: 'count_tokens.js', tools: [], guest: starlingMonkeyGuest },
+  { shell: 'assemblyscript', source: 'count_tokens.ts', tools: [], guest: assemblyScriptGuest(compiler), manifest: 'extism/plugin.json' },
 ];
 
 const Docs = suite<{ dir: string }>('docs/plugins-other-languages.md');
@@ -54,7 +60,7 @@ Docs.before.each(async (context) => {
 });
 Docs.after.each(({ dir }) => rm(dir, { recursive: true, force: true }));
 
-for (const { shell, source, tools, guest } of languages) {
+for (const { shell, source, tools, guest, manifest = 'plugin.json' } of languages) {
   const title = `the plugin in ${guest.language} is built by the commands, calls a deployment and hands on its error`;
   const absent = tools.find((tool) => !findCommands([tool])[0]?.startsWith('/usr/bin/'));
   const reason = guest.missing ?? (absent && `the commands are for Debian 12, and /usr/bin has no ${absent}`);
@@ -64,7 +70,8 @@ for (const { shell, source, tools, guest } of languages) {
   }
   Docs(title, async ({ dir }) => {
     await installInto(dir);
-    for (const name of ['plugin.json', source]) await writeFile(join(dir, name), blocks.get(name)!);
+    await writeFile(join(dir, 'plugin.json'), blocks.get(manifest)!);
+    await writeFile(join(dir, source), blocks.get(source)!);
     await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir });
     const ports = Object.assign(new FakePorts(), { deployments: tokens });
     const host = new PluginHost({ ports, cacheDir: join(dir, 'cache'), log: silentLogger });
