@@ -46,6 +46,11 @@ function work(job: LoadJob): Promise<LoadResult> {
         sentAt = performance.now();
         socket.write(request);
       };
+      const pace = (took: number): void => {
+        const pause = (job.everyMs ?? 0) - took;
+        if (pause > 0) setTimeout(send, pause);
+        else send();
+      };
       const fail = (what: string): void => {
         failed++;
         failure ??= what;
@@ -61,7 +66,7 @@ function work(job: LoadJob): Promise<LoadResult> {
         text = text.slice(end);
         latencies.push(now - sentAt);
         lastAt = now;
-        if (now < until && job.once !== true) send();
+        if (now < until && job.once !== true) pace(now - sentAt);
         else socket.destroy();
       });
       socket.on('error', (error) => fail(error.message));

@@ -15,6 +15,8 @@ export interface Usage {
 /** A server under measurement, in a process of its own. */
 export interface Subject extends AsyncDisposable {
   readonly port: number;
+  /** Of the process that was started. */
+  readonly pid: number;
   usage(): Promise<Usage>;
   /** Lets held calls go on. */
   release(): void;
@@ -35,6 +37,7 @@ export async function startServer(node: string, name: string, env: NodeJS.Proces
   const send = (message: ToServer): unknown => child.send(message);
   return {
     port,
+    pid: child.pid ?? 0,
     usage: async () => {
       const told = next('usage');
       send('usage');
@@ -75,6 +78,7 @@ export async function startJco(node: string, jco: string, component: string, env
   }
   return {
     port,
+    pid: child.pid ?? 0,
     usage: async () => {
       const stats = await Promise.all((await tree()).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
       const fields = stats.map((stat) => stat.split(') ')[1]?.split(' ') ?? []);

@@ -13,6 +13,8 @@ export interface LoadJob {
   readonly connections: number;
   /** Ends after this many milliseconds… */
   readonly ms: number;
+  /** Milliseconds from one request of a connection to its next, where the answer does not take longer. */
+  readonly everyMs?: number;
   /** …or after one answer on each connection. */
   readonly once?: boolean;
 }

@@ -1,0 +1,152 @@
+// What an attack costs the neighbours, as one JSON object: a plugin's requests without and with each attack of the suite beside them, in pairs of rounds.
+// CPU time is that of the neighbour's own thread, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]`
+import { execFileSync, spawn } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { delay } from '../core/abort.ts';
+import { silentLogger } from '../core/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { loadConfig } from '../config/index.ts';
+import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-suite.ts';
+import { cpuOfThreads } from './attacks/threads.ts';
+import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    node: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '7' },
+    ms: { type: 'string', default: '1500' },
+    only: { type: 'string' },
+  },
+});
+const rounds = Number(flags.rounds);
+const ms = Number(flags.ms);
+const NEIGHBOURS = 4;
+/** The same number of requests in every round: fewer at a time would cost more each, with or without an attack. */
+const EVERY_MS = 20;
+const ATTACKERS = 2;
+const HEAD_START_MS = 300;
+const MOST_CPU = 1.1;
+
+interface Sample {
+  readonly failed: number;
+  readonly failure: string | undefined;
+  readonly requests: number;
+  /** Of the neighbour's thread, for a request. */
+  readonly cpuMs: number;
+  /** How much of the time the host's own thread was on a CPU, whoever it worked for. */
+  readonly hostThread: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN)) / 2;
+}
+
+const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
+/** The neighbour's request: its input is checked, and it calls the host once. */
+const request = (port: number, duration: number): Parameters<LoadProcess['run']>[0] => ({ port, path: '/bench/calls', body, connections: NEIGHBOURS, ms: duration, everyMs: EVERY_MS });
+
+/** The thread that works most for the neighbour's requests, besides the host's own. */
+async function neighbourThread(subject: Subject, load: LoadProcess): Promise<number> {
+  const before = await cpuOfThreads(subject.pid);
+  await load.run(request(subject.port, 2000));
+  const after = await cpuOfThreads(subject.pid);
+  const worked = [...after].map(([thread, time]) => [thread, time - (before.get(thread) ?? 0)] as const).filter(([thread]) => thread !== subject.pid);
+  return worked.toSorted((a, b) => b[1] - a[1])[0]![0];
+}
+
+async function sample(subject: Subject, thread: number, load: LoadProcess): Promise<Sample> {
+  const before = await cpuOfThreads(subject.pid);
+  const { requests, failed, failure, seconds, p50, p99 } = await load.run(request(subject.port, ms));
+  const after = await cpuOfThreads(subject.pid);
+  const spent = (of: number): number => (after.get(of) ?? Number.NaN) - (before.get(of) ?? Number.NaN);
+  return { requests, failed, failure, cpuMs: spent(thread) / requests, hostThread: spent(subject.pid) / 1000 / seconds, p50, p99 };
+}
+
+/** Not an attack: a process that only computes, and shares nothing with the server but the machine. What it costs the neighbours is the machine's part. */
+const ELSEWHERE: AttackRequest = { what: '(a process of its own that computes)', endpoint: '' };
+
+/** A round with the attack going on all the time. */
+async function sampleBeside(attack: AttackRequest, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<{ sample: Sample; attacks: number }> {
+  if (attack === ELSEWHERE) {
+    const computing = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+    await delay(HEAD_START_MS);
+    const beside = await sample(subject, thread, load);
+    computing.kill('SIGKILL');
+    return { sample: beside, attacks: 0 };
+  }
+  const attacking = attackers.run({ port: subject.port, path: `/attacks/${attack.endpoint}`, body: JSON.stringify(attack.input ?? {}), connections: ATTACKERS, ms: HEAD_START_MS + ms });
+  await delay(HEAD_START_MS);
+  const beside = await sample(subject, thread, load);
+  return { sample: beside, attacks: (await attacking).requests };
+}
+
+async function measure(node: string): Promise<unknown> {
+  await using subject = await startServer(node, '../attacks/server', { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir });
+  using load = new LoadProcess();
+  using attackers = new LoadProcess();
+  const thread = await neighbourThread(subject, load);
+  const results: unknown[] = [];
+  for (const attack of [ELSEWHERE, ...attackRequests].filter(({ what }) => flags.only === undefined || what.includes(flags.only))) {
+    const without: Sample[] = [];
+    const beside: Sample[] = [];
+    let attacks = 0;
+    for (let number = -1; number < rounds; number++) {
+      const quiet = async (): Promise<Sample> => sample(subject, thread, load);
+      const first = number % 2 === 0 ? undefined : await quiet();
+      const attacked = await sampleBeside(attack, subject, thread, load, attackers);
+      const one = first ?? (await quiet());
+      if (number < 0) continue; // it warms up
+      without.push(one);
+      beside.push(attacked.sample);
+      attacks += attacked.attacks;
+    }
+    const middle = (samples: readonly Sample[], pick: (one: Sample) => number): number => round(median(samples.map(pick)));
+    const told = (samples: readonly Sample[]): object => ({
+      cpuMsPerRequest: middle(samples, (one) => one.cpuMs),
+      p50Ms: middle(samples, (one) => one.p50),
+      p99Ms: middle(samples, (one) => one.p99),
+      hostThread: middle(samples, (one) => one.hostThread),
+    });
+    const ratios = beside.map((one, n) => one.cpuMs / without[n]!.cpuMs);
+    const failed = [...without, ...beside].reduce((sum, one) => sum + one.failed, 0);
+    results.push({
+      attack: attack.what,
+      attacks,
+      neighbourRequests: beside.reduce((sum, one) => sum + one.requests, 0),
+      failed,
+      ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
+      cpuBesideWithout: round(median(ratios)),
+      cpuRatios: ratios.map((ratio) => round(ratio, 2)),
+      isWithin: failed === 0 && median(ratios) <= MOST_CPU,
+      without: told(without),
+      beside: told(beside),
+    });
+  }
+  return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
+}
+
+const load = (): number[] => loadavg().map((one) => round(one, 1));
+
+for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks']) await buildPlugin(join(packageRoot, folder), { log: silentLogger });
+const loadBefore = load();
+const runs: unknown[] = [];
+for (const node of [process.execPath, ...flags.node]) runs.push(await measure(node));
+const report = {
+  benchmark: 'attacks',
+  date: new Date().toISOString(),
+  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
+  machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: load() },
+  neighbours: NEIGHBOURS,
+  attackers: ATTACKERS,
+  rounds,
+  millisecondsEach: ms,
+  runs,
+};
+process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

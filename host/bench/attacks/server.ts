@@ -1,0 +1,46 @@
+// The host as it serves, with a hostile plugin and a neighbour. Started by ../attacks.ts.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../config/index.ts';
+import { createLogger } from '../../core/logger.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { EndpointRegistry } from '../../endpoints/index.ts';
+import { createHttpApp, HttpServer } from '../../http/index.ts';
+import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
+import { PluginHost } from '../../plugins/plugin-host.ts';
+import type { PluginPorts } from '../../plugins/ports.ts';
+import { served } from '../plugins/served.ts';
+
+const config = loadConfig();
+const log = createLogger({ level: 'error', format: 'text', write: (line) => process.stderr.write(line) });
+const fake = new FakePorts();
+/** Deployments that answer at once, under any name. */
+const ports: PluginPorts = { deployments: { handle: () => fake.deployments.handle('model') }, openMediaScope: () => fake.openMediaScope(), storage: fake.storage, http: fake.http, log };
+
+/** The limits of the attack suite: an attack is to reach them while the neighbour is measured. One thread a plugin, so that its CPU time is a thread's. */
+const limits = { memoryBytes: 64 * 1024 * 1024, cpuMs: 2000, cpuSliceMs: 1000, graceMs: 100, outputBytes: 100_000, hostCalls: 500, handles: 20, maxThreads: 1 };
+const plugins = new PluginHost({ cacheDir: config.cache_dir, log, limits, ports });
+const registry = new EndpointRegistry();
+registry.addPlugin(await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
+registry.addPlugin(await plugins.load(join(packageRoot, 'host/plugins/fixtures/attacks')));
+const app = createHttpApp({
+  title: 'benchmark',
+  version: '1.0.0',
+  registry,
+  status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
+  isReady: () => true,
+  isDeployed: () => true,
+  limits: config.limits,
+  includeStacktrace: false,
+  tempDir: tmpdir(),
+  log,
+});
+const server = new HttpServer(app.callback(), config.limits);
+const { port } = await server.listen('127.0.0.1', 0);
+served({
+  port,
+  close: async () => {
+    server.destroy();
+    await plugins.close();
+  },
+});
