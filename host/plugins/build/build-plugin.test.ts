@@ -75,6 +75,12 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   { what: 'a top level that throws', file: 'src/index.ts', text: 'const fails = (): never => {\n  throw new RangeError("at the top");\n};\nexport const endpoint = fails();', message: /^plugin sample cannot be made into a component: (Range)?Error: at the top\n +at fails \(src\/index\.ts:2:\d+\)/ },
   { what: 'a top level that calls the host', file: 'src/index.ts', text: "import { bytes } from 'aana:host/random@0.1.0';\nexport const endpoint = bytes(1);", message: /component: its top level calls the host \(aana:host\/random@0\.1\.0#bytes\), which is there inside "run" only$/ },
   { what: 'a top level that wants random bytes', file: 'src/index.ts', text: 'import "aana-host/plugin";\nexport const endpoint = crypto.randomUUID();', message: /component: Error: crypto\.randomUUID needs the host, which is there inside "run" only/ },
+  { what: 'a top level that waits for what never comes', file: 'src/index.ts', text: 'const f = async () => { await 1; };\nawait f();\nawait new Promise(() => {});\nexport const endpoint = 1;', message: /component: src\/index\.ts:2:\d+: its top level waits for a promise that nothing settles: a plugin has no event loop$/ },
+  { what: 'import() of a source of its own', file: 'src/index.ts', text: '\nexport const endpoint = () => import("./other.ts");', message: /bundled: src\/index\.ts:2:\d+: a plugin has no import\(\); everything is part of the component: import what it needs at the top of the file$/ },
+  { what: 'import() of what only a run knows', file: 'src/index.ts', text: 'export const endpoint = (name: string) =>\n  import(`./${name}.ts`);', message: /bundled: src\/index\.ts:2:\d+: a plugin has no import\(\);/ },
+  { what: 'import() of a host interface', file: 'src/index.ts', text: 'export const endpoint = () => import("aana:host/log@0.1.0");', message: /bundled: src\/index\.ts:1:\d+: a plugin has no import\(\);/ },
+  { what: 'import() in a file that it imports', file: 'src/index.ts', text: 'export { late as endpoint } from "./late.ts";', message: /bundled: src\/late\.ts:2:\d+: a plugin has no import\(\);/ },
+  { what: 'require() of what only a run knows', file: 'src/index.ts', text: 'export const endpoint = (name: string) => require(name);', message: /bundled: src\/index\.ts:1:\d+: a plugin has no require\(\);/ },
   { what: 'a manifest with an unknown key', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","main":"x"}', message: /has an invalid plugin\.json \(.*main/ },
   { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
   { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, http, remote; types, log, random, invocation, progress, output are always there/ },
@@ -129,6 +135,7 @@ for (const [name, [text, instead]] of Object.entries(modules)) {
 for (const { what, file, text, message } of failures) {
   BuildPlugin(`refuses ${what} with the reason`, async ({ dir }) => {
     await writeFile(join(dir, 'src', 'other.ts'), 'export const b = 1;\n');
+    await writeFile(join(dir, 'src', 'late.ts'), '// a comment\nexport const late = () => import("./other.ts");\nexport const never = () => import("./absent.ts");\n');
     await writeFile(join(dir, file), text);
     const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
     assert.ok(error instanceof Error);
@@ -157,6 +164,13 @@ const home = typeof process === 'undefined' ? 'none' : process.env.HOME;
 const mode = process.env.NODE_ENV;
 export const taken = [fetch('a'), one.process, home, mode, globalThis.navigator];`;
   await writeFile(join(dir, 'src', 'index.ts'), `${source}${code}`);
+  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+});
+
+BuildPlugin('bundles what is required by name, waits at the top level for what comes, and leaves alone what is not reached', async ({ dir }) => {
+  await writeFile(join(dir, 'src', 'old.cjs'), 'module.exports = { old: "require(x), import(y) and await z" };\n');
+  await writeFile(join(dir, 'src', 'other.ts'), 'export const b = 1;\nexport const never = (name: string) => [import(name), require(name)];\n');
+  await writeFile(join(dir, 'src', 'index.ts'), 'import { b } from "./other.ts";\nconst { old } = require("./old.cjs");\nconst late = await Promise.resolve(b);\nexport const endpoint = { describe: () => [], run: () => `${old}${late}` };\n');
   assert.is((await buildPlugin(dir, { log })).rebuilt, true);
 });
 

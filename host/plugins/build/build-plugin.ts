@@ -79,7 +79,7 @@ async function build(manifest: PluginManifest, component: string, world: { reado
   await writeFile(witPath, world.text);
   const making = componentize({ witPath, jsSource: bundle.code, world: 'plugin', sync: true }).finally(() => rm(witPath, { force: true }));
   const made = await making.catch((cause: unknown) => {
-    throw pluginLoadError(manifest.name, `cannot be made into a component: ${bundle.positions.translate(evaluationError(cause))}`, cause);
+    throw pluginLoadError(manifest.name, `cannot be made into a component: ${bundle.positions.translate(evaluationError(cause, bundle.waitsAt))}`, cause);
   });
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(await Promise.all(bundle.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
@@ -109,8 +109,9 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
 }
 
 /** Why the top level of the sources did not run to its end, less what the compiler says around it. */
-function evaluationError(cause: unknown): string {
+function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   const message = cause instanceof Error ? cause.message : String(cause);
+  if (waitsAt !== undefined && message.includes('blocking on a promise')) return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
   const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
   if (missing !== undefined) return `its top level calls the host (${missing}), which is there inside "run" only`;
   return message.replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '').trimEnd();

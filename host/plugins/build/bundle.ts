@@ -5,6 +5,7 @@ import { rolldown } from 'rolldown';
 import { packageRoot } from '../../core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../manifest.ts';
 import { absentInterface } from './guest-world.ts';
+import { loadingCode } from './loading-code.ts';
 import { type BundleMap, SourcePositions } from '../source-positions.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
 
@@ -13,6 +14,8 @@ export interface PluginBundle {
   readonly code: string;
   /** From the lines of `code` to those of the sources. */
   readonly positions: SourcePositions;
+  /** Where its top level waits for a promise first, if it does. */
+  readonly waitsAt: string | undefined;
   /** Every file that went into it. */
   readonly files: readonly string[];
 }
@@ -45,6 +48,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
             if (absentInterface(source, capabilities) !== undefined) return source;
             const own = globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
+            if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true }; // found below, where it is reached
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
             if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it only defines
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
@@ -67,12 +71,18 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
       throw new Error(`${await placeOfImport(dir, importer, source)}: ${why}`);
     }
     const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
-    const uses = globals.uses(chunk.code).map(({ global, instead, offset }) => `${positions.at(...lineAndColumn(chunk.code, offset))}: a plugin has no ${global}; ${instead}`);
+    const placeOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
+    const loading = loadingCode(chunk.code);
+    const uses = [
+      ...globals.uses(chunk.code).map(({ global, instead, offset }) => `${placeOf(offset)}: a plugin has no ${global}; ${instead}`),
+      ...loading.filter(({ kind }) => kind !== 'await').map(({ kind, offset }) => `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs at the top of the file`),
+    ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
+    const waits = loading.find(({ kind }) => kind === 'await');
     const foreign = chunk.imports.filter((specifier) => !specifier.startsWith('aana:host/'));
     if (foreign.length > 0) throw new Error(`it imports ${foreign.join(', ')}, which a plugin cannot use`);
     if (!chunk.exports.includes('endpoint')) throw new Error(`${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`);
-    return { code: chunk.code, positions, files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
+    return { code: chunk.code, positions, waitsAt: waits && placeOf(waits.offset), files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
   } catch (cause) {
     throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, cause)}`, cause);
   }

@@ -1,0 +1,43 @@
+import { parseAst } from 'rolldown/parseAst';
+
+/** A place in a bundle that loads code while it runs, or waits at the top level. */
+export interface LoadingCode {
+  readonly kind: 'import()' | 'require()' | 'await';
+  readonly offset: number;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [member: string]: unknown;
+}
+
+const functions: ReadonlySet<string> = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression', 'StaticBlock', 'PropertyDefinition']);
+/** The bundler calls what it could not resolve by the second name. */
+const requires: ReadonlySet<unknown> = new Set(['require', '__require']);
+
+/** What is left in a bundle of `import()`, of `require()` and of `await` outside of functions, by place. */
+export function loadingCode(code: string): LoadingCode[] {
+  const found: LoadingCode[] = [];
+  const visit = (value: unknown, isTopLevel: boolean): void => {
+    if (Array.isArray(value)) for (const each of value) visit(each, isTopLevel);
+    if (!isNode(value)) return;
+    const kind = kindOf(value, isTopLevel);
+    if (kind) found.push({ kind, offset: value.start });
+    const isInside = isTopLevel && !functions.has(value.type);
+    for (const member of Object.values(value)) if (typeof member === 'object') visit(member, isInside);
+  };
+  visit(parseAst(code).body, true);
+  return found.toSorted((a, b) => a.offset - b.offset);
+}
+
+function kindOf(node: Node, isTopLevel: boolean): LoadingCode['kind'] | undefined {
+  if (node.type === 'ImportExpression') return 'import()';
+  if (node.type === 'CallExpression' && isNode(node['callee']) && node['callee'].type === 'Identifier' && requires.has(node['callee']['name'])) return 'require()';
+  const waits = node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node['await'] === true);
+  return waits && isTopLevel ? 'await' : undefined;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
+}
