@@ -1,3 +1,3 @@
-import { capabilitiesConformance } from './fixtures/capabilities-suite.ts';
+import { capabilitiesConformance, typescriptCapabilities } from './fixtures/capabilities-suite.ts';
 
-capabilitiesConformance('suspending');
+capabilitiesConformance('suspending', typescriptCapabilities);

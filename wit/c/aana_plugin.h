@@ -32,14 +32,25 @@ typedef enum {
 typedef struct { uint8_t kind; aana_string name, message, data; } aana_error;
 
 /* Handles of what the host holds; each is freed with its `_drop`. */
-typedef uint32_t aana_video, aana_audio, aana_chunks;
+typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_text_stream, aana_task;
 
 /* Every result: the error counts when `is_error` is set, the value otherwise. */
 #define AANA_RESULT(type) struct { bool is_error; union { type value; aana_error error; }; }
 typedef AANA_RESULT(uint32_t) aana_handle_result;
 typedef AANA_RESULT(aana_string) aana_string_result;
 typedef AANA_RESULT(aana_strings) aana_strings_result;
+typedef AANA_RESULT(bool) aana_bool_result;
 typedef struct { bool is_error; aana_error error; } aana_empty_result;
+
+/* Values that may be absent: `value` counts when `is_there` is set. */
+#define AANA_OPTION(type) struct { bool is_there; type value; }
+typedef AANA_OPTION(aana_string) aana_optional_string;
+typedef AANA_OPTION(aana_bytes) aana_optional_bytes;
+typedef AANA_OPTION(double) aana_optional_double;
+typedef AANA_OPTION(uint32_t) aana_optional_u32;
+typedef AANA_OPTION(int32_t) aana_optional_s32;
+typedef AANA_OPTION(bool) aana_optional_bool;
+typedef AANA_OPTION(uint8_t) aana_optional_enum;
 
 _Static_assert(sizeof(void *) == 4, "build for wasm32");
 _Static_assert(sizeof(aana_error) == 28 && sizeof(aana_string_result) == 32 && sizeof(aana_empty_result) == 32, "laid out as the canonical ABI says");
@@ -57,6 +68,9 @@ AANA_IMPORT("invocation", "request-id") void aana_request_id(aana_string *result
 AANA_IMPORT("invocation", "remaining-ms") uint64_t aana_remaining_ms(void);
 AANA_IMPORT("invocation", "is-cancelled") uint32_t aana_is_cancelled(void);
 
+/* A fraction from 0 to 1, and what is being done. */
+AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, const char *text, uint32_t text_length);
+
 typedef enum { AANA_MIX, AANA_SEPARATE } aana_channels;
 typedef struct { bool has_duration; double duration; bool has_audio, has_video; } aana_video_info;
 _Static_assert(sizeof(aana_video_info) == 24, "laid out as the canonical ABI says");
@@ -72,6 +86,14 @@ AANA_IMPORT("media", "[resource-drop]video") void aana_video_drop(aana_video sel
 AANA_IMPORT("media", "[method]audio.duration") double aana_audio_duration(aana_audio self);
 AANA_IMPORT("media", "[resource-drop]audio") void aana_audio_drop(aana_audio self);
 
+typedef struct { uint32_t width, height; aana_string format; } aana_image_info;
+AANA_IMPORT("media", "[static]image.open") void aana_image_open(
+  uint32_t has_path, const char *path, uint32_t path_length, uint32_t has_url, const char *url, uint32_t url_length,
+  uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
+  aana_handle_result *result);
+AANA_IMPORT("media", "[method]image.info") void aana_image_get_info(aana_image self, aana_image_info *result);
+AANA_IMPORT("media", "[resource-drop]image") void aana_image_drop(aana_image self);
+
 AANA_IMPORT("deployments", "call") void aana_call(
   const char *deployment, uint32_t deployment_length, const char *method, uint32_t method_length, const char *args, uint32_t args_length,
   const aana_audio *audio, uint32_t audio_length, aana_string_result *result);
@@ -80,6 +102,99 @@ AANA_IMPORT("deployments", "open") void aana_open(
   const aana_audio *audio, uint32_t audio_length, aana_handle_result *result);
 AANA_IMPORT("deployments", "[method]chunks.next") void aana_chunks_next(aana_chunks self, aana_strings_result *result);
 AANA_IMPORT("deployments", "[resource-drop]chunks") void aana_chunks_drop(aana_chunks self);
+
+typedef struct { double start, end; } aana_time_interval;
+typedef struct { aana_string word; aana_optional_string speaker; aana_time_interval time_interval; double alignment_confidence; } aana_word;
+typedef struct {
+  aana_string text;
+  aana_time_interval time_interval;
+  aana_optional_double confidence, no_speech_confidence;
+  struct { const aana_word *items; uint32_t length; } words;
+  aana_optional_string speaker;
+} aana_segment;
+typedef struct {
+  aana_string text;
+  struct { aana_string language; double language_confidence; } info;
+  struct { const aana_segment *items; uint32_t length; } segments;
+} aana_transcription;
+typedef struct { const aana_transcription *items; uint32_t length; } aana_transcription_list;
+typedef AANA_RESULT(aana_transcription) aana_transcription_result;
+typedef AANA_RESULT(aana_transcription_list) aana_transcriptions_result;
+/* What is absent is as the deployment has it by default. `channels` is an aana_channels. */
+typedef struct {
+  aana_optional_string language;
+  aana_optional_u32 beam_size, best_of;
+  struct { const double *items; uint32_t length; } temperatures;
+  aana_optional_bool without_timestamps, word_timestamps, vad_filter;
+  aana_optional_enum channels;
+} aana_asr_params;
+/* The parameters of both functions, which are too many to be passed by themselves. */
+typedef struct { aana_string deployment; aana_audio audio; aana_asr_params params; } aana_asr_request;
+_Static_assert(sizeof(aana_word) == 48 && sizeof(aana_segment) == 80 && sizeof(aana_transcription) == 32 && sizeof(aana_asr_request) == 56, "laid out as the canonical ABI says");
+
+AANA_IMPORT("asr", "transcribe") void aana_transcribe(const aana_asr_request *request, aana_transcription_result *result);
+AANA_IMPORT("asr", "transcribe-stream") void aana_transcribe_stream(const aana_asr_request *request, aana_handle_result *result);
+AANA_IMPORT("asr", "[method]transcriptions.next") void aana_transcriptions_next(aana_transcriptions self, aana_transcriptions_result *result);
+AANA_IMPORT("asr", "[resource-drop]transcriptions") void aana_transcriptions_drop(aana_transcriptions self);
+
+typedef enum { AANA_SYSTEM, AANA_USER, AANA_ASSISTANT } aana_role;
+/* `role` is an aana_role. */
+typedef struct { uint8_t role; aana_string content; } aana_message;
+typedef struct { const aana_message *items; uint32_t length; } aana_dialog;
+/* What is absent is as the deployment has it by default; no `stop` is absent. */
+typedef struct {
+  aana_optional_double temperature, top_p;
+  aana_optional_s32 top_k;
+  aana_optional_double min_p;
+  aana_optional_u32 max_tokens;
+  aana_optional_double repetition_penalty, seed;
+  aana_strings stop;
+} aana_sampling_params;
+typedef struct { aana_sampling_params sampling_params; aana_optional_string assistant_prefix; } aana_chat_options;
+/* The parameters of both functions, which are too many to be passed by themselves. */
+typedef struct { aana_string deployment; aana_dialog dialog; aana_chat_options options; } aana_chat_request;
+typedef struct { uint32_t tokens, max_tokens; } aana_token_count;
+typedef AANA_RESULT(aana_message) aana_message_result;
+typedef AANA_RESULT(aana_token_count) aana_token_count_result;
+_Static_assert(sizeof(aana_message) == 12 && sizeof(aana_sampling_params) == 104 && sizeof(aana_chat_request) == 136, "laid out as the canonical ABI says");
+
+AANA_IMPORT("llm", "chat") void aana_chat(const aana_chat_request *request, aana_message_result *result);
+AANA_IMPORT("llm", "chat-stream") void aana_chat_stream(const aana_chat_request *request, aana_handle_result *result);
+AANA_IMPORT("llm", "count-dialog-tokens") void aana_count_dialog_tokens(
+  const char *deployment, uint32_t deployment_length, const aana_message *dialog, uint32_t dialog_length, aana_token_count_result *result);
+AANA_IMPORT("llm", "count-tokens") void aana_count_tokens(
+  const char *deployment, uint32_t deployment_length, const char *text, uint32_t text_length, aana_token_count_result *result);
+AANA_IMPORT("llm", "[method]text-stream.next") void aana_text_stream_next(aana_text_stream self, aana_strings_result *result);
+AANA_IMPORT("llm", "[method]text-stream.forward") void aana_text_stream_forward(aana_text_stream self, aana_empty_result *result);
+AANA_IMPORT("llm", "[resource-drop]text-stream") void aana_text_stream_drop(aana_text_stream self);
+
+typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
+AANA_IMPORT("storage", "get") void aana_storage_get(const char *key, uint32_t key_length, aana_optional_bytes_result *result);
+AANA_IMPORT("storage", "set") void aana_storage_set(const char *key, uint32_t key_length, const uint8_t *value, uint32_t value_length, aana_empty_result *result);
+AANA_IMPORT("storage", "delete") void aana_storage_delete(const char *key, uint32_t key_length, aana_bool_result *result);
+/* At most `limit` keys that begin with `prefix` and, where `has_after` is set, come after `after`. */
+AANA_IMPORT("storage", "list") void aana_storage_list(
+  const char *prefix, uint32_t prefix_length, uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_strings_result *result);
+
+typedef enum { AANA_GET, AANA_POST } aana_method;
+typedef struct { aana_string name, value; } aana_header;
+typedef struct {
+  uint16_t status;
+  aana_string url;
+  struct { const aana_header *items; uint32_t length; } headers;
+  aana_bytes body;
+} aana_response;
+typedef AANA_RESULT(aana_response) aana_response_result;
+_Static_assert(sizeof(aana_response) == 28, "laid out as the canonical ABI says");
+/* The body counts where `has_body` is set. */
+AANA_IMPORT("http", "fetch") void aana_fetch(
+  uint32_t method, const char *url, uint32_t url_length, const aana_header *headers, uint32_t headers_length,
+  uint32_t has_body, const uint8_t *body, uint32_t body_length, aana_response_result *result);
+
+/* Begins `aana_run` with the name `helper:<name>` in another thread. */
+AANA_IMPORT("remote", "[static]task.start") void aana_task_start(const char *name, uint32_t name_length, const char *input, uint32_t input_length, aana_handle_result *result);
+AANA_IMPORT("remote", "[method]task.wait") void aana_task_wait(aana_task self, aana_string_result *result);
+AANA_IMPORT("remote", "[resource-drop]task") void aana_task_drop(aana_task self);
 
 AANA_IMPORT("output", "write") void aana_write(const char *chunk, uint32_t length, aana_empty_result *result);
 AANA_IMPORT("output", "forward") void aana_forward(aana_chunks source, aana_empty_result *result);
