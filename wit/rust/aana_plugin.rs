@@ -77,7 +77,12 @@ pub fn is_cancelled() -> bool {
     unsafe { raw::is_cancelled() != 0 }
 }
 
-/// Where a video comes from: exactly one of `path`, `url` and `content`.
+/// Says how far the invocation has come, from 0 to 1, and what is being done.
+pub fn report_progress(fraction: f64, text: &str) {
+    unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
+}
+
+/// Where a video or an image comes from: exactly one of `path`, `url` and `content`.
 #[derive(Default)]
 pub struct Source<'a> {
     pub path: Option<&'a str>,
@@ -94,31 +99,65 @@ pub struct VideoInfo {
     pub has_video: bool,
 }
 
+#[derive(Clone, Copy)]
 #[rustfmt::skip]
 pub enum Channels { Mix, Separate }
+
+#[derive(Debug)]
+pub struct ImageInfo {
+    /// Pixels.
+    pub width: u32,
+    pub height: u32,
+    /// How the file is encoded, such as `png` or `mjpeg` (JPEG).
+    pub format: String,
+}
 
 /// A media file, held by the host.
 pub struct Video(u32);
 /// Decoded audio, held by the host.
 pub struct Audio(u32);
+/// A fetched and probed image, held by the host.
+pub struct Image(u32);
 /// A running stream of JSON values; dropping it cancels it.
 pub struct Chunks(u32);
+/// A running transcription; dropping it cancels it.
+pub struct Transcriptions(u32);
+/// An answer that is being written; dropping it cancels it.
+pub struct TextStream(u32);
+/// A helper at work; dropping it ends it.
+pub struct Task(u32);
+
+impl Source<'_> {
+    /// Each is an option: whether it is there, and then the text.
+    unsafe fn open(&self, open: raw::Open) -> Result<u32, Error> {
+        let [path, url, content, id] = [self.path, self.url, self.content, self.media_id].map(|each| (each.is_some() as u32, each.unwrap_or("")));
+        #[rustfmt::skip]
+        let result: Outcome<u32> = returned(|at| {
+            open(
+                path.0, path.1.as_ptr(), path.1.len(), url.0, url.1.as_ptr(), url.1.len(),
+                content.0, content.1.as_ptr(), content.1.len(), id.0, id.1.as_ptr(), id.1.len(), at,
+            )
+        });
+        result.take()
+    }
+}
+
+impl Image {
+    /// Fetches (or finds) and probes the image.
+    pub fn open(source: &Source) -> Result<Image, Error> {
+        unsafe { source.open(raw::image_open) }.map(Image)
+    }
+
+    pub fn info(&self) -> ImageInfo {
+        let RawImageInfo { width, height, format } = unsafe { returned(|at| raw::image_info(self.0, at)) };
+        ImageInfo { width, height, format: unsafe { format.string() } }
+    }
+}
 
 impl Video {
     /// Fetches (or finds) and probes the media.
     pub fn open(source: &Source) -> Result<Video, Error> {
-        // Each is an option: whether it is there, and then the text.
-        let [path, url, content, id] = [source.path, source.url, source.content, source.media_id].map(|each| (each.is_some() as u32, each.unwrap_or("")));
-        #[rustfmt::skip]
-        let result: Outcome<u32> = unsafe {
-            returned(|at| {
-                raw::video_open(
-                    path.0, path.1.as_ptr(), path.1.len(), url.0, url.1.as_ptr(), url.1.len(),
-                    content.0, content.1.as_ptr(), content.1.len(), id.0, id.1.as_ptr(), id.1.len(), at,
-                )
-            })
-        };
-        unsafe { result.take() }.map(Video)
+        unsafe { source.open(raw::video_open) }.map(Video)
     }
 
     pub fn info(&self) -> VideoInfo {
@@ -146,22 +185,18 @@ impl Chunks {
     }
 }
 
-impl Drop for Video {
-    fn drop(&mut self) {
-        unsafe { raw::video_drop(self.0) }
-    }
+macro_rules! drops {
+    ($($resource:ty: $function:path),* $(,)?) => {
+        $(impl Drop for $resource {
+            fn drop(&mut self) {
+                unsafe { $function(self.0) }
+            }
+        })*
+    };
 }
-
-impl Drop for Audio {
-    fn drop(&mut self) {
-        unsafe { raw::audio_drop(self.0) }
-    }
-}
-
-impl Drop for Chunks {
-    fn drop(&mut self) {
-        unsafe { raw::chunks_drop(self.0) }
-    }
+drops! {
+    Video: raw::video_drop, Audio: raw::audio_drop, Image: raw::image_drop, Chunks: raw::chunks_drop,
+    Transcriptions: raw::transcriptions_drop, TextStream: raw::text_stream_drop, Task: raw::task_drop,
 }
 
 /// Calls a method of a deployment. `args` is a JSON object of its parameters; `{"$audio": n}` in it stands for `audio[n]`.
@@ -185,6 +220,234 @@ pub fn open(deployment: &str, method: &str, args: &str, audio: &[&Audio]) -> Res
     };
     unsafe { result.take() }.map(Chunks)
 }
+
+// --- speech recognition, in records ---
+
+/// Seconds from the start of the media.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct TimeInterval {
+    pub start: f64,
+    pub end: f64,
+}
+
+#[derive(Debug)]
+pub struct Word {
+    /// With its leading space.
+    pub word: String,
+    /// Name of the channel or speaker, where they are told apart.
+    pub speaker: Option<String>,
+    pub time_interval: TimeInterval,
+    /// How sure its place is, 0 to 1.
+    pub alignment_confidence: f64,
+}
+
+#[derive(Debug)]
+pub struct Segment {
+    /// With its leading space.
+    pub text: String,
+    pub time_interval: TimeInterval,
+    /// 0 to 1.
+    pub confidence: Option<f64>,
+    /// How likely it holds no speech, 0 to 1.
+    pub no_speech_confidence: Option<f64>,
+    /// Empty unless word timestamps were asked for.
+    pub words: Vec<Word>,
+    pub speaker: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Transcription {
+    pub text: String,
+    /// Language code, or `silence`.
+    pub language: String,
+    /// 0 to 1.
+    pub language_confidence: f64,
+    pub segments: Vec<Segment>,
+}
+
+/// What is absent is as the deployment has it by default.
+#[derive(Default)]
+pub struct AsrParams<'a> {
+    pub language: Option<&'a str>,
+    pub beam_size: Option<u32>,
+    pub best_of: Option<u32>,
+    /// Empty is absent.
+    pub temperatures: &'a [f64],
+    pub without_timestamps: Option<bool>,
+    pub word_timestamps: Option<bool>,
+    pub vad_filter: Option<bool>,
+    pub channels: Option<Channels>,
+}
+
+/// Transcribes audio. Without speech it gives the language `silence` and no segments.
+pub fn transcribe(deployment: &str, audio: &Audio, params: &AsrParams) -> Result<Transcription, Error> {
+    let request = RawAsrRequest::new(deployment, audio, params);
+    unsafe { Ok(returned::<Outcome<RawTranscription>>(|at| raw::transcribe(&request, at)).take()?.value()) }
+}
+
+/// Transcribes audio, and gives segments as they become final.
+pub fn transcribe_stream(deployment: &str, audio: &Audio, params: &AsrParams) -> Result<Transcriptions, Error> {
+    let request = RawAsrRequest::new(deployment, audio, params);
+    unsafe { returned::<Outcome<u32>>(|at| raw::transcribe_stream(&request, at)).take() }.map(Transcriptions)
+}
+
+impl Transcriptions {
+    /// What became final since the last call, at least one; empty when the stream has ended.
+    pub fn next(&self) -> Result<Vec<Transcription>, Error> {
+        unsafe {
+            let some = returned::<Outcome<Slice>>(|at| raw::transcriptions_next(self.0, at)).take()?;
+            Ok(some.list::<RawTranscription>().into_iter().map(|each| each.value()).collect())
+        }
+    }
+}
+
+// --- text generation, in records ---
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub enum Role { System, User, Assistant }
+
+#[derive(Debug)]
+pub struct Message {
+    pub role: Role,
+    pub content: String,
+}
+
+/// What is absent is as the deployment has it by default; so is an empty `stop`.
+#[derive(Default)]
+pub struct SamplingParams<'a> {
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub top_k: Option<i32>,
+    pub min_p: Option<f64>,
+    pub max_tokens: Option<u32>,
+    pub repetition_penalty: Option<f64>,
+    /// A whole number.
+    pub seed: Option<f64>,
+    pub stop: &'a [&'a str],
+}
+
+#[derive(Default)]
+pub struct ChatOptions<'a> {
+    pub sampling_params: SamplingParams<'a>,
+    /// Begins the answer and is part of it.
+    pub assistant_prefix: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct TokenCount {
+    pub tokens: u32,
+    /// What the model's context holds, answer included.
+    pub max_tokens: u32,
+}
+
+/// Answers a dialog of at least one message.
+pub fn chat(deployment: &str, dialog: &[Message], options: &ChatOptions) -> Result<Message, Error> {
+    with_chat_request(deployment, dialog, options, |request| unsafe {
+        let RawMessage { role, content } = returned::<Outcome<RawMessage>>(|at| raw::chat(request, at)).take()?;
+        Ok(Message { role, content: content.string() })
+    })
+}
+
+/// Answers a dialog, piece by piece.
+pub fn chat_stream(deployment: &str, dialog: &[Message], options: &ChatOptions) -> Result<TextStream, Error> {
+    with_chat_request(deployment, dialog, options, |request| unsafe { returned::<Outcome<u32>>(|at| raw::chat_stream(request, at)).take() }).map(TextStream)
+}
+
+/// Counts the tokens of a dialog in the model's template.
+pub fn count_dialog_tokens(deployment: &str, dialog: &[Message]) -> Result<TokenCount, Error> {
+    let dialog = raw_dialog(dialog);
+    unsafe { returned::<Outcome<TokenCount>>(|at| raw::count_dialog_tokens(deployment.as_ptr(), deployment.len(), dialog.as_ptr(), dialog.len(), at)).take() }
+}
+
+/// Counts the tokens of a text.
+pub fn count_tokens(deployment: &str, text: &str) -> Result<TokenCount, Error> {
+    unsafe { returned::<Outcome<TokenCount>>(|at| raw::count_tokens(deployment.as_ptr(), deployment.len(), text.as_ptr(), text.len(), at)).take() }
+}
+
+impl TextStream {
+    /// The pieces of text made since the last call, at least one; empty when the answer has ended.
+    pub fn next(&self) -> Result<Vec<String>, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::text_stream_next(self.0, at)).take()?.strings()) }
+    }
+
+    /// Sends all that is left to the client, a value `{"text": …}` a piece.
+    pub fn forward(&self) -> Result<(), Error> {
+        unsafe { returned::<Outcome<u8>>(|at| raw::text_stream_forward(self.0, at)).take() }.map(|_| ())
+    }
+}
+
+// --- what the plugin keeps between invocations ---
+
+/// The value of a key.
+pub fn storage_get(key: &str) -> Result<Option<Vec<u8>>, Error> {
+    unsafe { Ok(returned::<Outcome<Maybe<Slice>>>(|at| raw::storage_get(key.as_ptr(), key.len(), at)).take()?.value().map(|value| value.bytes())) }
+}
+
+/// Sets the value of a key, at once or not at all.
+pub fn storage_set(key: &str, value: &[u8]) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::storage_set(key.as_ptr(), key.len(), value.as_ptr(), value.len(), at)).take() }.map(|_| ())
+}
+
+/// Removes a key; says whether it was there.
+pub fn storage_delete(key: &str) -> Result<bool, Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::storage_delete(key.as_ptr(), key.len(), at)).take() }.map(|was_there| was_there != 0)
+}
+
+/// The keys that begin with `prefix` and come after `after`, in the order of their bytes.
+pub fn storage_list(prefix: &str, after: Option<&str>, limit: u32) -> Result<Vec<String>, Error> {
+    let (has_after, after) = (after.is_some() as u32, after.unwrap_or(""));
+    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::storage_list(prefix.as_ptr(), prefix.len(), has_after, after.as_ptr(), after.len(), limit, at)).take()?.strings()) }
+}
+
+// --- requests to hosts that the manifest names and the operator grants ---
+
+#[derive(Clone, Copy)]
+#[rustfmt::skip]
+pub enum Method { Get, Post }
+
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    /// After redirects.
+    pub url: String,
+    /// Names in lower case; a name may come again.
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// Sends a request and waits for its whole answer, whatever its status.
+pub fn fetch(method: Method, url: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Result<Response, Error> {
+    let headers: Vec<[Slice; 2]> = headers.iter().map(|(name, value)| [Slice::lent(name), Slice::lent(value)]).collect();
+    let (has_body, body) = (body.is_some() as u32, body.unwrap_or(&[]));
+    unsafe {
+        let RawResponse { status, url, headers, body } = returned::<Outcome<RawResponse>>(|at| {
+            raw::fetch(method as u32, url.as_ptr(), url.len(), headers.as_ptr(), headers.len(), has_body, body.as_ptr(), body.len(), at)
+        })
+        .take()?;
+        let headers = headers.list::<[Slice; 2]>().into_iter().map(|[name, value]| (name.string(), value.string())).collect();
+        Ok(Response { status, url: url.string(), headers, body: body.bytes() })
+    }
+}
+
+// --- helpers in other threads ---
+
+impl Task {
+    /// Begins [`Plugin::run`] with the name `helper:<name>`.
+    pub fn start(name: &str, input: &str) -> Result<Task, Error> {
+        unsafe { returned::<Outcome<u32>>(|at| raw::task_start(name.as_ptr(), name.len(), input.as_ptr(), input.len(), at)).take() }.map(Task)
+    }
+
+    /// What the helper returns, or fails with.
+    pub fn wait(&self) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::task_wait(self.0, at)).take()?.string()) }
+    }
+}
+
+// --- the streamed answer ---
 
 /// Sends one JSON value to the client; returns when the client has room for more.
 pub fn write(chunk: &str) -> Result<(), Error> {
@@ -211,6 +474,10 @@ impl Slice {
     fn of(text: String) -> Slice {
         let bytes = text.into_bytes().leak();
         Slice { start: bytes.as_mut_ptr(), length: bytes.len() }
+    }
+    /// The caller's, for as long as a call takes.
+    fn lent(text: &str) -> Slice {
+        Slice { start: text.as_ptr() as *mut u8, length: text.len() }
     }
     unsafe fn list<T>(self) -> Vec<T> {
         if self.length == 0 {
@@ -261,6 +528,184 @@ impl<T: Copy> Outcome<T> {
     }
 }
 
+/// A value that may be absent.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Maybe<T: Copy> {
+    is_there: u8,
+    value: MaybeUninit<T>,
+}
+
+impl<T: Copy> Maybe<T> {
+    fn of(value: Option<T>) -> Maybe<T> {
+        Maybe { is_there: value.is_some() as u8, value: value.map_or(MaybeUninit::uninit(), MaybeUninit::new) }
+    }
+    unsafe fn value(self) -> Option<T> {
+        (self.is_there != 0).then(|| self.value.assume_init())
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawWord {
+    word: Slice,
+    speaker: Maybe<Slice>,
+    time_interval: TimeInterval,
+    alignment_confidence: f64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawSegment {
+    text: Slice,
+    time_interval: TimeInterval,
+    confidence: Maybe<f64>,
+    no_speech_confidence: Maybe<f64>,
+    words: Slice,
+    speaker: Maybe<Slice>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTranscription {
+    text: Slice,
+    info: RawTranscriptionInfo,
+    segments: Slice,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTranscriptionInfo {
+    language: Slice,
+    language_confidence: f64,
+}
+
+impl RawWord {
+    unsafe fn value(self) -> Word {
+        let RawWord { word, speaker, time_interval, alignment_confidence } = self;
+        Word { word: word.string(), speaker: speaker.value().map(|name| name.string()), time_interval, alignment_confidence }
+    }
+}
+
+impl RawSegment {
+    unsafe fn value(self) -> Segment {
+        Segment {
+            text: self.text.string(),
+            time_interval: self.time_interval,
+            confidence: self.confidence.value(),
+            no_speech_confidence: self.no_speech_confidence.value(),
+            words: self.words.list::<RawWord>().into_iter().map(|each| each.value()).collect(),
+            speaker: self.speaker.value().map(|name| name.string()),
+        }
+    }
+}
+
+impl RawTranscription {
+    unsafe fn value(self) -> Transcription {
+        Transcription {
+            text: self.text.string(),
+            language: self.info.language.string(),
+            language_confidence: self.info.language_confidence,
+            segments: self.segments.list::<RawSegment>().into_iter().map(|each| each.value()).collect(),
+        }
+    }
+}
+
+/// The parameters of both functions, which are too many to be passed by themselves.
+#[repr(C)]
+struct RawAsrRequest {
+    deployment: Slice,
+    audio: u32,
+    language: Maybe<Slice>,
+    beam_size: Maybe<u32>,
+    best_of: Maybe<u32>,
+    temperatures: Slice,
+    without_timestamps: Maybe<bool>,
+    word_timestamps: Maybe<bool>,
+    vad_filter: Maybe<bool>,
+    channels: Maybe<u8>,
+}
+
+impl RawAsrRequest {
+    /// Lives no longer than what it is made of.
+    fn new(deployment: &str, audio: &Audio, params: &AsrParams) -> RawAsrRequest {
+        RawAsrRequest {
+            deployment: Slice::lent(deployment),
+            audio: audio.0,
+            language: Maybe::of(params.language.map(Slice::lent)),
+            beam_size: Maybe::of(params.beam_size),
+            best_of: Maybe::of(params.best_of),
+            temperatures: Slice { start: params.temperatures.as_ptr() as *mut u8, length: params.temperatures.len() },
+            without_timestamps: Maybe::of(params.without_timestamps),
+            word_timestamps: Maybe::of(params.word_timestamps),
+            vad_filter: Maybe::of(params.vad_filter),
+            channels: Maybe::of(params.channels.map(|each| each as u8)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawMessage {
+    role: Role,
+    content: Slice,
+}
+
+/// The parameters of both functions, which are too many to be passed by themselves.
+#[repr(C)]
+struct RawChatRequest {
+    deployment: Slice,
+    dialog: Slice,
+    temperature: Maybe<f64>,
+    top_p: Maybe<f64>,
+    top_k: Maybe<i32>,
+    min_p: Maybe<f64>,
+    max_tokens: Maybe<u32>,
+    repetition_penalty: Maybe<f64>,
+    seed: Maybe<f64>,
+    stop: Slice,
+    assistant_prefix: Maybe<Slice>,
+}
+
+fn raw_dialog(dialog: &[Message]) -> Vec<RawMessage> {
+    dialog.iter().map(|each| RawMessage { role: each.role, content: Slice::lent(&each.content) }).collect()
+}
+
+fn with_chat_request<T>(deployment: &str, dialog: &[Message], options: &ChatOptions, call: impl FnOnce(&RawChatRequest) -> T) -> T {
+    let dialog = raw_dialog(dialog);
+    let params = &options.sampling_params;
+    let stop: Vec<Slice> = params.stop.iter().map(|each| Slice::lent(each)).collect();
+    call(&RawChatRequest {
+        deployment: Slice::lent(deployment),
+        dialog: Slice { start: dialog.as_ptr() as *mut u8, length: dialog.len() },
+        temperature: Maybe::of(params.temperature),
+        top_p: Maybe::of(params.top_p),
+        top_k: Maybe::of(params.top_k),
+        min_p: Maybe::of(params.min_p),
+        max_tokens: Maybe::of(params.max_tokens),
+        repetition_penalty: Maybe::of(params.repetition_penalty),
+        seed: Maybe::of(params.seed),
+        stop: Slice { start: stop.as_ptr() as *mut u8, length: stop.len() },
+        assistant_prefix: Maybe::of(options.assistant_prefix.map(Slice::lent)),
+    })
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawResponse {
+    status: u16,
+    url: Slice,
+    headers: Slice,
+    body: Slice,
+}
+
+#[repr(C)]
+struct RawImageInfo {
+    width: u32,
+    height: u32,
+    format: Slice,
+}
+
 #[repr(C)]
 struct RawVideoInfo {
     has_duration: u8,
@@ -279,7 +724,10 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 /// The host's functions, with their parameters as the canonical ABI flattens them.
 #[rustfmt::skip]
 mod raw {
-    use super::{Outcome, RawVideoInfo, Slice};
+    use super::{Maybe, Outcome, RawAsrRequest, RawChatRequest, RawImageInfo, RawMessage, RawResponse, RawTranscription, RawVideoInfo, Slice, TokenCount};
+
+    /// How media are opened; each of the four is whether it is there, and its text.
+    pub(super) type Open = unsafe extern "C" fn(u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, *mut Outcome<u32>);
 
     #[link(wasm_import_module = "aana:host/log@0.1.0")]
     extern "C" {
@@ -304,6 +752,12 @@ mod raw {
         #[link_name = "[method]video.info"] pub(super) fn video_info(video: u32, at: *mut RawVideoInfo);
         #[link_name = "[method]video.extract-audio"] pub(super) fn extract_audio(video: u32, channels: u32, at: *mut Outcome<u32>);
         #[link_name = "[resource-drop]video"] pub(super) fn video_drop(video: u32);
+        #[link_name = "[static]image.open"] pub(super) fn image_open(
+            has_path: u32, path: *const u8, path_length: usize, has_url: u32, url: *const u8, url_length: usize,
+            has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,
+        );
+        #[link_name = "[method]image.info"] pub(super) fn image_info(image: u32, at: *mut RawImageInfo);
+        #[link_name = "[resource-drop]image"] pub(super) fn image_drop(image: u32);
         #[link_name = "[method]audio.duration"] pub(super) fn audio_duration(audio: u32) -> f64;
         #[link_name = "[resource-drop]audio"] pub(super) fn audio_drop(audio: u32);
     }
@@ -319,6 +773,53 @@ mod raw {
         );
         #[link_name = "[method]chunks.next"] pub(super) fn chunks_next(chunks: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]chunks"] pub(super) fn chunks_drop(chunks: u32);
+    }
+    #[link(wasm_import_module = "aana:host/progress@0.1.0")]
+    extern "C" {
+        pub(super) fn report(fraction: f64, text: *const u8, text_length: usize);
+    }
+    #[link(wasm_import_module = "aana:host/asr@0.1.0")]
+    extern "C" {
+        pub(super) fn transcribe(request: &RawAsrRequest, at: *mut Outcome<RawTranscription>);
+        #[link_name = "transcribe-stream"] pub(super) fn transcribe_stream(request: &RawAsrRequest, at: *mut Outcome<u32>);
+        #[link_name = "[method]transcriptions.next"] pub(super) fn transcriptions_next(stream: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[resource-drop]transcriptions"] pub(super) fn transcriptions_drop(stream: u32);
+    }
+    #[link(wasm_import_module = "aana:host/llm@0.1.0")]
+    extern "C" {
+        pub(super) fn chat(request: &RawChatRequest, at: *mut Outcome<RawMessage>);
+        #[link_name = "chat-stream"] pub(super) fn chat_stream(request: &RawChatRequest, at: *mut Outcome<u32>);
+        #[link_name = "count-dialog-tokens"] pub(super) fn count_dialog_tokens(
+            deployment: *const u8, deployment_length: usize, dialog: *const RawMessage, dialog_length: usize, at: *mut Outcome<TokenCount>,
+        );
+        #[link_name = "count-tokens"] pub(super) fn count_tokens(
+            deployment: *const u8, deployment_length: usize, text: *const u8, text_length: usize, at: *mut Outcome<TokenCount>,
+        );
+        #[link_name = "[method]text-stream.next"] pub(super) fn text_stream_next(stream: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]text-stream.forward"] pub(super) fn text_stream_forward(stream: u32, at: *mut Outcome<u8>);
+        #[link_name = "[resource-drop]text-stream"] pub(super) fn text_stream_drop(stream: u32);
+    }
+    #[link(wasm_import_module = "aana:host/storage@0.1.0")]
+    extern "C" {
+        #[link_name = "get"] pub(super) fn storage_get(key: *const u8, key_length: usize, at: *mut Outcome<Maybe<Slice>>);
+        #[link_name = "set"] pub(super) fn storage_set(key: *const u8, key_length: usize, value: *const u8, value_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "delete"] pub(super) fn storage_delete(key: *const u8, key_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "list"] pub(super) fn storage_list(
+            prefix: *const u8, prefix_length: usize, has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>,
+        );
+    }
+    #[link(wasm_import_module = "aana:host/http@0.1.0")]
+    extern "C" {
+        pub(super) fn fetch(
+            method: u32, url: *const u8, url_length: usize, headers: *const [Slice; 2], headers_length: usize,
+            has_body: u32, body: *const u8, body_length: usize, at: *mut Outcome<RawResponse>,
+        );
+    }
+    #[link(wasm_import_module = "aana:host/remote@0.1.0")]
+    extern "C" {
+        #[link_name = "[static]task.start"] pub(super) fn task_start(name: *const u8, name_length: usize, input: *const u8, input_length: usize, at: *mut Outcome<u32>);
+        #[link_name = "[method]task.wait"] pub(super) fn task_wait(task: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[resource-drop]task"] pub(super) fn task_drop(task: u32);
     }
     #[link(wasm_import_module = "aana:host/output@0.1.0")]
     extern "C" {
