@@ -94,7 +94,7 @@ Loading('a missing component is refused', async ({ dir, host }) => {
 
 const damaged: readonly { what: string; bytes: Uint8Array; reason: RegExp }[] = [
   { what: 'a file that is not WebAssembly', bytes: Buffer.from('not a component'), reason: /that is not a WebAssembly component$/ },
-  { what: 'a core module', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), reason: /that is not a WebAssembly component$/ },
+  { what: 'a core module', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), reason: /that is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/ },
   { what: 'a component that is cut off', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0, 1, 99, 0), reason: /^plugin sample has a broken component: / },
   { what: 'a component that offers nothing', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0), reason: /does not export aana:host\/endpoint@0\.1$/ },
 ];
