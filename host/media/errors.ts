@@ -64,6 +64,10 @@ export function imageReadingError(source: MediaSource, message: string, cause?: 
   return new AanaError('ImageReadingException', 'bad-request', message, { data: { image: shownSource(source), message }, cause });
 }
 
+export function imageTooLargeError(source: MediaSource, what: string, maxPixels: number): AanaError {
+  return new AanaError('ImageTooLargeException', 'too-large', `${what}; the most are ${maxPixels}`, { data: { image: shownSource(source), max_pixels: maxPixels } });
+}
+
 export function diskFullError(directory: string, cause?: unknown): AanaError {
   const message = `there is no space left in the temporary directory ${directory}; free some, or set media.temp_dir to another directory`;
   return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });

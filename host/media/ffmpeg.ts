@@ -67,6 +67,7 @@ export interface RunFfmpegOptions {
   readonly timeoutMs: number;
   readonly cpuSeconds: number;
   readonly fileBytes?: number | undefined;
+  readonly maxStdoutBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -7,7 +7,7 @@ import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { makeMedia, testFfmpeg } from '../test/helpers/media-files.ts';
 import { skip } from '../test/skip.ts';
-import { parseImage, probeImage } from './image.ts';
+import { imagePixels, parseImage, probeImage } from './image.ts';
 import { MediaService } from './service.ts';
 
 const Image = suite('images');
@@ -50,13 +50,39 @@ if (ffmpegPath === undefined) {
     }
   });
 
+  Image('give their pixels in a size that is asked for, row by row', async () => {
+    const graph = 'color=red:size=4x2,format=rgb24[a];color=blue:size=4x2,format=rgb24[b];[a][b]vstack';
+    const path = await makeMedia(ffmpegPath, join(folder, 'c.png'), '-f', 'lavfi', '-i', graph, '-frames:v', '1');
+    const info = await probeImage(path, { ffmpegPath, source: {} });
+    const pixels = (width: number, height: number): Promise<Uint8Array> => imagePixels(path, info, { width, height }, { ffmpegPath, source: {} });
+    const own = [...(await pixels(4, 4))];
+    const [red, blue] = [own.slice(0, 3), own.slice(-3)];
+    assert.ok(red[0]! > 240 && red[2]! < 16 && blue[0]! < 16 && blue[2]! > 240, own.join());
+    assert.equal(own, [...Array(8).fill(red).flat(), ...Array(8).fill(blue).flat()]);
+    assert.equal([...(await pixels(1, 2))], [...red, ...blue]);
+    assert.is((await pixels(2048, 2048)).length, 3 * 2 ** 22);
+  });
+
+  Image('are refused in sizes that are too large or none, and where they are broken or too large to decode', async () => {
+    const path = await makeMedia(ffmpegPath, join(folder, 'd.png'), '-f', 'lavfi', '-i', 'testsrc=size=64x64', '-frames:v', '1');
+    const info = { width: 64, height: 64, format: 'png' };
+    const options = { ffmpegPath, source: {} };
+    assert.is(await nameOf(imagePixels(path, info, { width: 2049, height: 2048 }, options)), 'ImageTooLargeException');
+    assert.is(await nameOf(imagePixels(path, info, { width: 0, height: 1 }, options)), 'ImageReadingException');
+    assert.is(await nameOf(imagePixels(path, { ...info, width: 2 ** 14, height: 2 ** 13 }, { width: 1, height: 1 }, options)), 'ImageTooLargeException');
+    writeFileSync(path, readFileSync(path).subarray(0, 60));
+    assert.is(await nameOf(imagePixels(path, info, { width: 8, height: 8 }, options)), 'ImageReadingException');
+  });
+
   Image('are opened by path, URL or part like videos', async () => {
     const path = await makeMedia(ffmpegPath, join(folder, 'b.png'), '-f', 'lavfi', '-i', 'color=red:size=8x6', '-frames:v', '1');
     const limits = { maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 };
     await using service = new MediaService({ ...limits, ffmpegPath, allowPaths: [folder], allowPrivateUrls: true, tempDir: join(folder, 'temp'), log: silentLogger });
     await using scope = service.openScope();
     const files = new Map([['file', { path, bytes: 1 }]]);
-    assert.equal((await scope.openImage({ path }, { files })).info, { width: 8, height: 6, format: 'png' });
+    const opened = await scope.openImage({ path }, { files });
+    assert.equal(opened.info, { width: 8, height: 6, format: 'png' });
+    assert.is((await opened.pixels({ width: 2, height: 2 })).length, 12);
     assert.equal((await scope.openImage({ content: 'file' }, { files })).info.width, 8);
     assert.is(await nameOf(scope.openImage({ content: 'other' }, { files })), 'UploadedFileNotFound');
     assert.is(await nameOf(scope.openImage({ path: '/etc/hostname' }, { files })), 'PathNotAllowedException');

@@ -7,7 +7,7 @@ import { DecodedAudio } from './decoded-audio.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
-import { probeImage } from './image.ts';
+import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
 import { allowedFile } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
@@ -118,7 +118,11 @@ export class MediaScope {
   openImage(source: MediaSource, { files, signal }: OpenOptions): Promise<ImageMedia> {
     return this.#track(signal, async (combined) => {
       const path = await this.#locate(source, files, combined);
-      return { info: await this.#limiter.run(() => probeImage(path, { ffmpegPath: this.#options.ffmpegPath, source, signal: combined }), combined) };
+      const { ffmpegPath } = this.#options;
+      const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal: combined }), combined);
+      const pixels: ImageMedia['pixels'] = (size, options) =>
+        this.#track(options?.signal, (ends) => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends));
+      return { info, pixels };
     });
   }
 

@@ -62,6 +62,8 @@ export interface ImageInfo {
 /** A fetched and probed image; usable until its scope is disposed. */
 export interface ImageMedia {
   readonly info: ImageInfo;
+  /** Red, green and blue of each pixel of the image in this size, row by row from the top. */
+  pixels(size: { readonly width: number; readonly height: number }, options?: { readonly signal?: AbortSignal | undefined }): Promise<Uint8Array>;
 }
 
 /** How channels become audio: one mix, or each by itself. */

@@ -87,6 +87,8 @@ export interface ImageInfo {
 
 export interface ImagePort {
   readonly info: ImageInfo;
+  /** Red, green and blue of each pixel in this size. */
+  pixels(size: { readonly width: number; readonly height: number }, options: { signal: AbortSignal }): Promise<Uint8Array>;
 }
 
 export interface AudioPort {

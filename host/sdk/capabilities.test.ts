@@ -106,7 +106,9 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
     defineEndpoint({
       ...{ ...anything, name: 'act' },
       run(_, ctx) {
-        const { width, height, format } = ctx.image.open({ url: 'https://a.example/a.jpg' });
+        const image = ctx.image.open({ url: 'https://a.example/a.jpg' });
+        const { width, height, format } = image;
+        assert.equal([image.pixels().length, image.pixels({ width: 2, height: 1 })], [3 * 5 * 480, new Uint8Array([2, 1, 0, 0, 0, 0])]);
         ctx.progress(0.5, 'half');
         ctx.progress(1);
         const before = ctx.signal.aborted;
@@ -120,7 +122,7 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
       },
     }),
   ]);
-  const fakes: FakeHost = { image: () => ({ width: 5, format: 'mjpeg' }), now: () => 1000, remainingMs: () => 500, isCancelled: () => cancelled };
+  const fakes: FakeHost = { image: () => ({ width: 5, format: 'mjpeg', pixels: (w, h) => new Uint8Array(3 * w * h).fill(w, 0, 1).fill(h, 1, 2) }), now: () => 1000, remainingMs: () => 500, isCancelled: () => cancelled };
   const { output, progress } = runEndpoint(plugin, 'act', {}, fakes);
   assert.equal(output, [5, 480, 'mjpeg', '1970-01-01T00:00:01.000Z', 1000, 1500, false, 'cancelled']);
   assert.equal(progress, [{ fraction: 0.5, text: 'half' }, { fraction: 1, text: '' }]);

@@ -94,6 +94,14 @@ export class Image implements Disposable {
     this.format = format;
   }
 
+  /**
+   * Decodes the image in this size, by default its own: red, green and blue of each pixel, row by row from the top, without transparency. At most
+   * 4,194,304 pixels.
+   */
+  pixels({ width = this.width, height = this.height }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
+    return hostCall(() => this.#handle.pixels(width, height));
+  }
+
   /** Frees it before the end of the run. */
   [Symbol.dispose](): void {
     this.#scope.dispose(this.#handle);

@@ -24,6 +24,7 @@ export interface Host {
 
 export interface HostImage extends Disposable {
   info(): { width: number; height: number; format: string };
+  pixels(width: number, height: number): Uint8Array;
 }
 
 export interface HostStorage {

@@ -22,6 +22,8 @@ export interface FakeImage {
   readonly width?: number;
   readonly height?: number;
   readonly format?: string;
+  /** Red, green and blue of each pixel in this size. Default: black. */
+  readonly pixels?: (width: number, height: number) => Uint8Array;
 }
 
 export interface FakeRequest {
@@ -160,8 +162,8 @@ class FakeRun {
   }
 
   #openImage(source: HostVideoSource): HostImage {
-    const { width = 640, height = 480, format = 'png' } = this.#fakes.image?.(source) ?? {};
-    return this.#handle({ info: () => ({ width, height, format }) });
+    const { width = 640, height = 480, format = 'png', pixels = black } = this.#fakes.image?.(source) ?? {};
+    return this.#handle({ info: () => ({ width, height, format }), pixels: (w: number, h: number) => atBorder(() => pixels(w, h)) });
   }
 
   /** A helper runs at once, with the same fakes; what it opens must be closed, too. */
@@ -280,4 +282,8 @@ function atBorder<T>(call: () => T): T {
   } catch (thrown) {
     throw toErrorRecord(thrown);
   }
+}
+
+function black(width: number, height: number): Uint8Array {
+  return new Uint8Array(3 * width * height);
 }

@@ -101,6 +101,12 @@ export function mediaInfo(handle: Handle): string | null {
   return textOrNull(media_info(handle));
 }
 
+/** Red, green and blue of each pixel of an image in this size, row by row from the top. */
+export function imagePixels(image: Handle, width: u32, height: u32): Uint8Array | null {
+  const block = image_pixels(image, width, height);
+  return block == 0 ? null : takeBytes(block);
+}
+
 // --- Deployments (capability "deployments") ---
 
 /** Calls a method; `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`. Gives JSON. */
@@ -226,6 +232,8 @@ declare function media_open_image(source: u64): u64;
 declare function media_extract_audio(video: u64, separate: u64): u64;
 @external('extism:host/user', 'media_info')
 declare function media_info(handle: u64): u64;
+@external('extism:host/user', 'image_pixels')
+declare function image_pixels(image: u64, width: u64, height: u64): u64;
 @external('extism:host/user', 'deployments_call')
 declare function deployments_call(deployment: u64, method: u64, args: u64, audio: u64): u64;
 @external('extism:host/user', 'deployments_open')

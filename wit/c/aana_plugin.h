@@ -39,6 +39,7 @@ typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcrip
 typedef AANA_RESULT(uint32_t) aana_handle_result;
 typedef AANA_RESULT(aana_string) aana_string_result;
 typedef AANA_RESULT(aana_strings) aana_strings_result;
+typedef AANA_RESULT(aana_bytes) aana_bytes_result;
 typedef AANA_RESULT(bool) aana_bool_result;
 typedef struct { bool is_error; aana_error error; } aana_empty_result;
 
@@ -92,6 +93,8 @@ AANA_IMPORT("media", "[static]image.open") void aana_image_open(
   uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
   aana_handle_result *result);
 AANA_IMPORT("media", "[method]image.info") void aana_image_get_info(aana_image self, aana_image_info *result);
+/* Red, green and blue of each pixel of the image in this size, row by row from the top. */
+AANA_IMPORT("media", "[method]image.pixels") void aana_image_pixels(aana_image self, uint32_t width, uint32_t height, aana_bytes_result *result);
 AANA_IMPORT("media", "[resource-drop]image") void aana_image_drop(aana_image self);
 
 AANA_IMPORT("deployments", "call") void aana_call(

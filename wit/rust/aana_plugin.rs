@@ -152,6 +152,11 @@ impl Image {
         let RawImageInfo { width, height, format } = unsafe { returned(|at| raw::image_info(self.0, at)) };
         ImageInfo { width, height, format: unsafe { format.string() } }
     }
+
+    /// Red, green and blue of each pixel of the image in this size, row by row from the top.
+    pub fn pixels(&self, width: u32, height: u32) -> Result<Vec<u8>, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::image_pixels(self.0, width, height, at)).take()?.bytes()) }
+    }
 }
 
 impl Video {
@@ -757,6 +762,7 @@ mod raw {
             has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,
         );
         #[link_name = "[method]image.info"] pub(super) fn image_info(image: u32, at: *mut RawImageInfo);
+        #[link_name = "[method]image.pixels"] pub(super) fn image_pixels(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]image"] pub(super) fn image_drop(image: u32);
         #[link_name = "[method]audio.duration"] pub(super) fn audio_duration(audio: u32) -> f64;
         #[link_name = "[resource-drop]audio"] pub(super) fn audio_drop(audio: u32);

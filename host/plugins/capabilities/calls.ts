@@ -6,6 +6,7 @@ import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts'
 /** What a guest asks of the host through the capabilities of this folder. Handles are numbers of one invocation. */
 export interface CapabilityCalls {
   'media.open-image': { args: readonly [source: WitSource]; value: { readonly image: number; readonly info: ImageInfo } };
+  'media.image-pixels': { args: readonly [image: number, width: number, height: number]; value: Uint8Array };
   'asr.transcribe': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: WitTranscription };
   'asr.transcribe-stream': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: number };
   'asr.next': { args: readonly [stream: number]; value: readonly WitTranscription[] };

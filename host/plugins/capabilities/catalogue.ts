@@ -17,7 +17,7 @@ interface CapabilityDefinition {
 const definitions = {
   media: {
     entryPoints: ['Video', 'Image'],
-    suspending: ['[static]video.open', '[method]video.extract-audio', '[static]image.open'],
+    suspending: ['[static]video.open', '[method]video.extract-audio', '[static]image.open', '[method]image.pixels'],
     absent: 'export const Video = { open: denied }, Image = Video;',
   },
   deployments: {

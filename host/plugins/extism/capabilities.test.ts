@@ -56,8 +56,8 @@ else {
     assert.equal(await run('helped'), [0, 2, 4, 'HelperNotFound']);
   });
 
-  Capabilities('an image tells its size; how far a run has come is told', async ({ run }) => {
-    assert.equal(await run('image'), { width: 640, height: 480, format: 'png' });
+  Capabilities('an image tells its size and its pixels; how far a run has come is told', async ({ run }) => {
+    assert.equal(await run('image'), { info: { width: 640, height: 480, format: 'png' }, pixels: [0, 1, 2, 3, 4, 5] });
     const reports: unknown[] = [];
     await run('progress', {}, { onProgress: (...report) => void reports.push(report) });
     assert.equal(reports, [[0.25, 'a quarter']]);

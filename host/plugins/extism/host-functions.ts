@@ -80,6 +80,9 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       media_extract_audio: attempt((_, video, separate) =>
         map(call(current(), 'media.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'), ({ audio: number, duration }) => handle(number, { duration })),
       ),
+      image_pixels: attempt((context, image, width, height) =>
+        map(call(current(), 'media.image-pixels', Number(image), Number(width), Number(height)), (pixels) => blocks.store(context, pixels)),
+      ),
       deployments_call: attempt((context, deployment, method, args, handles) =>
         map(call(current(), 'deployments.call', text(context, deployment), text(context, method), text(context, args), audio(context, handles)), (value) => blocks.store(context, value)),
       ),

@@ -15,6 +15,7 @@ export const userFunctions = {
   media_open_image: 'media',
   media_extract_audio: 'media',
   media_info: 'media',
+  image_pixels: 'media',
   deployments_call: 'deployments',
   deployments_open: 'deployments',
   deployments_next: 'deployments',

@@ -31,6 +31,10 @@ export function capabilityImports(bridge: Bridge, current: () => Invocation, Res
     info(): ImageInfo {
       return this.#info;
     }
+
+    pixels(width: number, height: number): Awaitable<Uint8Array> {
+      return bridge.call(current(), 'media.image-pixels', this.handle, width, height);
+    }
   }
 
   class Transcriptions extends Resource {

@@ -71,6 +71,11 @@ declare module 'aana:host/media@0.1.0' {
     */
     static open(source: Source): Image;
     info(): ImageInfo;
+    /**
+    * Decodes the image and scales it to this size: red, green and blue of each pixel, row by row from the top, without transparency.
+    * At most 4,194,304 pixels, and of an image of at most 67,108,864.
+    */
+    pixels(width: number, height: number): Uint8Array;
     [Symbol.dispose](): void;
   }
 

@@ -69,6 +69,11 @@ export class Image {
   */
   static open(source: Source): Image;
   info(): ImageInfo;
+  /**
+  * Decodes the image and scales it to this size: red, green and blue of each pixel, row by row from the top, without transparency.
+  * At most 4,194,304 pixels, and of an image of at most 67,108,864.
+  */
+  pixels(width: number, height: number): Uint8Array;
 }
 
 export class Video {
