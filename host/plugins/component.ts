@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { randomSuffix } from '../core/ids.ts';
 import { type Capability, capabilityDefinitions, capabilityNames, suspendingFunctions } from './capabilities/catalogue.ts';
 import { exposeState } from './expose-state.ts';
+import { leanGlue } from './lean-glue.ts';
 import { pluginLoadError } from './manifest.ts';
 import { capMemory } from './memory-cap.ts';
 import type { RuntimeMode } from './protocol.ts';
@@ -45,7 +46,7 @@ const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
 const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
 const glueFile = 'component.js';
 /** Counts changes of what is kept in the cache. */
-const cacheFormat = 3;
+const cacheFormat = 4;
 
 /** What is kept beside a translation: the members of its `package.json`. */
 interface CacheEntry {
@@ -118,7 +119,7 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   try {
     await writeFile(join(temporary, 'package.json'), `${JSON.stringify({ type: 'module', aana: entry })}\n`);
     for (const [name, content] of Object.entries(files)) {
-      if (!name.includes('/')) await writeFile(join(temporary, name), name === glueFile ? withoutTraces(content) : content);
+      if (!name.includes('/')) await writeFile(join(temporary, name), name === glueFile ? leanGlue(glue) : content);
     }
     await rename(temporary, dir).catch(async (error: unknown) => {
       if (!(await cached(dir))) throw error; // else another process was first, with the same content
@@ -132,11 +133,6 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
 /** Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } = imports['aana:host/deployments'];`. */
 function takes(glue: string, interfaceName: string, name: string): boolean {
   return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some((match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name));
-}
-
-/** The glue as it is without its traces, for each of which it makes an object and asks the environment whether to tell of it. */
-function withoutTraces(glue: Uint8Array): string {
-  return new TextDecoder().decode(glue).replaceAll(/^(\s*)_debugLog\(/gm, '$1if (false) _debugLog(');
 }
 
 /** The names that a component's world imports and exports: interfaces with their version, functions by their own name. */
