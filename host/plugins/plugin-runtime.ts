@@ -1,7 +1,8 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
 import type { LogFields, Logger, LogLevel } from '../core/logger.ts';
-import { InvocationScope, outputTooLarge } from './capabilities/invocation-scope.ts';
+import { outputTooLarge } from './capabilities/client-output.ts';
+import { InvocationScope } from './capabilities/invocation-scope.ts';
 import { toWitError } from './capabilities/wit-error.ts';
 import type { LoadedComponent } from './component.ts';
 import type { Granted } from './grants.ts';
@@ -94,6 +95,7 @@ export class PluginRuntime {
     this.#log = options.ports.log.child({ plugin: options.name });
     this.#events = {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
+      onOutput: (id) => this.#tasks.get(id)?.scope.output.take(),
       onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
       onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
       onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
@@ -125,7 +127,7 @@ export class PluginRuntime {
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
-      scope: this.#newScope(invocation, Date.now() + deadlineMs),
+      scope: this.#newScope(invocation, Date.now() + deadlineMs, (error) => this.#end(task, error)),
       worker: undefined,
       attempts: 0,
       cpuMs: 0,
@@ -174,8 +176,9 @@ export class PluginRuntime {
       const task = this.#queue.shift()!;
       task.worker = worker;
       task.attempts++;
-      const { endpoint, input, requestId } = task.invocation;
-      worker.run({ id: task.id, endpoint, input, requestId, deadlineAt: task.deadlineAt });
+      const { endpoint, input, requestId, write } = task.invocation;
+      const ring = worker.run({ id: task.id, endpoint, input, requestId, deadlineAt: task.deadlineAt, outputBytes: write && this.#limits.outputBytes });
+      if (ring) task.scope.output.attach(ring);
     }
     if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
   }
@@ -233,8 +236,16 @@ export class PluginRuntime {
   #onDone(id: number, outcome: Outcome, cpuMs: number): void {
     const task = this.#tasks.get(id);
     if (task) task.cpuMs = cpuMs;
-    if (task) this.#settle(task, this.#resultOf(task, outcome));
+    if (task) this.#finish(task, this.#resultOf(task, outcome));
     this.#dispatch();
+  }
+
+  /** The guest has ended: settles as soon as the client has what it sent before. */
+  #finish(task: Task, result: { json: string } | { error: unknown }): void {
+    task.worker = undefined; // has its place for another one
+    const sent = task.scope.output.detach();
+    if (sent && !task.ending) void sent.then(() => this.#settle(task, result));
+    else this.#settle(task, result);
   }
 
   #resultOf(task: Task, outcome: Outcome): { json: string } | { error: unknown } {
@@ -287,12 +298,13 @@ export class PluginRuntime {
     this.#settling.add(ended);
     void ended.then(() => this.#settling.delete(ended));
     for (const task of tasks) {
+      task.scope.output.take(); // what it has sent tells that it was there
       if (task.ending) this.#settle(task, { error: task.ending.reason });
-      else if (task.id === culprit) this.#settle(task, { error: errorFor(task) });
+      else if (task.id === culprit) this.#finish(task, { error: errorFor(task) });
       else if (!task.scope.isTouched && task.attempts < 2) {
         task.worker = undefined;
         this.#queue.unshift(task);
-      } else this.#settle(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
+      } else this.#finish(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
     }
     if (this.#isClosed) return;
     if (this.#workers.size + this.#starting === 0) this.#startSpare();
@@ -327,11 +339,11 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(invocation: PluginInvocation, deadlineAt: number): InvocationScope {
+  #newScope(invocation: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
     const { name, ports, granted, runHelper } = this.#options;
     const { requestId, files, write } = invocation;
     return new InvocationScope({
-      ...{ ports, plugin: name, granted, requestId, files },
+      ...{ ports, plugin: name, granted, requestId, files, onOutputFailed },
       startHelper:
         runHelper && ((helper, input, signal) => runHelper({ endpoint: `helper:${helper}`, input, requestId, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files })),
       write: write && ((chunk) => invocation.write!(chunk)),

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { deferred } from '../core/deferred.ts';
 import type { LogLevel } from '../core/logger.ts';
 import type { LoadedComponent } from './component.ts';
+import { OutputRing } from './output-ring.ts';
 import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint } from './protocol.ts';
 
 /** How long a new thread may take until its first instance has described itself. */
@@ -18,6 +19,8 @@ export interface PluginWorkerOptions {
 /** What happens in a worker, told to its owner. */
 export interface PluginWorkerEvents {
   onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply>;
+  /** There are chunks in the ring that {@link PluginWorker.run} gave for it. */
+  onOutput(id: number): void;
   onDrop(id: number, handle: number): void;
   onProgress(id: number, fraction: number, text: string): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
@@ -35,6 +38,7 @@ export class PluginWorker {
   readonly #events: PluginWorkerEvents;
   readonly #watchTicks: number;
   readonly #slots: (number | undefined)[];
+  readonly #rings: (OutputRing | undefined)[] = [];
   readonly #ready = deferred<readonly WitEndpoint[]>();
   #used = 0;
   #watch: NodeJS.Timeout | undefined;
@@ -81,15 +85,19 @@ export class PluginWorker {
     return this.#slots.filter((id) => id !== undefined);
   }
 
-  /** Starts an invocation in a free slot. */
-  run(invocation: Omit<RunMessage, 'type' | 'slot'>): void {
+  /** Starts an invocation in a free slot; gives where it leaves what it streams, if it does. */
+  run(invocation: Omit<RunMessage, 'type' | 'slot' | 'ring'>): OutputRing | undefined {
     const slot = this.#slots.indexOf(undefined);
     this.#slots[slot] = invocation.id;
     this.#used++;
     Atomics.store(this.#control, cell.slots + slot, 0);
-    this.#worker.postMessage({ type: 'run', slot, ...invocation });
+    const known = this.#rings[slot];
+    known?.clear();
+    const ring = invocation.outputBytes === undefined ? undefined : (this.#rings[slot] ??= new OutputRing());
+    this.#worker.postMessage({ type: 'run', slot, ...invocation, ...(ring && ring !== known && { ring: ring.memory }) } satisfies RunMessage);
     this.#seen.ticks = 0;
     this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
+    return ring;
   }
 
   /** Lets the guest see that its client has gone. */
@@ -127,6 +135,9 @@ export class PluginWorker {
         return;
       case 'call':
         void this.#answer(message);
+        return;
+      case 'output':
+        this.#events.onOutput(message.id);
         return;
       case 'drop':
         this.#events.onDrop(message.id, message.handle);

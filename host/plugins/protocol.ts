@@ -63,6 +63,10 @@ export interface RunMessage {
   readonly requestId: string;
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number;
+  /** Most bytes that it may stream. Absent when it streams nothing. */
+  readonly outputBytes?: number | undefined;
+  /** The slot's {@link OutputRing}, sent with its first invocation that streams. */
+  readonly ring?: SharedArrayBuffer | undefined;
 }
 
 export type ToWorker =
@@ -76,6 +80,8 @@ export type FromWorker =
   | { readonly type: 'broken'; readonly reason: string }
   | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
+  /** There are chunks in the ring of its slot. */
+  | { readonly type: 'output'; readonly id: number }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
   | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
   | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }

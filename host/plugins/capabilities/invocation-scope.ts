@@ -6,6 +6,7 @@ import type { HostCall, HostReply, WitError } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
 import { mediaSource } from './image.ts';
 import type { Capability } from './catalogue.ts';
+import { ClientOutput } from './client-output.ts';
 import { callCapability } from './index.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
 import { ValueStream } from './value-stream.ts';
@@ -18,6 +19,8 @@ export interface InvocationScopeOptions {
   readonly requestId: string;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
+  /** Told when a chunk cannot be sent for which the guest does not wait. */
+  readonly onOutputFailed?: (error: unknown) => void;
   readonly granted: Granted;
   /** Runs a helper of the same component. Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
@@ -40,13 +43,17 @@ export class InvocationScope {
   #capabilityScope: CapabilityScope | undefined;
   #media: MediaScopePort | undefined;
   #lastHandle = 0;
-  #writtenBytes = 0;
   #calls = 0;
   #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
+  /** What it sends to its client. */
+  readonly output: ClientOutput;
+
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
+    const { write, granted, onOutputFailed } = options;
+    this.output = new ClientOutput({ write, limitBytes: granted.limits.outputBytes, count: () => this.#count(), onFailed: (error) => onOutputFailed?.(error) });
   }
 
   /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
@@ -61,9 +68,8 @@ export class InvocationScope {
   }
 
   async answer(call: HostCall): Promise<HostReply> {
-    this.#calls++;
     try {
-      if (this.callsExceeded) throw this.callsExceeded;
+      this.#count();
       return { value: await raceAbort(this.#do(call), this.#signal) };
     } catch (thrown) {
       const record = toWitError(thrown);
@@ -72,9 +78,15 @@ export class InvocationScope {
     }
   }
 
+  #count(): void {
+    this.#calls++;
+    if (this.callsExceeded) throw this.callsExceeded;
+  }
+
   /** Ends the host's work for the guest; its pending and later calls fail with `reason`. */
   abort(reason: unknown): void {
     this.#ended ??= { reason };
+    this.output.close(reason);
     this.#abort?.abort(reason);
   }
 
@@ -102,6 +114,7 @@ export class InvocationScope {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= over;
+    this.output.close(over.reason);
     if (!this.#abort) return; // it asked for nothing
     this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
@@ -138,10 +151,10 @@ export class InvocationScope {
       case 'deployments.next':
         return this.#get(call.args[0], 'stream').stream.next();
       case 'output.write':
-        return this.#write(call.args[0]);
+        return this.output.send(call.args[0]);
       case 'output.forward': {
         const { stream } = this.#get(call.args[0], 'stream');
-        for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await this.#write(value);
+        for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await this.output.send(value);
         return undefined;
       }
       default:
@@ -157,7 +170,7 @@ export class InvocationScope {
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
       requireArgumentChars,
-      write: (chunk) => this.#write(chunk),
+      write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),
       get: (handle, kind) => this.#get(handle, kind),
       openStream: (deployment, method, args) => this.#openStream(deployment, method, args),
@@ -175,16 +188,6 @@ export class InvocationScope {
     const signal = AbortSignal.any([abort.signal, this.#signal]);
     const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal));
     return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
-  }
-
-  async #write(chunk: string): Promise<void> {
-    const { write, granted } = this.#options;
-    const { outputBytes } = granted.limits;
-    if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
-    this.#writtenBytes += Buffer.byteLength(chunk);
-    if (this.#writtenBytes > outputBytes) throw outputTooLarge(outputBytes);
-    this.#signal.throwIfAborted();
-    await write(chunk);
   }
 
   #deployment(name: string): DeploymentPort {
@@ -229,8 +232,4 @@ export class InvocationScope {
 function requireArgumentChars(chars: number): void {
   if (chars <= maxArgumentChars) return;
   throw new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${maxArgumentChars} characters`, { data: { limit: maxArgumentChars } });
-}
-
-export function outputTooLarge(limit: number): AanaError {
-  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, { data: { limit } });
 }

@@ -1,11 +1,17 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { OutputRing } from '../output-ring.ts';
 import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker } from '../protocol.ts';
+
+/** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
+const maxTurnMs = 10;
 
 /** A value now (blocking) or later (suspending). */
 export type Awaitable<T> = T | Promise<T>;
 
 /** An invocation as its worker sees it. */
 export interface Invocation extends RunMessage {
+  /** Where it leaves what it streams, and how many bytes more it may; undefined when the host must answer each time. */
+  output: { readonly ring: OutputRing; leftBytes: number } | undefined;
   /** Host resources that the guest holds. */
   readonly held: Set<object>;
   /** Milliseconds that its guest has had the thread. */
@@ -49,6 +55,30 @@ export abstract class Bridge {
 
   isCancelled(invocation: Invocation): boolean {
     return Atomics.load(this.control, cell.slots + invocation.slot) === 1;
+  }
+
+  /** Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers. */
+  write(invocation: Invocation, chunk: string): Awaitable<undefined> {
+    const { output } = invocation;
+    if (output) {
+      const bytes = Buffer.byteLength(chunk);
+      output.leftBytes -= bytes;
+      if (output.leftBytes >= 0 && !this.isCancelled(invocation) && !this.#isTurnOver() && output.ring.offer(chunk, bytes)) {
+        if (output.ring.mustTell()) this.post({ type: 'output', id: invocation.id });
+        return undefined;
+      }
+    }
+    return this.call(invocation, 'output.write', chunk);
+  }
+
+  /** The host sends to the client by itself: it alone knows then how much may follow. */
+  forward(invocation: Invocation, operation: 'output.forward' | 'llm.forward', stream: number): Awaitable<undefined> {
+    invocation.output = undefined;
+    return this.call(invocation, operation, stream);
+  }
+
+  #isTurnOver(): boolean {
+    return this.#entered === undefined || performance.now() - this.#entered.at > maxTurnMs;
   }
 
   /** The host's answer, or throws what the glue takes for a WIT error. */

@@ -49,7 +49,7 @@ export function capabilityImports(bridge: Bridge, current: () => Invocation, Res
     }
 
     forward(): Awaitable<undefined> {
-      return bridge.call(current(), 'llm.forward', this.handle);
+      return bridge.forward(current(), 'llm.forward', this.handle);
     }
   }
 

@@ -92,8 +92,8 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
         map(bridge.call(current(), 'deployments.open', deployment, method, args, handles(audio)), (stream) => new Chunks(stream)),
     },
     'aana:host/output': {
-      write: (chunk: string) => bridge.call(current(), 'output.write', chunk),
-      forward: (source: Chunks) => bridge.call(current(), 'output.forward', source.handle),
+      write: (chunk: string) => bridge.write(current(), chunk),
+      forward: (source: Chunks) => bridge.forward(current(), 'output.forward', source.handle),
     },
   };
 }

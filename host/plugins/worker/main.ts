@@ -1,5 +1,6 @@
 /** Entry of a plugin's worker thread: guests of one plugin, and nothing of the host but messages. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { OutputRing } from '../output-ring.ts';
 import type { RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
 import { enableExtendedConstants, standInForPromising } from '../wasm-features.ts';
 import { BlockingBridge, type Invocation, SuspendingBridge } from './bridge.ts';
@@ -15,6 +16,8 @@ if (init.mode === 'blocking') standInForPromising();
 const bridge = init.mode === 'blocking' ? new BlockingBridge(port, init.control) : new SuspendingBridge(port, init.control);
 const idle: Guest[] = [];
 const running = new Map<number, Invocation>();
+/** By slot. */
+const rings: OutputRing[] = [];
 
 /** Guests as they are made, the first of which has described itself. */
 interface Guests {
@@ -35,12 +38,18 @@ async function extismPlugin(): Promise<Guests> {
   return { endpoints: await guest.describe(), first: guest, make: () => guest };
 }
 
+function outputOf({ slot, ring, outputBytes }: RunMessage): Invocation['output'] {
+  if (ring) rings[slot] = new OutputRing(ring);
+  const known = rings[slot];
+  return known && outputBytes !== undefined ? { ring: known, leftBytes: outputBytes } : undefined;
+}
+
 try {
   const guests = init.glue === undefined ? await extismPlugin() : await components(init.glue);
   idle.push(guests.first);
 
   const run = async (message: RunMessage): Promise<void> => {
-    const invocation: Invocation = { ...message, held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false };
+    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false };
     running.set(message.id, invocation);
     let instance: Guest;
     try {
