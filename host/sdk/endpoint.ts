@@ -98,7 +98,15 @@ export function defineEndpoint<I extends Schema, O extends Schema, U extends Cap
 }
 
 function jsonSchema(schema: Schema, io: 'input' | 'output'): string {
-  return JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }));
+  return JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', override: ({ zodSchema }) => prepare(zodSchema) }));
+}
+
+/**
+ * Lets an object's schema work out its keys now, while the component is built. It does so at its first use, and each run of an endpoint
+ * would be the first. No object is given: nothing of the plugin's own runs.
+ */
+function prepare(schema: z.core.$ZodType): void {
+  if (schema._zod.def.type === 'object') schema._zod.parse({ value: undefined, issues: [] }, { async: false });
 }
 
 function notPromise<T>(name: string, value: T): T {
