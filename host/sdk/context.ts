@@ -15,35 +15,77 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-/** What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. */
+export interface ImageOpener {
+  /** Fetches (or finds) and probes an image. */
+  open(input: ImageInput): Image;
+}
+
+export interface VideoOpener {
+  /** Fetches (or finds) and probes a video. */
+  open(input: VideoInput): Video;
+}
+
+export interface Random {
+  /** At most 65,536. */
+  bytes(length: number): Uint8Array;
+  /** Version 4. */
+  uuid(): string;
+}
+
+export interface Clock {
+  now(): Date;
+  /** Milliseconds since some moment; never goes back. */
+  monotonicMs(): number;
+}
+
+/** What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. Members are made when they are asked for. */
 export class Context {
-  readonly log: Log;
-  readonly image: { /** Fetches (or finds) and probes an image. */ open(input: ImageInput): Image };
-  readonly video: { /** Fetches (or finds) and probes a video. */ open(input: VideoInput): Video };
-  /** Randomness of the host. */
-  readonly random: { /** At most 65,536. */ bytes(length: number): Uint8Array; /** Version 4. */ uuid(): string };
-  readonly clock: { now(): Date; /** Milliseconds since some moment; never goes back. */ monotonicMs(): number };
-  /** When the host ends this run. */
-  readonly deadline: Date;
-  /** Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted. */
-  readonly signal: CancelSignal;
-  /** The id of the request, as in the `x-request-id` header. */
-  readonly requestId: string;
   /** @internal */
   protected readonly host: Host;
   readonly #scope: HandleScope;
+  #log: Log | undefined;
+  #signal: CancelSignal | undefined;
+  #deadline: Date | undefined;
 
   constructor(host: Host, scope: HandleScope) {
     this.host = host;
     this.#scope = scope;
-    this.log = createLog(host);
-    this.requestId = host.requestId();
-    this.video = { open: (input) => new Video(hostCall(() => host.openVideo(mediaSource(input))), scope) };
-    this.image = { open: (input) => new Image(hostCall(() => host.openImage(mediaSource(input))), scope) };
-    this.clock = { now: () => new Date(host.now()), monotonicMs: () => host.monotonicNow() };
-    this.deadline = new Date(host.now() + host.remainingMs());
-    this.signal = cancelSignal(host);
-    this.random = { bytes: (length) => host.randomBytes(length), uuid: () => uuid(host.randomBytes(16)) };
+  }
+
+  get log(): Log {
+    return (this.#log ??= createLog(this.host));
+  }
+
+  get image(): ImageOpener {
+    return { open: (input) => new Image(hostCall(() => this.host.openImage(mediaSource(input))), this.#scope) };
+  }
+
+  get video(): VideoOpener {
+    return { open: (input) => new Video(hostCall(() => this.host.openVideo(mediaSource(input))), this.#scope) };
+  }
+
+  /** Randomness of the host. */
+  get random(): Random {
+    return { bytes: (length) => this.host.randomBytes(length), uuid: () => uuid(this.host.randomBytes(16)) };
+  }
+
+  get clock(): Clock {
+    return { now: () => new Date(this.host.now()), monotonicMs: () => this.host.monotonicNow() };
+  }
+
+  /** When the host ends this run. */
+  get deadline(): Date {
+    return (this.#deadline ??= new Date(this.host.now() + this.host.remainingMs()));
+  }
+
+  /** Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted. */
+  get signal(): CancelSignal {
+    return (this.#signal ??= cancelSignal(this.host));
+  }
+
+  /** The id of the request, as in the `x-request-id` header. */
+  get requestId(): string {
+    return this.host.requestId();
   }
 
   /** Milliseconds until the host ends this run. */

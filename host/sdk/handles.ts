@@ -15,7 +15,7 @@ export class HandleScope {
   }
 
   disposeAll(): void {
-    for (const handle of [...this.#open].toReversed()) this.dispose(handle);
+    if (this.#open.size > 0) for (const handle of [...this.#open].toReversed()) this.dispose(handle);
   }
 }
 
