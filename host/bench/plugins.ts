@@ -1,6 +1,6 @@
 // What plugins cost, as one JSON object: a no-op endpoint as a component and in host code, host calls and a stream, beside the same by hand
 // (Koa, koa-body, zod) and beside `jco serve`. Servers and load are processes of their own; the rounds take the servers in turn, and ratios are
-// medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco]`
+// medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { calm, machineUsage } from './plugins/calm.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';
 import { LoadProcess, startJco, startServer, type Subject } from './plugins/processes.ts';
 import type { LoadJob } from './plugins/protocol.ts';
@@ -21,6 +22,7 @@ const { values: flags } = parseArgs({
     connections: { type: 'string', default: '1,32,256' },
     only: { type: 'string' },
     'no-jco': { type: 'boolean', default: false },
+    calm: { type: 'string', default: '0' },
   },
 });
 const rounds = Number(flags.rounds);
@@ -54,6 +56,8 @@ const scenarios: readonly Scenario[] = [
 
 interface Sample {
   readonly cpuMs: number;
+  /** Cores that neither server nor load used, on average. */
+  readonly otherCores: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
@@ -69,11 +73,14 @@ function median(values: readonly number[]): number {
 }
 
 async function sample(load: LoadProcess, subject: Subject, job: LoadJob): Promise<Sample> {
+  await calm(Number(flags.calm) * 1000);
+  const machine = machineUsage();
   const before = await subject.usage();
-  const { requests, failed, failure, seconds, p50, p99 } = await load.run(job);
+  const { requests, failed, failure, seconds, p50, p99, cpuMs: loadCpuMs } = await load.run(job);
   const after = await subject.usage();
   if (failed > 0) throw new Error(`${job.path}: ${failed} of ${requests} requests failed: ${failure}`);
-  return { cpuMs: (after.cpuMicroseconds - before.cpuMicroseconds) / 1000 / requests, perSecond: requests / seconds, p50, p99 };
+  const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
+  return { cpuMs: cpuMs / requests, otherCores: machine.othersSince(cpuMs + loadCpuMs), perSecond: requests / seconds, p50, p99 };
 }
 
 /** How many invocations of one plugin wait for the host at once, when 200 clients ask for that. */
@@ -146,6 +153,7 @@ async function measure(node: string): Promise<unknown> {
         requestsPerSecond: Math.round(middle((one) => one.perSecond)),
         p50Ms: middle((one) => one.p50),
         p99Ms: middle((one) => one.p99),
+        otherCores: middle((one) => one.otherCores),
         ...Object.fromEntries(
           beside
             .filter((other) => of(other).length > 0)
@@ -192,6 +200,7 @@ const report = {
   machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: load() },
   rounds,
   millisecondsEach: ms,
+  secondsForCalm: Number(flags.calm),
   runs,
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -31,6 +31,7 @@ function answerEnd(text: string): number {
 function work(job: LoadJob): Promise<LoadResult> {
   const request = requestOf(job);
   const latencies: number[] = [];
+  const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   const until = startedAt + job.ms;
   let lastAt = startedAt;
@@ -76,7 +77,8 @@ function work(job: LoadJob): Promise<LoadResult> {
   return Promise.all(Array.from({ length: job.connections }, one)).then(() => {
     latencies.sort((a, b) => a - b);
     const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
-    return { requests: latencies.length, failed, ...(failure !== undefined && { failure }), seconds: (lastAt - startedAt) / 1000, p50: at(0.5), p99: at(0.99) };
+    const { user, system } = process.cpuUsage(cpuBefore);
+    return { requests: latencies.length, cpuMs: (user + system) / 1000, failed, ...(failure !== undefined && { failure }), seconds: (lastAt - startedAt) / 1000, p50: at(0.5), p99: at(0.99) };
   });
 }
 

@@ -25,6 +25,8 @@ export interface LoadResult {
   /** The first answer that was not 200. */
   readonly failure?: string;
   readonly seconds: number;
+  /** CPU time that making the load took. */
+  readonly cpuMs: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
