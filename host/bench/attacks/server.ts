@@ -5,7 +5,7 @@ import { loadConfig } from '../../config/index.ts';
 import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry } from '../../endpoints/index.ts';
-import { createHttpApp, HttpServer } from '../../http/index.ts';
+import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
 import { PluginHost } from '../../plugins/plugin-host.ts';
 import type { PluginPorts } from '../../plugins/ports.ts';
@@ -23,10 +23,11 @@ const plugins = new PluginHost({ cacheDir: config.cache_dir, log, limits, ports 
 const registry = new EndpointRegistry();
 registry.addPlugin(await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
 registry.addPlugin(await plugins.load(join(packageRoot, 'host/plugins/fixtures/attacks')));
-const app = createHttpApp({
+const face = createHttpFace({
   title: 'benchmark',
   version: '1.0.0',
   registry,
+  routers: new RouterSet(),
   status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
   isReady: () => true,
   isDeployed: () => true,
@@ -35,7 +36,7 @@ const app = createHttpApp({
   tempDir: tmpdir(),
   log,
 });
-const server = new HttpServer(app.callback(), config.limits);
+const server = new HttpServer(face.callback(), config.limits);
 const { port } = await server.listen('127.0.0.1', 0);
 served({
   port,
