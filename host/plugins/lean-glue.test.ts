@@ -23,7 +23,7 @@ for (const mode of ['suspending', 'blocking'] as const) {
       const { component } = await buildPlugin(guestSources(fixture), { log: silentLogger });
       const translated = await readComponent(component, { plugin: fixture, cacheDir: dir, mode });
       const { glue } = await translated.compile(64 * 1024 * 1024);
-      const text = await readFile(fileURLToPath(glue), 'utf8');
+      const text = await readFile(fileURLToPath(glue!), 'utf8');
       const functions = [...text.matchAll(/^ {2}const (_trampoline\d+) = /gm)].map(([, name]) => name!);
       assert.ok(functions.length > 20, `${functions.length} imports`);
       assert.equal([...text.matchAll(/_trackHostOperation\(\(\)|_lowerImportBackwardsCompat\.bind/g)].length, 0, 'the shape of the generated glue has changed: see lean-glue.ts');
