@@ -210,10 +210,12 @@ export class AanaApp implements AsyncDisposable {
     return handle;
   }
 
-  /** Runs so many replicas of a deployment from now on. */
-  async scaleDeployment(name: string, replicas: number): Promise<void> {
-    this.#services.deployments.handle(name);
-    throw new AanaError('NotReady', 'unavailable', `deployment ${name} cannot be scaled to ${replicas} yet`);
+  /**
+   * Runs so many replicas of a deployment from now on, at least so many where it scales by itself. Resolves when they are ready; throws
+   * `InsufficientResources` when there is no room for them, and nothing changes.
+   */
+  scaleDeployment(name: string, replicas: number): Promise<void> {
+    return this.#services.deployments.scale(name, replicas);
   }
 
   /** Decodes the audio of a file that this user can read, or of a URL, for `transcribe`; its files go when it is disposed. */

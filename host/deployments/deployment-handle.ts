@@ -1,6 +1,10 @@
+import type { LoadProgress } from '../replicas/index.ts';
+
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly requestId?: string | undefined;
+  /** Hears how far the model is, as long as the call waits for one that loads. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
 /** What a caller holds to use a deployment; each call goes to a free replica. */

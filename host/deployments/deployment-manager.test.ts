@@ -4,8 +4,9 @@ import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
 import type { Machine } from '../devices/index.ts';
 import type { ModelSource } from './deployment-definition.ts';
-import { defaultThreads, DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
+import { DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
 import type { DeploymentOptionsInput } from './deployment-options.ts';
+import { defaultThreads } from './deployment-starter.ts';
 import { SampleDeployment } from './fixtures/sample-deployment.ts';
 
 const Manager = suite('the deployment manager');

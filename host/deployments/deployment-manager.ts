@@ -1,37 +1,30 @@
-import { availableParallelism } from 'node:os';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { systemClock } from '../core/clock.ts';
 import type { Machine } from '../devices/index.ts';
-import { callWithRetry, failedDeployment, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
+import type { ReplicaSetStatus } from '../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
-import type { DeploymentDefinition, ModelSource, ReplicaSpec } from './deployment-definition.ts';
-import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
-import { HandleOptions, type HandleOptionsInput, retryPolicy } from './handle-options.ts';
-import { type DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './deployment-options.ts';
+import { DeploymentCalls } from './deployment-calls.ts';
+import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
+import type { DeploymentDefinition } from './deployment-definition.ts';
+import type { DeploymentOptionsInput } from './deployment-options.ts';
+import type { DeploymentPlaces, PlannedDeployment } from './deployment-places.ts';
+import { DeploymentStarter, type DeploymentStarterOptions, type Report } from './deployment-starter.ts';
 import { type DeploymentDescription, describeDeployment, describeMethods } from './describe.ts';
 import { DevicePlan } from './device-plan.ts';
+import { HandleOptions, type HandleOptionsInput } from './handle-options.ts';
 import { LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
-import type { MethodDefinition } from './method.ts';
+import { ManagedDeployment } from './managed-deployment.ts';
+import { RoomMaker } from './room-maker.ts';
+import { type StartFailure, startFailure } from './start-failures.ts';
 import { type DescribedHandle, withMethods } from './typed-handle.ts';
 import { WhisperDeployment } from './whisper-deployment.ts';
 
-export interface DeploymentManagerOptions {
-  readonly log: Logger;
-  readonly models: ModelSource;
-  /** Environment that replicas get. */
-  readonly env: NodeJS.ProcessEnv;
+export interface DeploymentManagerOptions extends DeploymentStarterOptions {
   /** What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile. */
   readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
   /** What replicas can be placed on. Default: a machine without a GPU, with as much memory as it takes. */
   readonly machine?: ((signal: AbortSignal) => Promise<Machine>) | undefined;
-  /** How much lower the priority of replicas is. Default 10. */
-  readonly nice?: number | undefined;
-  /** Seconds that loading a model may go without a sign of progress. Default 120. */
-  readonly startTimeoutS?: number | undefined;
-  /** Time, chance and processes that are not real, for the simulation. */
-  readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
   /** Kinds of deployments beside those that come with the package. */
   readonly definitions?: readonly DeploymentDefinition[] | undefined;
 }
@@ -45,228 +38,246 @@ export interface DeploymentProgress {
   readonly isReady?: boolean | undefined;
 }
 
-export interface StartOptions {
+export interface DeployOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: DeploymentProgress) => void) | undefined;
-  /** One deployment after the other, in the order of registration. Default: false. */
+}
+
+export interface StartOptions extends DeployOptions {
+  /** One deployment after the other, each when the one before is ready. Default: models are fetched one after the other, replicas load meanwhile. */
   readonly sequential?: boolean | undefined;
 }
 
-/** Progress as a deployment tells it; the manager adds the name. */
-type Report = (fraction: number | undefined, text: string) => void;
-
-interface Deployment {
-  readonly name: string;
-  readonly definition: DeploymentDefinition;
-  readonly options: DeploymentOptions;
-  readonly config: unknown;
-  replicas: ReplicaSet | undefined;
-}
-
-interface OpenedCall {
-  readonly replicas: ReplicaSet;
-  readonly checked: Record<string, unknown>;
-  readonly affinity: string | undefined;
+export interface UpdateOptions extends DeployOptions {
+  /** Seconds that a new replica must serve beside the old ones before the next of these goes. Default 5. */
+  readonly watchS?: number | undefined;
 }
 
 /** Kinds of deployments that come with the package. */
 export const builtinDefinitions: readonly DeploymentDefinition[] = [WhisperDeployment, LlamaTextGenerationDeployment];
 
-const MAX_DEFAULT_THREADS = 8;
-
-/** Half of the cores, so that the rest of the machine stays responsive; at least 1. */
-export function defaultThreads(cores: number = availableParallelism()): number {
-  return Math.min(MAX_DEFAULT_THREADS, Math.max(1, Math.floor(cores / 2)));
-}
+const DEFAULT_WATCH_S = 5;
+/** When one cannot be started, the others may show for so long what is wrong with them. */
+const FAILURE_WINDOW_MS = 2000;
 
 /** The deployments of one host: their configuration, their replicas, and handles to them. */
 export class DeploymentManager {
   readonly #options: DeploymentManagerOptions;
+  readonly #clock: Clock;
   readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
-  readonly #deployments = new Map<string, Deployment>();
+  readonly #deployments = new Map<string, ManagedDeployment>();
   readonly #stopping = new AbortController();
+  readonly #starter: DeploymentStarter;
+  readonly #changes: DeploymentChanges;
+  readonly #calls: DeploymentCalls;
+  readonly #roomMaker: RoomMaker;
+  #plan: DevicePlan | undefined;
 
   constructor(options: DeploymentManagerOptions) {
+    const { log, simulated } = options;
     this.#options = options;
+    this.#clock = simulated?.clock ?? systemClock;
     this.#definitions = new Map([...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]));
+    this.#starter = new DeploymentStarter(options);
+    this.#changes = new DeploymentChanges(this.#starter, log);
+    this.#calls = new DeploymentCalls({ log, clock: this.#clock, random: simulated?.random ?? Math.random, find: (name) => this.#require(name) });
+    this.#roomMaker = new RoomMaker(() => this.#deployments.values());
   }
 
   /** Takes what `options` of a class gave, or an entry of the configuration file. Throws `ValidationError` that names the deployment and the key. */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     const what = `deployment ${name}`;
     if (this.#deployments.has(name)) throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
-    const bound = isBound(deployment) ? deployment : boundFrom(deployment, this.#definitions, what);
-    this.#deployments.set(name, { name, ...bound, config: bound.options.user_config, replicas: undefined });
+    const bound = this.#bind(name, deployment);
+    this.#deployments.set(name, new ManagedDeployment(name, bound));
     return bound;
   }
 
   /** Forgets a deployment that was not started. Silent when there is none of that name. */
   unregister(name: string): void {
+    const deployment = this.#deployments.get(name);
+    if (!deployment) return;
+    if (deployment.state !== 'registered') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} was started; remove it`, { data: { deployment: name } });
     this.#deployments.delete(name);
   }
 
-  /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped and `FailedDeployment` tells why. */
+  /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error tells which failed and why. */
   async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
-    if (this.#deployments.size === 0) return;
-    const failed = new AbortController();
-    const all = AbortSignal.any([failed.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    const deployments = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
+    if (deployments.length === 0) return;
+    const giveUp = new AbortController();
+    const all = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    // Devices are looked for while the first model is fetched; what asks for more than there is ends that.
+    const places = this.#makePlan(all).then((plan) => plan.reserve(deployments.map(planned)));
+    places.catch((error: unknown) => giveUp.abort(error));
+    const failures: StartFailure[] = [];
+    const onFailure = (deployment: string, error: unknown): void => {
+      if (all.aborted) return; // it was ended, it did not fail
+      failures.push({ deployment, error });
+      if (failures.length === 1) void this.#clock.delay(FAILURE_WINDOW_MS, all).then(() => giveUp.abort(error), () => {});
+    };
     const starts: Promise<void>[] = [];
-    try {
-      // Devices are looked for while the first model is fetched; what asks for more than there is ends that.
-      const plan = this.#planDevices(all);
-      plan.catch((error: unknown) => failed.abort(error));
-      // Models are fetched one after the other; replicas load while the next model is fetched.
-      for (const deployment of this.#deployments.values()) {
-        all.throwIfAborted();
-        const report: Report = (fraction, text) => onProgress?.({ deployment: deployment.name, fraction, text });
-        const spec = await this.#prepare(deployment, all, report);
-        const start = this.#startReplicas(deployment, spec, plan, all, report).then(() => onProgress?.({ deployment: deployment.name, fraction: 1, text: 'ready', isReady: true }));
-        start.catch((error: unknown) => failed.abort(error));
-        starts.push(start);
-        if (sequential) await start;
-      }
-      await Promise.all(starts);
-    } catch (error) {
-      failed.abort(error);
-      await this.shutdown({ graceMs: 0 });
-      throw error;
+    // Models are fetched one after the other; replicas load while the next model is fetched.
+    for (const deployment of deployments) {
+      if (all.aborted || (sequential && failures.length > 0)) break;
+      const { prepared, started } = this.#deploy(deployment, places.then((each) => each.get(deployment.name)), all, onProgress);
+      starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
+      await (sequential ? starts.at(-1) : prepared.catch(() => {}));
     }
+    await Promise.all(starts);
+    if (failures.length === 0 && !all.aborted) return;
+    giveUp.abort();
+    await this.shutdown({ graceMs: 0 });
+    signal?.throwIfAborted();
+    throw failures.length > 0 ? startFailure(failures) : all.reason;
+  }
+
+  /** Starts one that was registered since, or that failed. Rejects like {@link start}; the others are left alone. */
+  async deployOne(name: string, { signal, onProgress }: DeployOptions = {}): Promise<void> {
+    const deployment = this.#require(name);
+    deployment.requireIdle();
+    if (deployment.state === 'serving') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, { data: { deployment: name } });
+    const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    all.throwIfAborted();
+    await deployment.replicas?.stop(0); // those of the last time, which failed
+    const places = this.#makePlan(all).then((plan) => plan.reserve([planned(deployment)]).get(name));
+    await this.#deploy(deployment, places, all, onProgress).started;
+  }
+
+  /**
+   * Takes no more calls for it, lets those it has finish for `graceMs` or what its options say if that is less, and forgets it. What is
+   * being done to it is ended.
+   */
+  async remove(name: string, { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {}): Promise<void> {
+    const deployment = this.#require(name);
+    if (!deployment.enter('remove')) deployment.requireIdle();
+    deployment.ending.abort(new AanaError('DeploymentStopped', 'unavailable', `deployment ${name} is being removed`, { data: { deployment: name } }));
+    await stop(deployment, graceMs);
+    deployment.enter('removed');
+    this.#deployments.delete(name);
+  }
+
+  /**
+   * Changes a deployment that runs, without losing a call: in place where running replicas can take what is new, else replica by replica,
+   * and back when the new version is no good. Rejects, with nothing changed, when the options are wrong, when another change is being
+   * made, when it would fit on no device, or with the signal's reason.
+   */
+  async update(name: string, given: BoundDeployment | DeploymentOptionsInput, { signal, onProgress, watchS = DEFAULT_WATCH_S }: UpdateOptions = {}): Promise<UpdateReport> {
+    const deployment = this.#require(name);
+    const bound = this.#bind(name, given);
+    const [before, after] = [deployment.bound.definition.name, bound.definition.name];
+    if (before !== after) throw new AanaError('DeploymentTypeChanged', 'conflict', `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it anew`, { data: { deployment: name } });
+    return this.#change(deployment, signal, async (all) => {
+      const plan = await this.#makePlan(all);
+      const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
+      const report = await this.#changes.update(deployment, bound, plan, { signal: all, progress, watchS });
+      onProgress?.({ deployment: name, fraction: 1, text: report.outcome, isReady: true });
+      return report;
+    });
+  }
+
+  /**
+   * As many replicas as that, at least as many where the deployment scales by itself, or other bounds for that. Resolves when those that
+   * come are ready. Throws `InsufficientResources`, naming demand and supply, or `FailedDeployment`; then nothing has changed.
+   */
+  async scale(name: string, replicas: number | ReplicaRange): Promise<void> {
+    const deployment = this.#require(name);
+    await this.#change(deployment, undefined, () => this.#changes.scale(deployment, replicas));
   }
 
   status(): Record<string, ReplicaSetStatus> {
-    const entries = [...this.#deployments.values()].map(({ name, replicas }) => {
-      const status = replicas?.status() ?? { status: 'DEPLOYING' as const, message: '', replicas: [], queued: 0, lastLines: [] };
-      return [name, status] as const;
-    });
-    return Object.fromEntries(entries);
+    return Object.fromEntries([...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]));
   }
 
   /** What each deployment can be told and asked. */
   describe(): Record<string, DeploymentDescription> {
-    return Object.fromEntries([...this.#deployments.values()].map(({ name, definition }) => [name, describeDeployment(definition)]));
+    return Object.fromEntries([...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]));
   }
 
-  /** Throws `DeploymentNotFound`, naming those that there are. Calls before the start has reached the deployment are refused. */
+  /** A handle to whatever has that name when it is called. Throws `DeploymentNotFound`, naming those that there are. Calls before the start are refused. */
   handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
-    const deployment = this.#deployments.get(name);
-    if (!deployment) {
-      const known = [...this.#deployments.keys()].join(', ') || 'none';
-      throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
-    }
-    const handle: DeploymentHandle = {
-      name,
-      call: async (method, args, options = {}) => {
-        const { replicas, checked, affinity } = this.#open(deployment, method, args, false);
-        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, affinity, admitted }), this.#retry(deployment, options, policy));
-      },
-      stream: (method, args, options = {}) => this.#stream(deployment, method, args, options, policy),
-    };
-    const { methods } = deployment.definition;
-    return withMethods(handle, methods, () => describeMethods(methods));
+    const { methods } = this.#require(name).bound.definition;
+    return withMethods(this.#calls.handle(name, policy), methods, () => describeMethods(methods));
   }
 
   /** Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all replicas. May be called twice. */
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
-    const stops = [...this.#deployments.values()].map(({ options, replicas }) =>
-      replicas?.stop(Math.min(graceMs, options.graceful_shutdown_timeout_s * 1000)),
-    );
-    await Promise.all(stops);
+    await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
   }
 
-  async #planDevices(signal: AbortSignal): Promise<DevicePlan> {
+  /** From registered to serving. `prepared` settles when its model is there. */
+  #deploy(
+    deployment: ManagedDeployment,
+    places: Promise<DeploymentPlaces | undefined>,
+    signal: AbortSignal,
+    onProgress: DeployOptions['onProgress'],
+  ): { readonly prepared: Promise<unknown>; readonly started: Promise<void> } {
+    const { name } = deployment;
+    const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
+    deployment.enter('start');
+    const failed = new AbortController();
+    const all = AbortSignal.any([signal, failed.signal]);
+    const prepared = this.#starter.prepare(name, deployment.bound, all, progress);
+    const start = async (): Promise<void> => {
+      try {
+        const [spec, reserved] = await Promise.all([prepared, places]);
+        if (!reserved) throw new Error(`no places were planned for ${name}`);
+        await this.#starter.start(deployment, spec, reserved, { signal: all, progress, makeRoom: () => this.#roomMaker.makeRoom(deployment) });
+        deployment.enter('started');
+      } catch (error) {
+        failed.abort(error); // the model is not needed any more
+        deployment.fail(error);
+        throw error;
+      } finally {
+        await places.then((reserved) => reserved?.releaseReserved(), () => {});
+      }
+      onProgress?.({ deployment: name, fraction: 1, text: 'ready', isReady: true });
+    };
+    const started = start();
+    deployment.work = started.catch(() => {});
+    return { prepared, started };
+  }
+
+  async #change<T>(deployment: ManagedDeployment, signal: AbortSignal | undefined, change: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    deployment.requireIdle();
+    deployment.requireReplicas();
+    const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    all.throwIfAborted();
+    deployment.enter('change');
+    const changed = change(all).finally(() => deployment.enter('changed'));
+    deployment.work = changed.catch(() => {});
+    return changed;
+  }
+
+  #bind(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
+    return isBound(given) ? given : boundFrom(given, this.#definitions, `deployment ${name}`);
+  }
+
+  async #makePlan(signal: AbortSignal): Promise<DevicePlan> {
     await this.#options.beforeReplicas?.(); // the addon is asked for devices
     signal.throwIfAborted();
     const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
-    return new DevicePlan(machine, [...this.#deployments.values()], this.#options.log);
+    this.#plan ??= new DevicePlan(machine, this.#options.log);
+    return this.#plan;
   }
 
-  async #startReplicas(deployment: Deployment, spec: ReplicaSpec, planned: Promise<DevicePlan>, signal: AbortSignal, progress: Report): Promise<void> {
-    const plan = await planned;
-    signal.throwIfAborted();
-    const need = await deployment.definition.memory?.(spec, { gpu: plan.isOnGpu(deployment.name) });
-    if (need) plan.countMemory(deployment.name, need);
-    signal.throwIfAborted();
-    deployment.replicas = this.#replicaSet(deployment, spec, plan, progress);
-    await deployment.replicas.start(signal);
-  }
-
-  async #prepare(deployment: Deployment, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
-    const { name, definition, options, config } = deployment;
-    const log = this.#options.log.child({ deployment: name });
-    const { num_gpus: numGpus, num_cpus: numCpus } = options.ray_actor_options;
-    const threads = numCpus === undefined ? defaultThreads() : Math.max(1, Math.floor(numCpus));
-    try {
-      return await definition.prepare(config, { models: this.#options.models, log, signal, numGpus, threads, progress });
-    } catch (error) {
-      signal.throwIfAborted();
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
-    }
-  }
-
-  #replicaSet({ name, definition, options }: Deployment, spec: ReplicaSpec, plan: DevicePlan, progress: Report): ReplicaSet {
-    const scaling = options.autoscaling_config;
-    return new ReplicaSet({
-      deployment: name,
-      implementation: definition.implementation,
-      spec,
-      count: firstReplicas(options),
-      autoscaling: scaling && {
-        minReplicas: scaling.min_replicas,
-        maxReplicas: scaling.max_replicas,
-        targetOngoing: scaling.target_ongoing_requests,
-        upscaleDelayMs: scaling.upscale_delay_s * 1000,
-        downscaleDelayMs: scaling.downscale_delay_s * 1000,
-      },
-      takePlace: () => plan.takePlace(name),
-      graceMs: options.graceful_shutdown_timeout_s * 1000,
-      maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests,
-      maxQueued: options.max_queued_requests,
-      log: this.#options.log,
-      env: this.#options.env,
-      nice: this.#options.nice ?? 10,
-      startTimeoutMs: (this.#options.startTimeoutS ?? 120) * 1000,
-      healthPeriodMs: options.health_check_period_s * 1000,
-      healthTimeoutMs: options.health_check_timeout_s * 1000,
-      onProgress: progress,
-      ...this.#options.simulated,
-    });
-  }
-
-  async *#stream(deployment: Deployment, method: string, args: Record<string, unknown>, options: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
-    const { replicas, checked, affinity } = this.#open(deployment, method, args, true);
-    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, affinity, admitted }), this.#retry(deployment, options, policy));
-  }
-
-  #retry({ name }: Deployment, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
-    return {
-      clock: this.#options.simulated?.clock ?? systemClock,
-      random: this.#options.simulated?.random ?? Math.random,
-      signal,
-      ...retryPolicy(policy),
-      onRetry: ({ message }, delayMs) => this.#options.log.warn('call repeated', { deployment: name, requestId, reason: message, delay_ms: Math.round(delayMs) }),
-    };
-  }
-
-  /** The replicas and the checked arguments of a call. */
-  #open(deployment: Deployment, method: string, args: Record<string, unknown>, streaming: boolean): OpenedCall {
-    const { name, replicas } = deployment;
-    const definition = requireMethod(deployment, method);
-    if (definition.streaming !== streaming) {
-      const how = definition.streaming ? 'is a stream and cannot be called for one result' : 'gives one result and cannot be streamed';
-      throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
-    }
-    const checked = check(definition.input, args, `${name}.${method}`) as Record<string, unknown>;
-    if (!replicas) throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started yet`);
-    return { replicas, checked, affinity: deployment.definition.affinity?.(method, checked) };
+  #require(name: string): ManagedDeployment {
+    const deployment = this.#deployments.get(name);
+    if (deployment) return deployment;
+    const known = [...this.#deployments.keys()].join(', ') || 'none';
+    throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
   }
 }
 
-function requireMethod({ name, definition }: Deployment, method: string): MethodDefinition {
-  const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
-  if (found) return found;
-  const known = Object.keys(definition.methods).join(', ');
-  throw new AanaError('MethodNotFound', 'not-found', `deployment ${name} has no method ${method}; its methods are: ${known}`, { data: { deployment: name, method } });
+function planned({ name, bound: { options } }: ManagedDeployment): PlannedDeployment {
+  return { name, options };
+}
+
+/** Ends its replicas, and what is being done to it. */
+async function stop(deployment: ManagedDeployment, graceMs: number): Promise<void> {
+  await deployment.replicas?.stop(Math.min(graceMs, deployment.bound.options.graceful_shutdown_timeout_s * 1000));
+  await deployment.work;
+  await deployment.replicas?.stop(0); // what a start may have made meanwhile
 }

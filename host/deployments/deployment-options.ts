@@ -38,6 +38,7 @@ export const DeploymentOptions = z
     })
     .default({})
     .describe('Devices of each replica.'),
+  pinned: z.boolean().default(false).describe('Whether its replicas stay when another deployment needs their place. Without it those over `min_replicas` go when nobody uses them.'),
   autoscaling_config: AutoscalingConfig.optional().describe('As many replicas as the calls need, in place of `num_replicas`.'),
 })
   .superRefine((options, context) => {

@@ -7,7 +7,9 @@ export { type CallContext, Deployment, type DeploymentClass, type DeploymentCont
 export type { DeploymentType } from './define-deployment.ts';
 export { type DeploymentDescription, describeDeployment, type MethodDescription } from './describe.ts';
 export type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
-export { builtinDefinitions, defaultThreads, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress } from './deployment-manager.ts';
+export type { ReplicaRange, UpdateReport } from './deployment-changes.ts';
+export { builtinDefinitions, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress, type DeployOptions, type StartOptions, type UpdateOptions } from './deployment-manager.ts';
+export { defaultThreads } from './deployment-starter.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle-options.ts';
 export { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';

@@ -69,6 +69,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
       gpuLayers: gpu ? Number(spec['n_gpu_layers']) : -1,
     }),
+  reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,
   implementation: new URL('../engines/llama.js', import.meta.url),
 });

@@ -80,6 +80,14 @@ export class PlacementLedger {
     return fits;
   }
 
+  /** The table as it would be with these places given back. It is a table of its own: nothing that is done to it changes this one. */
+  without(placements: Iterable<Placement>): PlacementLedger {
+    const gone = new Set(placements);
+    const copy = new PlacementLedger(this.machine);
+    for (const [placement, entry] of this.#entries) if (!gone.has(placement)) copy.#entries.set(placement, { ...entry });
+    return copy;
+  }
+
   /** Gives a place back. May be called twice. */
   release(placement: Placement): void {
     this.#entries.delete(placement);

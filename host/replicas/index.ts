@@ -1,3 +1,4 @@
+export type { LoadProgress, Member } from './fleet.ts';
 export type { CallContext, Implementation, ImplementationMethod, StartContext, StartImplementation } from './implementation.ts';
 export { InferenceException } from './inference-exception.ts';
 export { isReplica } from './in-replica.ts';
@@ -6,4 +7,8 @@ export { CallServer } from './process/call-server.ts';
 export type { HostFrame, ReplicaFrame } from './protocol.ts';
 export { type ReplicaCallOptions, ReplicaConnection } from './replica-connection.ts';
 export { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './retry.ts';
-export { failedDeployment, type Place, ReplicaSet, type ReplicaSetOptions, type ReplicaSetStatus, type ReplicaStatus } from './replica-set.ts';
+export { failedDeployment, ReplicaSet, type ReplicaSetOptions, type SetUpdateOptions } from './replica-set.ts';
+export type { ReplicaSetStatus, ReplicaStatus } from './replica-status.ts';
+export { firstCount, type Place, type Places, type ReplicaVersion } from './replica-version.ts';
+export type { UpdateResult } from './rolling-update.ts';
+export type { UpdateState } from './update-state.ts';

@@ -12,6 +12,8 @@ export type HostFrame =
       readonly stream: boolean;
       readonly requestId?: string | undefined;
     }
+  /** What it was started from is to be this from now on; answered like a call. */
+  | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }
   | { readonly type: 'cancel'; readonly id: number }
   /** `values` more values of a stream were taken by its reader. */
   | { readonly type: 'ack'; readonly id: number; readonly values: number }
@@ -46,6 +48,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   ack: 4,
   ping: 5,
   shutdown: 6,
+  reconfigure: 7,
   ready: 16,
   failed: 17,
   progress: 18,
@@ -63,6 +66,7 @@ const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [
 const REQUIRED: Readonly<Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>> = {
   start: { implementation: 'string' },
   call: { id: 'number', method: 'string', args: 'object', stream: 'boolean' },
+  reconfigure: { id: 'number' },
   cancel: { id: 'number' },
   ack: { id: 'number', values: 'number' },
   ping: {},

@@ -38,7 +38,7 @@ export class ReplicaConnection {
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
-      this.#open(method, args, false, sink, options);
+      this.#open((id) => ({ type: 'call', id, method, args, stream: false, requestId: options.requestId }), sink, options);
     });
   }
 
@@ -51,9 +51,17 @@ export class ReplicaConnection {
       onEnd: () => queue.end(),
       onError: (error: unknown) => queue.fail(error),
     };
-    const id = this.#open(method, args, true, sink, options);
+    const id = this.#open((callId) => ({ type: 'call', id: callId, method, args, stream: true, requestId: options.requestId }), sink, options);
     return acknowledging(queue, (values) => {
       if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
+    });
+  }
+
+  /** Hands the replica another spec; no call of anybody's. */
+  reconfigure(spec: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      this.#open((id) => ({ type: 'reconfigure', id, spec }), sink, {});
     });
   }
 
@@ -81,13 +89,7 @@ export class ReplicaConnection {
     for (const id of this.#calls.keys()) this.#close(id, (call) => call.onError(error()));
   }
 
-  #open(
-    method: string,
-    args: Record<string, unknown>,
-    stream: boolean,
-    sink: Omit<OpenCall, 'release' | 'onSettled'>,
-    { signal, requestId, onSettled }: ReplicaCallOptions,
-  ): number {
+  #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: ReplicaCallOptions): number {
     const id = this.#nextId++;
     const onAbort = (): void => {
       sink.onError(signal?.reason ?? cancelledError());
@@ -101,7 +103,7 @@ export class ReplicaConnection {
     }
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      this.#send({ type: 'call', id, method, args, stream, requestId });
+      this.#send(frame(id));
     } catch (error) {
       this.#close(id, () => sink.onError(error)); // too large, or not JSON
     }

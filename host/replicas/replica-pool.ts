@@ -38,7 +38,7 @@ interface Waiting<Member> {
 
 /** The ready replicas of a deployment and the calls that wait for one. */
 export class ReplicaPool<Member extends PoolMember> {
-  readonly #options: PoolOptions;
+  #options: PoolOptions;
   readonly #random: () => number;
   readonly #members: Member[] = [];
   readonly #waiting = new Set<Waiting<Member>>();
@@ -94,6 +94,17 @@ export class ReplicaPool<Member extends PoolMember> {
   close(error: () => AanaError, options: { readonly waiting: boolean }): void {
     this.#closedBy = error;
     if (options.waiting) this.refuseWaiting(error);
+  }
+
+  /** Takes calls again. */
+  open(): void {
+    this.#closedBy = undefined;
+  }
+
+  /** Other bounds, from now on; calls that run or wait already stay. */
+  setBounds({ maxOngoing, maxQueued }: Pick<PoolOptions, 'maxOngoing' | 'maxQueued'>): void {
+    this.#options = { ...this.#options, maxOngoing, maxQueued };
+    this.release();
   }
 
   /** Refuses those who wait. */

@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { failure, pidOf, recordingLogger, started, stopAll, until } from './fixtures/sample-sets.ts';
-import type { Place } from './replica-set.ts';
+import { AanaError } from '../core/errors.ts';
+import type { Place, Places } from './replica-version.ts';
 
 const Scaling = suite('a set of replicas under load');
 
@@ -32,15 +33,17 @@ Scaling('keeps a replica whose callers are at fault', async () => {
   assert.is(pidOf(set), pid);
 });
 
+const placesFrom = (take: () => Place | undefined): Places => ({ take, noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room') });
+
 const SCALING = { minReplicas: 0, maxReplicas: 3, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 300 };
 
 Scaling('wakes at the first call, grows under load and sleeps again', async () => {
   let [places, most] = [0, 0];
-  const takePlace = (): Place => {
+  const take = (): Place => {
     most = Math.max(most, (places += 1));
     return { env: { SAMPLE_NAME: `place ${places}` }, release: () => (places -= 1) };
   };
-  const set = await started({ autoscaling: SCALING, maxOngoing: 1, takePlace });
+  const set = await started({ autoscaling: SCALING, maxOngoing: 1, places: placesFrom(take) });
   assert.equal([set.status().status, set.status().replicas], ['RUNNING', []]);
   assert.is(await set.call('environment', { name: 'SAMPLE_NAME' }), 'place 1');
   const calls = Promise.all(Array.from({ length: 12 }, () => set.call('wait', { ms: 500 })));
@@ -53,7 +56,7 @@ Scaling('wakes at the first call, grows under load and sleeps again', async () =
 
 Scaling('refuses a call that would wake it when there is no room, and takes the next one', async () => {
   let room = false;
-  const set = await started({ autoscaling: SCALING, takePlace: () => (room ? { env: {}, release: () => {} } : undefined) });
+  const set = await started({ autoscaling: SCALING, places: placesFrom(() => (room ? { env: {}, release: () => {} } : undefined)) });
   assert.is((await failure(set.call('echo', {}))).name, 'InsufficientResources');
   room = true;
   assert.equal(await set.call('echo', {}), {});

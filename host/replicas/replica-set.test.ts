@@ -218,7 +218,7 @@ Set_('gives up a replica that loads without end', async () => {
 
 Set_('passes progress on', async () => {
   const fractions: (number | undefined)[] = [];
-  await started({ spec: { start: 'slow' }, onProgress: (fraction) => fractions.push(fraction) });
+  await started({ spec: { start: 'slow' }, onProgress: ({ fraction }) => fractions.push(fraction) });
   assert.equal(fractions, [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875]);
 });
 

@@ -1,70 +1,34 @@
 import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
-import { restartDelayMs } from './backoff.ts';
-import { InferenceErrors } from './inference-errors.ts';
-import { Replica, type ReplicaOptions } from './replica.ts';
-import { type DispatchOptions, ReplicaPool } from './replica-pool.ts';
-import { ReplicaSlot, type SlotFailure } from './replica-slot.ts';
-import type { ReplicaCallOptions } from './replica-connection.ts';
-import type { ReplicaState } from './replica-state.ts';
-import type { RunningReplica, SpawnReplica } from './running-replica.ts';
+import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
+import { ReplicaCalls, type SetCallOptions } from './replica-calls.ts';
+import { ReplicaKeeper } from './replica-keeper.ts';
+import { ReplicaPool } from './replica-pool.ts';
+import type { SlotFailure } from './replica-slot.ts';
+import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
+import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
+import { reconfigureAll } from './reconfigure.ts';
+import { RollingUpdate, type UpdateResult } from './rolling-update.ts';
+import type { RunningReplica } from './running-replica.ts';
+import type { UpdateState } from './update-state.ts';
 
-/** A place that one slot holds on the machine's devices, over all restarts of its process. */
-export interface Place {
-  /** What the environment of its process says besides the deployment's. */
-  readonly env: Readonly<Record<string, string>>;
-  release(): void;
-}
-
-export interface ReplicaSetOptions extends Omit<ReplicaOptions, 'name' | 'onState' | 'onProgress'> {
-  /** Replicas to keep running; with `autoscaling` its minimum is started. */
-  readonly count: number;
-  readonly autoscaling?: AutoscalerOptions | undefined;
-  readonly maxOngoing: number;
-  readonly maxQueued: number;
-  /** Milliseconds that the calls of a replica which is replaced or not wanted any more may take. Default 20 s. */
-  readonly graceMs?: number | undefined;
-  /** Takes a place for one more replica; undefined when there is no room. Default: all run in the given environment. */
-  readonly takePlace?: (() => Place | undefined) | undefined;
-  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
-  /** Milliseconds before the restart after `failures` ends in a row. */
-  readonly restartDelay?: ((failures: number) => number) | undefined;
+export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
+  readonly version: ReplicaVersion;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Frees a place for the first replica of a deployment that wakes. Whether there may be one now. */
+  readonly makeRoom?: (() => Promise<boolean>) | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
-  readonly spawn?: SpawnReplica | undefined;
 }
 
-export interface ReplicaStatus {
-  readonly name: string;
-  readonly state: ReplicaState;
-  readonly pid: number | undefined;
-  /** Calls it works on. */
-  readonly ongoing: number;
-  /** Steps of its engine as of the last health check. */
-  readonly steps: number;
-  readonly restarts: number;
-  /** Why it was given up; empty while it is kept running. */
-  readonly failure: string;
+export interface SetUpdateOptions {
+  /** Taken back when it aborts; then the update rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onState?: ((state: UpdateState) => void) | undefined;
+  /** Milliseconds that a new replica must serve before the next old one goes. */
+  readonly watchMs: number;
 }
-
-export interface ReplicaSetStatus {
-  readonly status: 'DEPLOYING' | 'RUNNING' | 'UNHEALTHY' | 'DEPLOY_FAILED' | 'STOPPED';
-  /** Why, when it is not running. */
-  readonly message: string;
-  readonly replicas: readonly ReplicaStatus[];
-  /** Calls that wait for a replica. */
-  readonly queued: number;
-  /** What the process wrote last of a replica that was given up, oldest line first. */
-  readonly lastLines: readonly string[];
-}
-
-export type SetCallOptions = Pick<ReplicaCallOptions, 'signal' | 'requestId'> & Omit<DispatchOptions, 'signal'>;
-
-const DEFAULT_GRACE_MS = 20_000;
-const MAX_SCALE_PERIOD_MS = 1000;
-const MIN_SCALE_PERIOD_MS = 250;
 
 /** Keeps the replicas of one deployment running, as many as are wanted, and gives calls to them. */
 export class ReplicaSet {
@@ -72,23 +36,89 @@ export class ReplicaSet {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #pool: ReplicaPool<RunningReplica>;
-  readonly #errors = new WeakMap<RunningReplica, InferenceErrors>();
-  readonly #places = new Map<ReplicaSlot, Place>();
+  readonly #fleet: Fleet;
+  readonly #keeper: ReplicaKeeper;
   readonly #stopping = new AbortController();
-  readonly #scaler: Autoscaler | undefined;
-  /** Those that are kept running, given up ones among them, and those that are ending. */
-  #slots: ReplicaSlot[] = [];
+  readonly #calls: ReplicaCalls;
+  #version: ReplicaVersion;
+  #update: RollingUpdate | undefined;
+  /** A change is made to it as a whole; the scaler leaves it alone meanwhile. */
+  #isChanging = false;
   #isStarted = false;
-  #hasFailed = false;
-  #hadRoom = true;
+  #failure: SlotFailure | undefined;
   #lastLoss = '';
 
   constructor(options: ReplicaSetOptions) {
+    const { deployment, log, version, clock = systemClock, random = Math.random } = options;
     this.#options = options;
-    this.#log = options.log.child({ deployment: options.deployment });
-    this.#clock = options.clock ?? systemClock;
-    this.#pool = new ReplicaPool({ ...options, random: options.random ?? Math.random });
-    this.#scaler = options.autoscaling && new Autoscaler(options.autoscaling);
+    this.#version = version;
+    this.#log = log.child({ deployment });
+    this.#clock = clock;
+    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random });
+    this.#fleet = new Fleet({
+      ...options,
+      log: this.#log,
+      clock,
+      random,
+      pool: this.#pool,
+      onProgress: (progress) => {
+        options.onProgress?.(progress);
+        this.#calls.onProgress(progress);
+      },
+      onLost: (member, loss) => this.#onLost(member, loss),
+      onFailed: (member, failure) => this.#onFailed(member, failure),
+      onGone: (member) => this.#onGone(member),
+    });
+    this.#calls = new ReplicaCalls({
+      pool: this.#pool,
+      fleet: this.#fleet,
+      clock,
+      onWaiting: () => {
+        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a deployment that sleeps
+      },
+    });
+    this.#keeper = new ReplicaKeeper(version, {
+      fleet: this.#fleet,
+      pool: this.#pool,
+      clock,
+      log: this.#log,
+      makeRoom: options.makeRoom,
+      isHeld: () => this.#failure !== undefined || this.#isChanging || this.#stopping.signal.aborted,
+      noRoom: () => this.#noRoom(1),
+    });
+  }
+
+  /** What its replicas are, apart from those that an update is about to replace. */
+  get version(): ReplicaVersion {
+    return this.#version;
+  }
+
+  /** When it last got or finished a call, in milliseconds of its clock. */
+  get lastUsedAt(): number {
+    return this.#calls.lastUsedAt;
+  }
+
+  /** Whether it came to the point where no replica starts by itself any more. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Replicas that could go without anybody noticing soon: those over the minimum, when nothing runs or waits. */
+  get dispensable(): readonly Member[] {
+    const { kept } = this.#fleet;
+    const isInUse = this.#pool.queued > 0 || kept.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0);
+    if (isInUse || this.#isChanging || !this.#isStarted || this.#stopping.signal.aborted) return [];
+    return kept.slice(firstCount(this.#version));
+  }
+
+  /** Replicas that are ending; what they have is free soon. */
+  get ending(): readonly Member[] {
+    return this.#fleet.members.filter(({ slot }) => slot.state === 'retiring');
+  }
+
+  /** The place of a replica that is not gone. */
+  placeOf(member: Member): Place | undefined {
+    return this.#fleet.placeOf(member);
   }
 
   /** Resolves when all replicas are ready. Rejects `FailedDeployment` when one is given up, or with the signal's reason; then everything is stopped. */
@@ -97,7 +127,9 @@ export class ReplicaSet {
     const onAbort = (): void => void this.stop(0);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await this.#startFirst(this.#options.autoscaling?.minReplicas ?? this.#options.count);
+      const first = this.#fleet.addAll(this.#version, firstCount(this.#version));
+      if (!first) throw this.#noRoom(firstCount(this.#version));
+      await this.#allReady(first);
     } catch (error) {
       await this.stop(0);
       signal?.throwIfAborted();
@@ -107,212 +139,192 @@ export class ReplicaSet {
     }
     signal?.throwIfAborted();
     this.#isStarted = true;
-    void this.#every(this.#options.healthPeriodMs, () => this.#replaceFailing());
-    const { autoscaling } = this.#options;
-    if (autoscaling) void this.#every(scalePeriodMs(autoscaling), () => this.#scale());
+    void this.#every(() => this.#version.healthPeriodMs, () => this.#replaceFailing());
+    void this.#every(() => this.#keeper.periodMs, () => this.#keeper.check());
   }
 
-  async call(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): Promise<unknown> {
-    const { value, errors } = await this.#dispatch((replica, callOptions) => replica.call(method, args, callOptions), options);
-    try {
-      const result = await value;
-      errors.record();
-      return result;
-    } catch (error) {
-      errors.record(error);
-      throw error;
-    }
+  call(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): Promise<unknown> {
+    return this.#calls.call(method, args, options);
   }
 
-  async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): AsyncGenerator<unknown[], void, undefined> {
-    const { value, errors } = await this.#dispatch((replica, callOptions) => replica.stream(method, args, callOptions), options);
-    let failure: unknown;
-    try {
-      yield* value;
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      errors.record(failure);
+  stream(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): AsyncGenerator<unknown[], void, undefined> {
+    return this.#calls.stream(method, args, options);
+  }
+
+  /**
+   * Another number of replicas, or other bounds for it; `version` differs from what there is in nothing else. Resolves when those that come are
+   * ready and those that go are gone. Throws `InsufficientResources` when there is no room for all of them, `FailedDeployment` when one
+   * cannot start; then nothing has changed.
+   */
+  scale(version: ReplicaVersion): Promise<void> {
+    return this.#change(async () => {
+      const [before, kept] = [this.#version, this.#fleet.kept];
+      const wanted = clampTo(version, kept.length);
+      const added = this.#fleet.addAll(version, Math.max(0, wanted - kept.length));
+      if (!added) throw this.#noRoom(wanted);
+      try {
+        await this.#allReady(added);
+      } catch (error) {
+        await Promise.all(added.map(({ slot }) => slot.retire(before.graceMs)));
+        throw error;
+      }
+      this.#adopt(version);
+      for (const member of this.#fleet.kept) member.version = version;
+      await this.#keeper.retireSurplus(wanted);
+    });
+  }
+
+  /** Hands all replicas another spec without a restart. All take it, or none: rejects with the reason of the first that does not. */
+  reconfigure(version: ReplicaVersion): Promise<void> {
+    return this.#change(async () => {
+      await reconfigureAll(this.#fleet, version.spec);
+      this.#adopt(version);
+      for (const member of this.#fleet.kept) member.version = version;
+    });
+  }
+
+  /** Replaces the replicas by those of another version, without losing a call. Rejects only with the signal's reason, or when the set is stopped. */
+  async update(version: ReplicaVersion, { signal, onState, watchMs }: SetUpdateOptions): Promise<UpdateResult> {
+    signal?.throwIfAborted();
+    const from = this.#version;
+    const { length } = this.#fleet.kept;
+    const update = new RollingUpdate({ fleet: this.#fleet, clock: this.#clock, from, to: version, target: Math.max(1, clampTo(version, length)), isTrial: length === 0, watchMs, onState });
+    const onAbort = (): void => update.cancel('it was cancelled');
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const result = await this.#change(async () => {
+      this.#update = update;
+      // Replicas of both versions get calls: no more than either takes.
+      this.#pool.setBounds({ maxOngoing: Math.min(from.maxOngoing, version.maxOngoing), maxQueued: Math.max(from.maxQueued, version.maxQueued) });
+      const done = await update.run();
+      this.#adopt(done.outcome === 'updated' ? version : from);
+      return done;
+    }).finally(() => {
+      this.#update = undefined;
+      signal?.removeEventListener('abort', onAbort);
+    });
+    if (result.outcome === 'updated' && this.#failure) {
+      this.#failure = undefined;
+      this.#pool.open();
     }
+    this.#failIfAllFailed();
+    if (result.outcome !== 'updated') signal?.throwIfAborted();
+    this.#keeper.check(); // calls that came meanwhile may want more
+    return result;
+  }
+
+  /** Ends one of {@link dispensable}; resolves when it is gone. */
+  async evict({ slot }: Member): Promise<void> {
+    this.#log.info('making room for another deployment', { replica: slot.name });
+    await slot.retire(this.#version.graceMs);
   }
 
   status(): ReplicaSetStatus {
-    const replicas = this.#slots.map(({ name, replica, restarts, failure }) => ({
-      name,
-      state: replica?.state ?? ('exited' as const),
-      pid: replica?.pid,
-      ongoing: replica?.ongoing ?? 0,
-      steps: replica?.steps ?? 0,
-      restarts,
-      failure: failure?.reason ?? '',
-    }));
-    const lastLines = this.#slots.find(({ failure }) => failure)?.failure?.lastLines ?? [];
-    return { ...this.#health(), replicas, queued: this.#pool.queued, lastLines };
+    const isStopped = this.#stopping.signal.aborted;
+    const kept = isStopped ? this.#fleet.members : this.#fleet.kept;
+    return replicaStatus({
+      members: this.#fleet.members,
+      kept,
+      phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
+      queued: this.#pool.queued,
+      updating: this.#update?.state,
+      lastLoss: this.#lastLoss,
+      missing: this.#isChanging ? 0 : Math.max(0, firstCount(this.#version) - kept.length),
+    });
   }
 
   /** Takes no more calls, lets those it has finish for `graceMs`, and ends every process. May be called twice. */
   async stop(graceMs: number): Promise<void> {
     const gone = (): AanaError => new AanaError('DeploymentStopped', 'unavailable', `deployment ${this.#options.deployment} is shutting down`);
+    this.#update?.stop();
     this.#pool.close(gone, { waiting: graceMs <= 0 });
     const deadline = this.#clock.now() + graceMs;
     while (this.#pool.queued > 0 && this.#pool.size > 0 && this.#clock.now() < deadline) await this.#clock.delay(20);
     this.#stopping.abort();
     this.#pool.close(gone, { waiting: true });
-    await Promise.all(this.#slots.map((slot) => slot.retire(Math.max(0, deadline - this.#clock.now()))));
+    await this.#fleet.close(Math.max(0, deadline - this.#clock.now()));
   }
 
-  async #startFirst(count: number): Promise<void> {
-    for (let started = 0; started < count; started += 1) {
-      if (!this.#addSlot()) throw this.#noRoom();
+  async #change<T>(change: () => Promise<T>): Promise<T> {
+    if (this.#isChanging) throw new Error('it is being changed already'); // who calls this sees to it
+    this.#isChanging = true;
+    try {
+      return await change();
+    } finally {
+      this.#isChanging = false;
     }
-    await Promise.all(
-      this.#slots.map(async (slot) => {
-        await slot.settled;
-        if (!slot.wasReady) throw failedDeployment(this.#options.deployment, slot.failure?.reason ?? 'it was stopped before it was ready', slot.failure?.lastLines);
-      }),
-    );
   }
 
-  /** One more slot, under the first number that is free; false when there is no room for it. */
-  #addSlot(): boolean {
-    const place = this.#options.takePlace ? this.#options.takePlace() : EVERYWHERE;
-    if (!place) return false;
-    const names = new Set(this.#slots.map(({ name }) => name));
-    let number = 1;
-    while (names.has(`${this.#options.deployment}#${number}`)) number += 1;
-    const name = `${this.#options.deployment}#${number}`;
-    const slot = new ReplicaSlot({
-      name,
-      log: this.#log,
-      clock: this.#clock,
-      restartDelay: this.#options.restartDelay ?? ((failures) => restartDelayMs(failures, this.#options.random)),
-      spawn: () => this.#spawn(name, place),
-      onLost: (reason) => (this.#lastLoss = reason),
-      onFailed: (failure) => this.#onFailed(failure),
+  /** From now on replicas are made like this. */
+  #adopt(version: ReplicaVersion): void {
+    this.#keeper.adopt(version);
+    this.#version = version;
+    this.#pool.setBounds(version);
+  }
+
+  async #allReady(members: readonly Member[]): Promise<void> {
+    const ready = members.map(async ({ slot }) => {
+      await slot.settled;
+      if (!slot.wasReady) throw failedDeployment(this.#options.deployment, slot.failure?.reason ?? 'it was stopped before it was ready', slot.failure?.lastLines);
     });
-    this.#slots.push(slot);
-    this.#places.set(slot, place);
-    void slot.gone.then(() => this.#onGone(slot));
-    return true;
+    await Promise.all(ready);
   }
 
-  #spawn(name: string, place: Place): RunningReplica {
-    const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
-    const replica: RunningReplica = spawn({
-      ...this.#options,
-      name,
-      env: { ...this.#options.env, ...place.env },
-      onState: (state) => {
-        if (state === 'ready') this.#pool.add(replica);
-        else this.#pool.remove(replica);
-      },
-    });
-    this.#errors.set(replica, new InferenceErrors());
-    return replica;
+  #onLost(member: Member, loss: SlotFailure): void {
+    this.#lastLoss = loss.reason;
+    this.#update?.onLost(member, loss);
   }
 
-  #dispatch<T>(use: (replica: RunningReplica, options: ReplicaCallOptions) => T, options: SetCallOptions): Promise<{ readonly value: T; readonly errors: InferenceErrors }> {
-    const callOptions = { signal: options.signal, requestId: options.requestId, onSettled: () => this.#pool.release() };
-    const used = this.#pool.dispatch((replica) => ({ value: use(replica, callOptions), errors: this.#errors.get(replica) ?? new InferenceErrors() }), options);
-    if (this.#isStarted && this.#kept().length === 0) this.#scale(); // the first call wakes a deployment that sleeps
-    return used.then(({ value }) => value);
+  #onFailed(member: Member, failure: SlotFailure): void {
+    this.#update?.onFailed(member, failure);
+    if (!this.#update) this.#failIfAllFailed();
   }
 
-  /** Slots that are not on their way out. */
-  #kept(): ReplicaSlot[] {
-    return this.#slots.filter(({ state }) => state !== 'retiring' && state !== 'gone');
+  /** It stays as it is, with its reason, until somebody deploys it anew. */
+  #failIfAllFailed(): void {
+    const kept = this.#fleet.kept;
+    const failure = kept[0]?.slot.failure;
+    if (!failure || kept.some(({ slot }) => slot.state !== 'failed')) return;
+    this.#failure = failure;
+    this.#pool.close(() => failedDeployment(this.#options.deployment, failure.reason), { waiting: true });
   }
 
-  #scale(): void {
-    if (!this.#scaler || this.#hasFailed || this.#stopping.signal.aborted) return;
-    const kept = this.#kept();
-    const load = this.#pool.queued + kept.reduce((sum, { replica }) => sum + (replica?.ongoing ?? 0), 0);
-    const wanted = this.#scaler.decide(this.#clock.now(), load, kept.length);
-    if (wanted > kept.length) this.#grow(kept.length, wanted);
-    if (wanted < kept.length) this.#shrink(kept, wanted);
-  }
-
-  #grow(from: number, to: number): void {
-    let count = from;
-    while (count < to && this.#addSlot()) count += 1;
-    const hasRoom = count === to;
-    if (!hasRoom && this.#hadRoom) this.#log.warn('no room for more replicas', { replicas: count, wanted: to });
-    this.#hadRoom = hasRoom;
-    if (count > from) this.#log.info('scaling up', { from, to: count });
-    // One that is ending makes room soon.
-    if (this.#slots.length === 0) this.#pool.refuseWaiting(() => this.#noRoom());
-  }
-
-  #shrink(kept: readonly ReplicaSlot[], to: number): void {
-    this.#log.info('scaling down', { from: kept.length, to });
-    const dispensable = [...kept].sort((a, b) => useOf(a) - useOf(b)).slice(0, kept.length - to);
-    for (const slot of dispensable) void slot.retire(this.#options.graceMs ?? DEFAULT_GRACE_MS);
-  }
-
-  #onGone(slot: ReplicaSlot): void {
-    this.#places.get(slot)?.release();
-    this.#places.delete(slot);
-    if (this.#stopping.signal.aborted) return; // what it ended with stays visible
-    this.#slots = this.#slots.filter((other) => other !== slot);
-    if (this.#isStarted && this.#kept().length === 0 && this.#pool.queued > 0) this.#scale();
+  #onGone(member: Member): void {
+    this.#update?.onGone(member);
+    if (this.#stopping.signal.aborted) return;
+    if (this.#isStarted && this.#fleet.kept.length === 0 && this.#pool.queued > 0) this.#keeper.check();
   }
 
   #replaceFailing(): void {
-    for (const { name, replica } of this.#slots) {
-      const reason = replica && this.#errors.get(replica)?.check();
+    for (const { slot, version } of this.#fleet.members) {
+      const { name, replica } = slot;
+      const reason = replica && this.#fleet.errorsOf(replica).check();
       if (!replica || reason === undefined || replica.state !== 'ready') continue;
       this.#log.warn('replica replaced', { replica: name, reason });
-      void replica.stop(this.#options.graceMs ?? DEFAULT_GRACE_MS, reason);
+      void replica.stop(version.graceMs, reason);
     }
   }
 
-  #onFailed({ reason }: SlotFailure): void {
-    if (this.#kept().some(({ state }) => state !== 'failed')) return;
-    this.#hasFailed = true; // it stays as it is, with its reason, until somebody deploys it anew
-    this.#pool.close(() => failedDeployment(this.#options.deployment, reason), { waiting: true });
-  }
-
-  async #every(periodMs: number, run: () => void): Promise<void> {
+  async #every(periodMs: () => number, run: () => void): Promise<void> {
     const { signal } = this.#stopping;
     for (;;) {
-      await this.#clock.delay(periodMs, signal).catch(() => {});
+      await this.#clock.delay(periodMs(), signal).catch(() => {});
       if (signal.aborted) return;
       run();
     }
   }
 
-  #health(): Pick<ReplicaSetStatus, 'status' | 'message'> {
-    const kept = this.#stopping.signal.aborted ? this.#slots : this.#kept();
-    const failures = kept.flatMap(({ failure }) => failure?.reason ?? []);
-    const message = failures[0] ?? '';
-    if (kept.length > 0 && failures.length === kept.length) return { status: 'DEPLOY_FAILED', message };
-    if (this.#stopping.signal.aborted) return { status: 'STOPPED', message: '' };
-    if (!this.#isStarted) return { status: 'DEPLOYING', message: '' };
-    // One that is starting for the first time is more than what there was, not less.
-    const isWell = kept.every(({ replica, restarts, state }) => replica?.state === 'ready' || (state === 'starting' && restarts === 0));
-    return isWell ? { status: 'RUNNING', message: '' } : { status: 'UNHEALTHY', message: message || this.#lastLoss };
-  }
-
-  #noRoom(): AanaError {
+  #noRoom(count: number): AanaError {
     const { deployment } = this.#options;
-    return new AanaError('InsufficientResources', 'unavailable', `there is no room for a replica of deployment ${deployment} on the devices of this machine; try again later`, {
-      data: { deployment },
-    });
+    return (
+      this.#version.places?.noRoom(count) ??
+      new AanaError('InsufficientResources', 'unavailable', `there is no room for a replica of deployment ${deployment} on the devices of this machine; try again later`, { data: { deployment } })
+    );
   }
 }
 
-const EVERYWHERE: Place = { env: {}, release: () => {} };
-
-/** How little is lost when a slot goes: given up, then not serving, then the calls it works on. */
-function useOf({ state, replica }: ReplicaSlot): number {
-  if (state === 'failed') return -2;
-  return state === 'serving' ? (replica?.ongoing ?? 0) : -1;
-}
-
-/** Often enough for the delays to be kept, seldom enough to cost nothing. */
-function scalePeriodMs({ upscaleDelayMs, downscaleDelayMs }: AutoscalerOptions): number {
-  return Math.max(MIN_SCALE_PERIOD_MS, Math.min(MAX_SCALE_PERIOD_MS, upscaleDelayMs / 4, downscaleDelayMs / 4));
+/** As many replicas as a version wants, when there are `now`. */
+function clampTo({ count, autoscaling }: ReplicaVersion, now: number): number {
+  return autoscaling ? Math.min(autoscaling.maxReplicas, Math.max(autoscaling.minReplicas, now)) : count;
 }
 
 /** A deployment that does not run and will not come back by itself. `lastLines`: what its process wrote last. */

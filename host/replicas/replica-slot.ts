@@ -14,7 +14,7 @@ export interface ReplicaSlotOptions {
   /** Milliseconds before the restart after `failures` ends in a row. */
   readonly restartDelay: (failures: number) => number;
   /** Tells why a process was lost that another one will follow. */
-  onLost(reason: string): void;
+  onLost(loss: SlotFailure): void;
   onFailed(failure: SlotFailure): void;
 }
 
@@ -58,6 +58,10 @@ export class ReplicaSlot {
     this.name = options.name;
     this.settled = this.#settled.promise;
     this.gone = this.#gone.promise;
+  }
+
+  /** Starts its first process. */
+  begin(): void {
     void this.#keep();
   }
 
@@ -106,7 +110,7 @@ export class ReplicaSlot {
         return;
       }
       if (!this.#enter('lost')) break;
-      await this.#rest(run.reason, endsInARow);
+      await this.#rest(run, endsInARow);
     }
     this.#end();
   }
@@ -131,10 +135,10 @@ export class ReplicaSlot {
     return outcome.ok ? { outcome, reason, lastLines, readyMs: this.#options.clock.now() - readyAt } : { outcome, reason: outcome.reason, lastLines, readyMs: 0 };
   }
 
-  async #rest(reason: string, endsInARow: number): Promise<void> {
+  async #rest({ reason, lastLines }: SlotFailure, endsInARow: number): Promise<void> {
     const { clock, log, onLost, restartDelay } = this.#options;
     const delayMs = restartDelay(endsInARow);
-    onLost(reason);
+    onLost({ reason, lastLines });
     log.warn('replica lost, restarting', { replica: this.name, reason, delay_ms: Math.round(delayMs) });
     await clock.delay(delayMs, this.#retired.signal).catch(() => {});
     if (this.#enter('retry')) this.#restarts += 1;

@@ -146,6 +146,10 @@ export class Replica implements RunningReplica {
     return this.#connection.stream(method, args, this.#counted(options));
   }
 
+  async reconfigure(spec: unknown): Promise<void> {
+    await this.#connection.reconfigure(spec);
+  }
+
   /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. `reason` is kept. */
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     if (this.#enter('drain') && this.#state === 'draining') {

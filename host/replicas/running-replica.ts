@@ -13,6 +13,8 @@ export interface RunningReplica {
   readonly exited: Promise<ReplicaExit>;
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown>;
   stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]>;
+  /** Hands the implementation another spec. Rejects when it does not take it; then it goes on with what it had. */
+  reconfigure(spec: unknown): Promise<void>;
   stop(graceMs: number, reason?: string): Promise<void>;
 }
 

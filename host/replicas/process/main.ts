@@ -40,6 +40,9 @@ function onFrame(frame: HostFrame): void {
       if (server) void server.run(frame);
       else socket.send({ type: 'error', id: frame.id, error: toErrorRecord(new AanaError('ReplicaNotReady', 'unavailable', 'the replica is not ready')) });
       return;
+    case 'reconfigure':
+      void reconfigure(frame.id, frame.spec);
+      return;
     case 'cancel':
       server?.cancel(frame.id);
       return;
@@ -82,6 +85,16 @@ async function answerPing(): Promise<void> {
   }
   const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
   socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats });
+}
+
+async function reconfigure(id: number, spec: unknown): Promise<void> {
+  try {
+    if (!server || !implementation?.reconfigure) throw new AanaError('NotReconfigurable', 'conflict', 'the implementation takes no other configuration while it runs');
+    await implementation.reconfigure(spec);
+    socket.send({ type: 'result', id, value: null });
+  } catch (error) {
+    socket.send({ type: 'error', id, error: toErrorRecord(error) });
+  }
 }
 
 async function shutdown(): Promise<void> {

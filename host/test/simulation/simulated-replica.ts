@@ -87,6 +87,10 @@ export class SimulatedReplica implements RunningReplica {
     return this.#connection.stream(method, args, this.#counted(options));
   }
 
+  async reconfigure(spec: unknown): Promise<void> {
+    await this.#connection.reconfigure(spec);
+  }
+
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     const { clock, random } = this.#world;
     if (this.#enter('drain') && this.#state === 'draining') {
@@ -165,6 +169,8 @@ export class SimulatedReplica implements RunningReplica {
       if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
+    } else if (frame.type === 'reconfigure') {
+      this.#timer(random.between(0, 50), () => this.#answer({ type: 'result', id: frame.id, value: null }), frame.id);
     } else if (frame.type === 'cancel') {
       this.#timers.get(frame.id)?.();
       this.#timer(random.between(0, 300), () => this.#answer({ type: 'error', id: frame.id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } }), frame.id);

@@ -1,0 +1,86 @@
+import { availableParallelism } from 'node:os';
+import { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { failedDeployment, ReplicaSet, type ReplicaSetOptions } from '../replicas/index.ts';
+import type { BoundDeployment } from './bound-deployment.ts';
+import type { ModelSource, ReplicaSpec } from './deployment-definition.ts';
+import type { DeploymentPlaces } from './deployment-places.ts';
+import type { ManagedDeployment } from './managed-deployment.ts';
+import { replicaVersion } from './replica-version.ts';
+
+export interface DeploymentStarterOptions {
+  readonly log: Logger;
+  readonly models: ModelSource;
+  /** Environment that replicas get. */
+  readonly env: NodeJS.ProcessEnv;
+  /** How much lower the priority of replicas is. Default 10. */
+  readonly nice?: number | undefined;
+  /** Seconds that loading a model may go without a sign of progress. Default 120. */
+  readonly startTimeoutS?: number | undefined;
+  /** Time, chance and processes that are not real, for the simulation. */
+  readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
+}
+
+/** Progress as a deployment tells it; the manager adds the name. */
+export type Report = (fraction: number | undefined, text: string) => void;
+
+const MAX_DEFAULT_THREADS = 8;
+const DEFAULT_START_TIMEOUT_S = 120;
+
+/** Half of the cores, so that the rest of the machine stays responsive; at least 1. */
+export function defaultThreads(cores: number = availableParallelism()): number {
+  return Math.min(MAX_DEFAULT_THREADS, Math.max(1, Math.floor(cores / 2)));
+}
+
+/** From options to running replicas. */
+export class DeploymentStarter {
+  readonly #options: DeploymentStarterOptions;
+
+  constructor(options: DeploymentStarterOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches models. Throws `FailedDeployment` that names the deployment and the reason. */
+  async prepare(name: string, { definition, options }: BoundDeployment, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
+    const log = this.#options.log.child({ deployment: name });
+    const { num_gpus: numGpus, num_cpus: numCpus } = options.ray_actor_options;
+    const threads = numCpus === undefined ? defaultThreads() : Math.max(1, Math.floor(numCpus));
+    try {
+      return await definition.prepare(options.user_config, { models: this.#options.models, log, signal, numGpus, threads, progress });
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
+    }
+  }
+
+  /** Counts the memory of a replica. Throws `InsufficientResources` when what is set aside has not as much. */
+  async countMemory({ definition }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): Promise<void> {
+    const need = await definition.memory?.(spec, { gpu: places.isOnGpu });
+    if (need) places.countMemory(need);
+  }
+
+  /** Starts its replicas; resolves when they are ready. */
+  async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom(): Promise<boolean> }): Promise<void> {
+    const { signal, progress, makeRoom } = options;
+    signal.throwIfAborted();
+    await this.countMemory(deployment.bound, spec, places);
+    signal.throwIfAborted();
+    deployment.places = places;
+    deployment.replicas = new ReplicaSet({
+      deployment: deployment.name,
+      version: this.version(deployment.bound, spec, places),
+      log: this.#options.log,
+      env: this.#options.env,
+      nice: this.#options.nice ?? 10,
+      onProgress: ({ fraction, text }) => progress(fraction, text),
+      makeRoom,
+      ...this.#options.simulated,
+    });
+    await deployment.replicas.start(signal);
+  }
+
+  version(bound: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReturnType<typeof replicaVersion> {
+    return replicaVersion(bound, spec, places, this.#options.startTimeoutS ?? DEFAULT_START_TIMEOUT_S);
+  }
+}

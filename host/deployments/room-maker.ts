@@ -1,0 +1,47 @@
+import type { Member, ReplicaSet } from '../replicas/index.ts';
+import { placementOf } from './deployment-places.ts';
+import { type Candidate, chooseVictims } from './eviction.ts';
+import type { ManagedDeployment } from './managed-deployment.ts';
+
+interface Victim extends Candidate {
+  readonly replicas: ReplicaSet;
+  readonly member: Member;
+}
+
+/** Frees places for deployments that wake: by waiting for replicas that are ending, then by ending replicas that nobody uses. */
+export class RoomMaker {
+  readonly #deployments: () => Iterable<ManagedDeployment>;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(deployments: () => Iterable<ManagedDeployment>) {
+    this.#deployments = deployments;
+  }
+
+  /** Whether there should be a place for one more replica now. One after the other, so that two do not count on the same place. */
+  makeRoom(deployment: ManagedDeployment): Promise<boolean> {
+    const made = this.#last.then(() => this.#makeRoom(deployment));
+    this.#last = made;
+    return made;
+  }
+
+  async #makeRoom(deployment: ManagedDeployment): Promise<boolean> {
+    const { places } = deployment;
+    if (!places) return false;
+    const others = [...this.#deployments()].filter((other) => other !== deployment);
+    const ending = others.flatMap(({ replicas }) => (replicas ? replicas.ending.flatMap((member) => victim(replicas, member)) : []));
+    const free = ending.map(({ placement }) => placement);
+    const candidates = others.flatMap(({ bound, replicas }) => (replicas && !bound.options.pinned ? replicas.dispensable.flatMap((member) => victim(replicas, member)) : []));
+    const victims = chooseVictims(candidates, (given) => places.wouldFit([...free, ...given]));
+    if (!victims) return false;
+    const going = victims.map(({ replicas, member }) => replicas.evict(member));
+    await Promise.all([...going, ...ending.map(({ member }) => member.slot.gone)]);
+    return true;
+  }
+}
+
+/** A replica with its place; nothing when it has none any more. */
+function victim(replicas: ReplicaSet, member: Member): Victim[] {
+  const place = replicas.placeOf(member);
+  const placement = place && placementOf(place);
+  return placement ? [{ placement, replicas, member, lastUsedAt: replicas.lastUsedAt }] : [];
+}

@@ -1,0 +1,183 @@
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { restartDelayMs } from './backoff.ts';
+import { InferenceErrors } from './inference-errors.ts';
+import { Replica } from './replica.ts';
+import type { ReplicaPool } from './replica-pool.ts';
+import { ReplicaSlot, type SlotFailure } from './replica-slot.ts';
+import type { Place, ReplicaVersion } from './replica-version.ts';
+import type { RunningReplica, SpawnReplica } from './running-replica.ts';
+
+/** How far the loading of a model is. */
+export interface LoadProgress {
+  /** 0 to 1; undefined when unknown. */
+  readonly fraction: number | undefined;
+  readonly text: string;
+}
+
+/** A slot with what it is made from. */
+export interface Member {
+  readonly slot: ReplicaSlot;
+  /** Of its processes that start from now on; the one that runs may be of the one before for a moment. */
+  version: ReplicaVersion;
+  /** Of the process that is loading now. */
+  loading: LoadProgress | undefined;
+  /** Processes of it that were lost. */
+  losses: number;
+}
+
+export interface FleetOptions {
+  readonly deployment: string;
+  readonly log: Logger;
+  /** Environment of all processes. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly nice: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Milliseconds before the restart after `failures` ends in a row. */
+  readonly restartDelay?: ((failures: number) => number) | undefined;
+  readonly spawn?: SpawnReplica | undefined;
+  /** Where replicas that are ready go. */
+  readonly pool: ReplicaPool<RunningReplica>;
+  onProgress(progress: LoadProgress): void;
+  /** A process was lost that another one will follow. */
+  onLost(member: Member, loss: SlotFailure): void;
+  onFailed(member: Member, failure: SlotFailure): void;
+  onGone(member: Member): void;
+}
+
+/** The slots of one deployment: makes them, with their places, and forgets them when they are gone. */
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #places = new Map<Member, Place>();
+  readonly #errors = new WeakMap<RunningReplica, InferenceErrors>();
+  readonly #specs = new WeakMap<RunningReplica, unknown>();
+  /** In the order of their making. Those that are kept running, given up ones among them, and those that are ending. */
+  #members: Member[] = [];
+  #isClosed = false;
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+  }
+
+  get members(): readonly Member[] {
+    return this.#members;
+  }
+
+  /** Those that are not on their way out. */
+  get kept(): Member[] {
+    return this.#members.filter(({ slot }) => slot.state !== 'retiring' && slot.state !== 'gone');
+  }
+
+  /** The place of a slot that is not gone. */
+  placeOf(member: Member): Place | undefined {
+    return this.#places.get(member);
+  }
+
+  errorsOf(replica: RunningReplica): InferenceErrors {
+    return this.#errors.get(replica) ?? new InferenceErrors();
+  }
+
+  /** What a process was started from, or was told since then. */
+  specOf(replica: RunningReplica): unknown {
+    return this.#specs.get(replica);
+  }
+
+  /** Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. */
+  async reconfigure(replica: RunningReplica, spec: unknown): Promise<void> {
+    await replica.reconfigure(spec);
+    this.#specs.set(replica, spec);
+  }
+
+  /** One more slot, under the first number that is free; undefined when there is no room for it. */
+  add(version: ReplicaVersion): Member | undefined {
+    if (this.#isClosed) return undefined;
+    const place = version.places ? version.places.take() : EVERYWHERE;
+    return place && this.#make(version, place);
+  }
+
+  /** So many more slots, or none: undefined when there is no room for all of them. */
+  addAll(version: ReplicaVersion, count: number): Member[] | undefined {
+    const taken: Place[] = [];
+    while (taken.length < count) {
+      const place = version.places ? version.places.take() : EVERYWHERE;
+      if (!place) break;
+      taken.push(place);
+    }
+    if (taken.length === count && !this.#isClosed) return taken.map((place) => this.#make(version, place));
+    for (const place of taken) place.release();
+    return undefined;
+  }
+
+  /** Ends all that there is and makes no more; what it ended with stays visible. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#members.map(({ slot }) => slot.retire(graceMs)));
+  }
+
+  #make(version: ReplicaVersion, place: Place): Member {
+    const { deployment, log, clock, random, restartDelay } = this.#options;
+    const names = new Set(this.#members.map(({ slot }) => slot.name));
+    let number = 1;
+    while (names.has(`${deployment}#${number}`)) number += 1;
+    const name = `${deployment}#${number}`;
+    const slot = new ReplicaSlot({
+      name,
+      log,
+      clock,
+      restartDelay: restartDelay ?? ((failures) => restartDelayMs(failures, random)),
+      spawn: () => this.#spawn(member, name, place),
+      onLost: (loss) => {
+        member.losses += 1;
+        this.#options.onLost(member, loss);
+      },
+      onFailed: (failure) => this.#options.onFailed(member, failure),
+    });
+    const member: Member = { slot, version, loading: undefined, losses: 0 };
+    this.#members.push(member);
+    this.#places.set(member, place);
+    slot.begin();
+    void slot.gone.then(() => this.#onGone(member));
+    return member;
+  }
+
+  #spawn(member: Member, name: string, place: Place): RunningReplica {
+    const { deployment, log, env, nice, pool } = this.#options;
+    const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = member.version;
+    const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
+    member.loading = { fraction: undefined, text: 'starting' };
+    const replica: RunningReplica = spawn({
+      deployment,
+      name,
+      implementation,
+      spec,
+      log,
+      nice,
+      startTimeoutMs,
+      healthPeriodMs,
+      healthTimeoutMs,
+      env: { ...env, ...place.env },
+      onProgress: (fraction, text) => {
+        member.loading = { fraction, text };
+        this.#options.onProgress(member.loading);
+      },
+      onState: (state) => {
+        member.loading = undefined;
+        if (state === 'ready') pool.add(replica);
+        else pool.remove(replica);
+      },
+    });
+    this.#errors.set(replica, new InferenceErrors());
+    this.#specs.set(replica, spec);
+    return replica;
+  }
+
+  #onGone(member: Member): void {
+    this.#places.get(member)?.release();
+    this.#places.delete(member);
+    if (!this.#isClosed) this.#members = this.#members.filter((other) => other !== member);
+    this.#options.onGone(member);
+  }
+}
+
+const EVERYWHERE: Place = { env: {}, release: () => {} };

@@ -1,0 +1,54 @@
+import { AanaError } from '../core/errors.ts';
+import type { Fleet } from './fleet.ts';
+import type { RunningReplica } from './running-replica.ts';
+
+/** Times that replicas are looked for which have started meanwhile. */
+const MAX_PASSES = 8;
+
+/**
+ * Hands all replicas that run another spec. When one does not take it, those that did get what they had, and the error is thrown; one that
+ * does not take that either is ended, since whatever starts then starts from it. Replicas that start meanwhile are waited for.
+ */
+export async function reconfigureAll(fleet: Fleet, spec: unknown): Promise<void> {
+  const changed = new Map<RunningReplica, unknown>();
+  try {
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      const others = running(fleet).filter((replica) => fleet.specOf(replica) !== spec);
+      if (others.length === 0) return;
+      const results = await Promise.allSettled(others.map((replica) => change(fleet, replica, spec, changed)));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
+    }
+    throw new AanaError('ReplicaLostError', 'unavailable', 'its replicas do not stay up for long enough to take another configuration');
+  } catch (error) {
+    await Promise.all([...changed].map(([replica, before]) => restore(fleet, replica, before)));
+    throw error;
+  }
+}
+
+async function change(fleet: Fleet, replica: RunningReplica, spec: unknown, changed: Map<RunningReplica, unknown>): Promise<void> {
+  const outcome = await replica.started;
+  if (!outcome.ok || !isUp(replica)) return; // the next pass sees what follows it
+  const before = fleet.specOf(replica);
+  try {
+    await fleet.reconfigure(replica, spec);
+    changed.set(replica, before);
+  } catch (error) {
+    if (isUp(replica)) throw error;
+  }
+}
+
+async function restore(fleet: Fleet, replica: RunningReplica, before: unknown): Promise<void> {
+  if (!isUp(replica)) return;
+  try {
+    await fleet.reconfigure(replica, before);
+  } catch {
+    await replica.stop(0, 'it could not be given back its configuration');
+  }
+}
+
+function running(fleet: Fleet): RunningReplica[] {
+  return fleet.kept.flatMap(({ slot }) => (slot.replica && slot.replica.state !== 'exited' ? [slot.replica] : []));
+}
+
+const isUp = (replica: RunningReplica): boolean => replica.state === 'ready';

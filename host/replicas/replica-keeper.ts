@@ -1,0 +1,94 @@
+import type { Clock } from '../core/clock.ts';
+import type { AanaError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
+import type { Fleet } from './fleet.ts';
+import type { ReplicaPool } from './replica-pool.ts';
+import type { ReplicaVersion } from './replica-version.ts';
+import type { RunningReplica } from './running-replica.ts';
+import { useOf } from './use-of.ts';
+
+export interface ReplicaKeeperOptions {
+  readonly fleet: Fleet;
+  readonly pool: ReplicaPool<RunningReplica>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Frees a place for the first replica of a deployment that wakes. Whether there may be one now. */
+  readonly makeRoom: (() => Promise<boolean>) | undefined;
+  /** Whether the number of replicas is left alone for now. */
+  isHeld(): boolean;
+  /** Why there is no room for one replica. */
+  noRoom(): AanaError;
+}
+
+const MAX_PERIOD_MS = 1000;
+const MIN_PERIOD_MS = 250;
+
+/** Keeps as many replicas as there should be: as the calls need, or a fixed number, of which some may be missing for want of room. */
+export class ReplicaKeeper {
+  readonly #options: ReplicaKeeperOptions;
+  #version: ReplicaVersion;
+  #scaler: Autoscaler | undefined;
+  #isMakingRoom = false;
+  #hadRoom = true;
+
+  constructor(version: ReplicaVersion, options: ReplicaKeeperOptions) {
+    this.#options = options;
+    this.#version = version;
+    this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
+  }
+
+  /** From now on replicas are made like this. */
+  adopt(version: ReplicaVersion): void {
+    if (version.autoscaling !== this.#version.autoscaling) this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
+    this.#version = version;
+  }
+
+  /** How often {@link check} is to be called: often enough for the delays to be kept, seldom enough to cost nothing. */
+  get periodMs(): number {
+    const scaling: AutoscalerOptions | undefined = this.#version.autoscaling;
+    return scaling ? Math.max(MIN_PERIOD_MS, Math.min(MAX_PERIOD_MS, scaling.upscaleDelayMs / 4, scaling.downscaleDelayMs / 4)) : MAX_PERIOD_MS;
+  }
+
+  check(): void {
+    const { fleet, pool, clock, log, isHeld } = this.#options;
+    if (isHeld()) return;
+    const { kept } = fleet;
+    const load = pool.queued + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
+    const wanted = this.#scaler ? this.#scaler.decide(clock.now(), load, kept.length) : this.#version.count;
+    if (wanted > kept.length) this.#grow(kept.length, wanted);
+    if (wanted >= kept.length) return;
+    log.info('scaling down', { from: kept.length, to: wanted });
+    void this.retireSurplus(wanted);
+  }
+
+  /** Ends replicas over `count`, those first that are missed least; resolves when they are gone. */
+  async retireSurplus(count: number): Promise<void> {
+    const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
+    const surplus = kept.slice(0, Math.max(0, kept.length - count));
+    await Promise.all(surplus.map(({ slot }) => slot.retire(this.#version.graceMs)));
+  }
+
+  #grow(from: number, to: number): void {
+    const { fleet, log } = this.#options;
+    let count = from;
+    while (count < to && fleet.add(this.#version)) count += 1;
+    const hasRoom = count === to;
+    if (!hasRoom && this.#hadRoom) log.warn('no room for more replicas', { replicas: count, wanted: to });
+    this.#hadRoom = hasRoom;
+    if (count > from) log.info('scaling up', { from, to: count });
+    if (count === 0) void this.#wakeByForce();
+  }
+
+  /** Others give up what they can spare, or the calls that wait are refused. One that is ending makes room soon. */
+  async #wakeByForce(): Promise<void> {
+    const { fleet, pool, log, makeRoom, isHeld, noRoom } = this.#options;
+    if (this.#isMakingRoom || fleet.members.length > 0) return;
+    this.#isMakingRoom = true;
+    const hasRoom = (await makeRoom?.()) ?? false;
+    this.#isMakingRoom = false;
+    if (isHeld() || fleet.members.length > 0) return;
+    if (hasRoom && fleet.add(this.#version)) log.info('scaling up', { from: 0, to: 1 });
+    else pool.refuseWaiting(noRoom);
+  }
+}

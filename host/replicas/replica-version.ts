@@ -1,0 +1,46 @@
+import type { AanaError } from '../core/errors.ts';
+import type { AutoscalerOptions } from './autoscaler.ts';
+
+/** A place that one slot holds on the machine's devices, over all restarts of its process. */
+export interface Place {
+  /** What the environment of its process says besides the deployment's. */
+  readonly env: Readonly<Record<string, string>>;
+  release(): void;
+}
+
+/** Where replicas get their places. */
+export interface Places {
+  /** A place for one more replica; undefined when there is no room now. */
+  take(): Place | undefined;
+  /** Why there is no room for `count` replicas, naming demand and supply. */
+  noRoom(count: number): AanaError;
+}
+
+/** What the replicas of one version of a deployment are, and how many. */
+export interface ReplicaVersion {
+  /** Module that the process runs; it exports `start`. */
+  readonly implementation: URL;
+  /** JSON that `start` gets. */
+  readonly spec: unknown;
+  /** Replicas to keep running; with `autoscaling` as many as the calls need. */
+  readonly count: number;
+  readonly autoscaling?: AutoscalerOptions | undefined;
+  /** Calls that one replica takes at the same time. */
+  readonly maxOngoing: number;
+  /** Calls that wait; more are refused. */
+  readonly maxQueued: number;
+  /** Milliseconds that the calls of a replica which is replaced or not wanted any more may take. */
+  readonly graceMs: number;
+  /** Milliseconds that loading may go without a sign of progress. */
+  readonly startTimeoutMs: number;
+  readonly healthPeriodMs: number;
+  /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
+  readonly healthTimeoutMs: number;
+  /** Default: all run in the given environment. */
+  readonly places?: Places | undefined;
+}
+
+/** Replicas that run from the start. */
+export function firstCount({ count, autoscaling }: ReplicaVersion): number {
+  return autoscaling?.minReplicas ?? count;
+}

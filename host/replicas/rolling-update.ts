@@ -1,0 +1,222 @@
+import type { Clock } from '../core/clock.ts';
+import { deferred } from '../core/deferred.ts';
+import type { Fleet, Member } from './fleet.ts';
+import type { SlotFailure } from './replica-slot.ts';
+import type { ReplicaVersion } from './replica-version.ts';
+import { nextUpdateState, type UpdateEvent, type UpdateState } from './update-state.ts';
+import { useOf } from './use-of.ts';
+
+export interface RollingUpdateOptions {
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly from: ReplicaVersion;
+  readonly to: ReplicaVersion;
+  /** Replicas of the new version that there should be. */
+  readonly target: number;
+  /** The deployment sleeps: one replica is tried where there is room for it, and without room none. */
+  readonly isTrial: boolean;
+  /** Milliseconds that a new replica must serve before the next old one goes. */
+  readonly watchMs: number;
+  readonly onState?: ((state: UpdateState) => void) | undefined;
+}
+
+export interface UpdateResult {
+  readonly outcome: 'updated' | 'rolled-back' | 'stopped';
+  /** New replicas that took the place of old ones. */
+  readonly replaced: number;
+  /** Why it was taken back; empty when it was not. */
+  readonly reason: string;
+  /** What the process of the new version wrote last, oldest line first. */
+  readonly lastLines: readonly string[];
+}
+
+/** Processes of the new version that may be lost before it is taken back: one may have been killed from outside. */
+const MAX_LOSSES = 1;
+const POLL_MS = 100;
+
+/**
+ * Replaces the replicas of a deployment by those of another version, one by one. Where the devices have room a new one starts beside the old
+ * ones, takes calls, and then an old one finishes its own and goes; where they have none the old one goes first, and its place is handed on. When
+ * new ones cannot start or die again and again, the old version comes back the same way.
+ */
+export class RollingUpdate {
+  readonly #options: RollingUpdateOptions;
+  readonly #restoreTo: number;
+  #interrupted = deferred();
+  #interruption: UpdateEvent | undefined;
+  #state: UpdateState = 'placing';
+  /** The new replica that it is about. */
+  #latest: Member | undefined;
+  #losses = 0;
+  #failure: SlotFailure | undefined;
+  /** Called when a place has become free, before anybody else can take it. */
+  #onPlaceFree: ((member: Member) => void) | undefined;
+
+  constructor(options: RollingUpdateOptions) {
+    this.#options = options;
+    this.#restoreTo = this.#of(options.from).length;
+  }
+
+  get state(): UpdateState {
+    return this.#state;
+  }
+
+  /** Never rejects. */
+  async run(): Promise<UpdateResult> {
+    for (;;) {
+      const outcome = OUTCOMES[this.#state];
+      if (outcome) return { outcome, replaced: outcome === 'updated' ? this.#of(this.#options.to).length : 0, reason: this.#failure?.reason ?? '', lastLines: this.#failure?.lastLines ?? [] };
+      const event = this.#interruption ?? (await Promise.race([this.#interrupted.promise, this.#step()]));
+      this.#enter(this.#interruption ?? event ?? 'stop');
+    }
+  }
+
+  /** A process was lost that another one will follow. */
+  onLost({ version }: Member, { reason, lastLines }: SlotFailure): void {
+    if (version !== this.#options.to) return;
+    this.#losses += 1;
+    if (this.#losses > MAX_LOSSES) this.#break({ reason: `new replicas were lost ${this.#losses} times; the last time ${reason}`, lastLines });
+  }
+
+  /** A slot was given up. */
+  onFailed({ version }: Member, failure: SlotFailure): void {
+    if (version === this.#options.to) this.#break(failure);
+  }
+
+  /** A slot is gone, its place is free. */
+  onGone(member: Member): void {
+    this.#onPlaceFree?.(member);
+  }
+
+  /** Takes the update back. */
+  cancel(reason: string): void {
+    this.#break({ reason, lastLines: [] });
+  }
+
+  /** The deployment ends: nothing more is started. */
+  stop(): void {
+    this.#interrupt('stop');
+  }
+
+  #break(failure: SlotFailure): void {
+    if (!nextUpdateState(this.#state, 'broken')) return;
+    this.#failure ??= failure;
+    this.#interrupt('broken');
+  }
+
+  #interrupt(event: UpdateEvent): void {
+    this.#interruption = event;
+    this.#interrupted.resolve();
+  }
+
+  #enter(event: UpdateEvent): void {
+    const next = nextUpdateState(this.#state, event);
+    if (!next) return;
+    [this.#interruption, this.#interrupted] = [undefined, deferred()];
+    this.#onPlaceFree = undefined;
+    this.#state = next;
+    this.#options.onState?.(next);
+  }
+
+  async #step(): Promise<UpdateEvent> {
+    switch (this.#state) {
+      case 'placing':
+        return this.#place();
+      case 'making-room':
+        return this.#makeRoom();
+      case 'starting':
+        return this.#start();
+      case 'watching':
+        return this.#watch();
+      case 'retiring':
+        return this.#retireOld();
+      default:
+        await this.#restore();
+        return 'restored';
+    }
+  }
+
+  #place(): UpdateEvent {
+    const { fleet, from, to, target, isTrial } = this.#options;
+    const old = this.#of(from);
+    if (this.#of(to).length >= target) return old.length > 0 ? 'enough' : 'complete';
+    this.#latest = fleet.add(to);
+    if (this.#latest) return 'placed';
+    if (old.length > 0) return 'no-room';
+    if (isTrial) return 'complete';
+    this.#failure ??= { reason: to.places?.noRoom(target).message ?? 'there is no room for it', lastLines: [] };
+    return 'broken';
+  }
+
+  async #makeRoom(): Promise<UpdateEvent> {
+    const { fleet, from, to } = this.#options;
+    const [leaving] = this.#of(from);
+    if (!leaving) return 'left';
+    this.#latest = undefined;
+    this.#onPlaceFree = (member) => {
+      if (member === leaving) this.#latest = fleet.add(to);
+    };
+    await leaving.slot.retire(from.graceMs);
+    return this.#latest ? 'placed' : 'left';
+  }
+
+  async #start(): Promise<UpdateEvent> {
+    await this.#latest?.slot.settled;
+    if (this.#latest?.slot.wasReady) return 'ready';
+    this.#failure ??= this.#latest?.slot.failure ?? { reason: 'the new replica was stopped before it was ready', lastLines: [] };
+    return 'broken';
+  }
+
+  async #watch(): Promise<UpdateEvent> {
+    const { clock, watchMs } = this.#options;
+    for (;;) {
+      const losses = this.#losses;
+      await clock.delay(watchMs);
+      if (losses === this.#losses && this.#latest?.slot.state === 'serving') return 'stable';
+      while (this.#state === 'watching' && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
+      if (this.#state !== 'watching') return 'stable'; // nobody hears it
+    }
+  }
+
+  /** As many old ones as are too many now. */
+  async #retireOld(): Promise<UpdateEvent> {
+    const { from, to, target } = this.#options;
+    const old = this.#of(from);
+    const surplus = old.length - Math.max(0, target - this.#of(to).length);
+    await Promise.all(old.slice(0, Math.max(0, surplus)).map(({ slot }) => slot.retire(from.graceMs)));
+    return 'left';
+  }
+
+  /** The same way back; nobody watches the old version, which was serving before. */
+  async #restore(): Promise<void> {
+    const { fleet, from, to } = this.#options;
+    const isNoGood = ({ slot, losses }: Member): boolean => losses > 0 || slot.state !== 'serving';
+    await this.#retire(this.#of(to).filter(isNoGood));
+    for (;;) {
+      const surplus = this.#of(to);
+      const missing = this.#restoreTo - this.#of(from).length;
+      if (missing <= 0) {
+        await this.#retire(surplus);
+        return;
+      }
+      let back = fleet.add(from);
+      if (!back && surplus.length > 0) {
+        this.#onPlaceFree = () => (back ??= fleet.add(from));
+        await this.#retire(surplus.slice(0, 1));
+      }
+      if (!back && surplus.length <= 1) return; // somebody has the place; the set takes the next one that is free
+      await back?.slot.settled;
+    }
+  }
+
+  async #retire(members: readonly Member[]): Promise<void> {
+    await Promise.all(members.map(({ slot }) => slot.retire(this.#options.to.graceMs)));
+  }
+
+  /** The replicas of a version that are kept, those first that are missed least. */
+  #of(wanted: ReplicaVersion): Member[] {
+    return this.#options.fleet.kept.filter(({ version }) => version === wanted).sort((a, b) => useOf(a) - useOf(b));
+  }
+}
+
+const OUTCOMES: Readonly<Partial<Record<UpdateState, UpdateResult['outcome']>>> = { done: 'updated', 'rolled-back': 'rolled-back', stopped: 'stopped' };
