@@ -3,21 +3,22 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 
 const Llama = suite('a text generation deployment');
 
 const CONTEXT = 512;
+const OPTIONS: DeploymentOptionsInput = {
+  type: 'LlamaTextGenerationDeployment',
+  user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: CONTEXT, n_threads: 1 }, default_sampling_params: { max_tokens: 24 } },
+};
 let manager: DeploymentManager;
 let llm: DeploymentHandle;
 
 Llama.before(async () => {
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: CONTEXT, n_threads: 1 }, default_sampling_params: { max_tokens: 24 } },
-  });
+  manager = deployed(OPTIONS);
   await manager.start();
   llm = manager.handle('model');
 });
@@ -53,6 +54,16 @@ Llama('answers as the assistant', async () => {
   assert.is(answer.message.role, 'assistant');
   assert.match(answer.message.content, /\w+ \w+/);
   assert.not.match(answer.message.content, /<\|im_/);
+});
+
+Llama('takes other sampling defaults while it runs', async () => {
+  const pid = replicaPid();
+  const options = (maxTokens: number): DeploymentOptionsInput => ({ ...OPTIONS, user_config: { ...OPTIONS.user_config, default_sampling_params: { max_tokens: maxTokens } } });
+  const { how } = await manager.update('model', options(2));
+  const short = contentOf(await llm.call('chat', { dialog: QUESTION }));
+  await manager.update('model', OPTIONS);
+  const long = contentOf(await llm.call('chat', { dialog: QUESTION }));
+  assert.equal([how, replicaPid(), long.startsWith(short), long.length > short.length], ['in-place', pid, true, true]);
 });
 
 Llama('streams an answer in many pieces', async () => {

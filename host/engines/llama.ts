@@ -1,4 +1,5 @@
 // Runs in a replica: text generation with llama.cpp.
+import { isDeepStrictEqual } from 'node:util';
 import type { LlamaLoadOptions, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
@@ -69,6 +70,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       count_tokens: async (args) => llama.countTokens(args),
     },
     warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, AbortSignal.timeout(WARM_UP_MS))),
+    reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),
@@ -80,12 +82,20 @@ type Signal = CallContext['signal'];
 class Llama {
   readonly #engine: NativeLlamaEngine;
   readonly #requests: LlamaRequests;
-  readonly #spec: LlamaSpec;
+  #spec: LlamaSpec;
 
   constructor(engine: NativeLlamaEngine, requests: LlamaRequests, spec: LlamaSpec) {
     this.#engine = engine;
     this.#requests = requests;
     this.#spec = spec;
+  }
+
+  /** Takes other sampling defaults, for answers that begin afterwards; everything else is in the loaded model. */
+  reconfigure(next: LlamaSpec): void {
+    const { default_sampling_params: _, ...loaded } = this.#spec;
+    const { default_sampling_params: defaults, ...wanted } = next;
+    if (!isDeepStrictEqual(loaded, wanted)) throw new AanaError('NotReconfigurable', 'conflict', `${this.#spec.model_name} is loaded otherwise; only default_sampling_params can be changed`);
+    this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
 
   async chat(args: ChatArgs, signal: Signal): Promise<ChatOutput> {

@@ -6,8 +6,8 @@ import type { RunningReplica } from './running-replica.ts';
 const MAX_PASSES = 8;
 
 /**
- * Hands all replicas that run another spec. When one does not take it, those that did get what they had, and the error is thrown; one that
- * does not take that either is ended, since whatever starts then starts from it. Replicas that start meanwhile are waited for.
+ * Hands all replicas that run another spec. When one does not take it, or is lost over it, those that did get what they had, and the error is
+ * thrown; one that does not take that either is ended, since whatever starts then starts from it. Replicas that load are waited for.
  */
 export async function reconfigureAll(fleet: Fleet, spec: unknown): Promise<void> {
   const changed = new Map<RunningReplica, unknown>();
@@ -30,12 +30,8 @@ async function change(fleet: Fleet, replica: RunningReplica, spec: unknown, chan
   const outcome = await replica.started;
   if (!outcome.ok || !isUp(replica)) return; // the next pass sees what follows it
   const before = fleet.specOf(replica);
-  try {
-    await fleet.reconfigure(replica, spec);
-    changed.set(replica, before);
-  } catch (error) {
-    if (isUp(replica)) throw error;
-  }
+  await fleet.reconfigure(replica, spec); // one that dies of it has not taken it
+  changed.set(replica, before);
 }
 
 async function restore(fleet: Fleet, replica: RunningReplica, before: unknown): Promise<void> {
