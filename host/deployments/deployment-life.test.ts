@@ -270,8 +270,8 @@ Life('leaves no process when it shuts down during an update', async () => {
 Life('describes what deployments can be told and asked', () => {
   const described = manager({ one: {} }).describe()['one'];
   assert.equal([described?.type, described?.methods['count']?.streaming, described?.methods['echo']?.description], ['SampleDeployment', true, 'Gives its arguments.']);
-  assert.equal((described?.methods['echo']?.inputSchema as { required: string[] }).required, ['text']);
-  assert.ok('tone' in (described?.configSchema as { properties: object }).properties);
+  assert.equal(Object(described?.methods['echo']?.inputSchema)['required'], ['text']);
+  assert.ok('tone' in Object(described?.configSchema)['properties']);
 });
 
 Life.run();

@@ -21,7 +21,7 @@ export function chooseVictims<Each extends Candidate>(candidates: readonly Each[
   }
   let victims = oldestFirst.slice(0, needed);
   // What lies on another device does not help; the most recently used stays if it can.
-  for (const victim of [...victims].reverse()) {
+  for (const victim of victims.toReversed()) {
     const others = victims.filter((other) => other !== victim);
     if (fits(placements(others))) victims = others;
   }
