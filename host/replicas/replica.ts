@@ -24,6 +24,8 @@ export interface ReplicaOptions {
   /** Environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly nice: number;
+  /** Bytes of address space that the process may have. Default: any. */
+  readonly addressBytes?: number | undefined;
   /** Milliseconds that loading may go without a sign of progress. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
@@ -97,6 +99,7 @@ export class Replica implements RunningReplica {
     this.#child = spawnContained(process.execPath, ['--enable-source-maps', MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       nice: options.nice,
+      addressBytes: options.addressBytes,
       env: { ...options.env, OMP_WAIT_POLICY: 'passive', GGML_NO_BACKTRACE: '1' },
     });
     this.#log = options.log.child({ replica: options.name, pid: this.#child.pid });

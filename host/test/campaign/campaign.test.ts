@@ -1,0 +1,46 @@
+// The short form of `npm run campaign:replicas`: real processes die, change and end under load.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { launcherPath } from '../../processes/index.ts';
+import { skip } from '../skip.ts';
+import { type Fault, FAULTS, strike } from './faults.ts';
+import { endHost, ENDS, MOMENTS } from './host-ends.ts';
+import type { LoadResult } from './load.ts';
+import { updateUnderLoad } from './updates.ts';
+
+const Campaign = suite('replicas under load');
+
+function assertUnharmed({ answered, cut, failed }: LoadResult): void {
+  assert.equal([[...failed], cut], [[], 0]);
+  assert.ok(answered > 0);
+}
+
+for (const fault of Object.keys(FAULTS) as Fault[]) {
+  const title = `${fault} of a replica fails no call, neither of its deployment nor of another`;
+  if (fault === 'out of memory' && !launcherPath()) {
+    skip(title, 'the launcher, which limits memory, is not built');
+    continue;
+  }
+  Campaign(title, async () => {
+    const { struck, bystander, replaced } = await strike(fault, 1);
+    assertUnharmed(bystander);
+    assert.equal([...struck.failed], []);
+    assert.ok(struck.answered > 0 && replaced >= 1);
+  });
+}
+
+Campaign('good and bad updates fail no call', async () => {
+  const { load, updated, rolledBack, wrong, processes } = await updateUnderLoad(2);
+  assertUnharmed(load);
+  assert.equal({ updated, rolledBack, wrong, processes }, { updated: 2, rolledBack: 2, wrong: [], processes: 2 });
+});
+
+for (const moment of MOMENTS) {
+  for (const end of ENDS) {
+    Campaign(`no replica survives a host that ends by ${end} ${moment}`, async () => {
+      assert.is(await endHost(moment, end), moment === 'at rest' ? 2 : 3);
+    });
+  }
+}
+
+Campaign.run();

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../../core/package-root.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
+import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
+import { Replica } from '../../replicas/replica.ts';
+
+/** Address space of a replica that must not take all of the machine's memory before it dies of it. */
+export const ADDRESS_BYTES: number = 4 * 2 ** 30;
+
+/** A host of deployments without models, in this process. */
+export function sampleHost(deployments: Readonly<Record<string, Omit<DeploymentOptionsInput, 'type'>>>): DeploymentManager {
+  const manager = new DeploymentManager({
+    log: silentLogger,
+    env: process.env,
+    models: { pull: async (id) => ({ path: `/models/${id}` }) },
+    definitions: [SampleDeployment],
+    simulated: { spawn: (options) => new Replica({ ...options, addressBytes: ADDRESS_BYTES }) },
+  });
+  for (const [name, options] of Object.entries(deployments)) manager.register(name, { type: SampleDeployment.name, ...options });
+  return manager;
+}
+
+/** The processes of a deployment that are there. */
+export function pidsOf(manager: DeploymentManager, name: string): number[] {
+  return manager.status()[name]?.replicas.flatMap(({ pid, state }) => (pid === undefined || state === 'exited' ? [] : [pid])) ?? [];
+}
+
+/** The module that a process of its own is a host with. */
+export const HOST_MODULE: URL = pathToFileURL(join(packageRoot, 'dist/host/test/campaign/host-process.js'));
