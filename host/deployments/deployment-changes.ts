@@ -137,6 +137,7 @@ const STATE_TEXTS: Readonly<Record<UpdateState, string>> = {
   placing: 'looking for a place',
   'making-room': 'an old replica makes room',
   starting: 'a new replica starts',
+  settling: 'a new replica shows that it stays up',
   watching: 'a new replica takes calls',
   retiring: 'old replicas finish their calls',
   restoring: 'the old version comes back',

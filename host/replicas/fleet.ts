@@ -24,6 +24,8 @@ export interface Member {
   loading: LoadProgress | undefined;
   /** Processes of it that were lost. */
   losses: number;
+  /** Whether calls go to it once it is ready. */
+  takesCalls: boolean;
 }
 
 export interface FleetOptions {
@@ -89,11 +91,19 @@ export class Fleet {
     this.#specs.set(replica, spec);
   }
 
-  /** One more slot, under the first number that is free; undefined when there is no room for it. */
-  add(version: ReplicaVersion): Member | undefined {
+  /** One more slot, under the first number that is free; undefined when there is no room for it. Without `takesCalls` it waits for {@link admit}. */
+  add(version: ReplicaVersion, { takesCalls = true }: { readonly takesCalls?: boolean } = {}): Member | undefined {
     if (this.#isClosed) return undefined;
     const place = version.places ? version.places.take() : EVERYWHERE;
-    return place && this.#make(version, place);
+    return place && this.#make(version, place, takesCalls);
+  }
+
+  /** From now on it takes calls. */
+  admit(member: Member): void {
+    if (member.takesCalls) return;
+    member.takesCalls = true;
+    const { replica } = member.slot;
+    if (replica?.state === 'ready') this.#options.pool.add(replica);
   }
 
   /** So many more slots, or none: undefined when there is no room for all of them. */
@@ -104,7 +114,7 @@ export class Fleet {
       if (!place) break;
       taken.push(place);
     }
-    if (taken.length === count && !this.#isClosed) return taken.map((place) => this.#make(version, place));
+    if (taken.length === count && !this.#isClosed) return taken.map((place) => this.#make(version, place, true));
     for (const place of taken) place.release();
     return undefined;
   }
@@ -115,7 +125,7 @@ export class Fleet {
     await Promise.all(this.#members.map(({ slot }) => slot.retire(graceMs)));
   }
 
-  #make(version: ReplicaVersion, place: Place): Member {
+  #make(version: ReplicaVersion, place: Place, takesCalls: boolean): Member {
     const { deployment, log, clock, random, restartDelay } = this.#options;
     const names = new Set(this.#members.map(({ slot }) => slot.name));
     let number = 1;
@@ -133,7 +143,7 @@ export class Fleet {
       },
       onFailed: (failure) => this.#options.onFailed(member, failure),
     });
-    const member: Member = { slot, version, loading: undefined, losses: 0 };
+    const member: Member = { slot, version, loading: undefined, losses: 0, takesCalls };
     this.#members.push(member);
     this.#places.set(member, place);
     slot.begin();
@@ -163,8 +173,8 @@ export class Fleet {
       },
       onState: (state) => {
         member.loading = undefined;
-        if (state === 'ready') pool.add(replica);
-        else pool.remove(replica);
+        if (state !== 'ready') pool.remove(replica);
+        else if (member.takesCalls) pool.add(replica);
       },
     });
     this.#errors.set(replica, new InferenceErrors());

@@ -65,7 +65,7 @@ Update('starts new replicas beside the old ones and loses no call', async () => 
   const { states: seen, result } = await states(set, next({ count: 2, places }));
   await stop();
   assert.equal(result, { outcome: 'updated', replaced: 2, reason: '', lastLines: [] });
-  assert.equal(seen, ['starting', 'watching', 'retiring', 'placing', 'starting', 'watching', 'retiring', 'placing', 'done']);
+  assert.equal(seen, ['starting', 'settling', 'watching', 'retiring', 'placing', 'starting', 'settling', 'watching', 'retiring', 'placing', 'done']);
   assert.equal([versions[0], versions.at(-1), most()], [1, 2, 3]);
   assert.not.ok(before.some(isAlive));
   assert.equal([set.status().status, set.status().replicas.length], ['RUNNING', 2]);
@@ -87,7 +87,7 @@ Update('drains an old replica first where there is no room beside it; calls wait
   const { versions, stop } = load(set);
   const { states: seen, result } = await states(set, next({ places }));
   await stop();
-  assert.equal([result.outcome, seen], ['updated', ['making-room', 'starting', 'watching', 'retiring', 'placing', 'done']]);
+  assert.equal([result.outcome, seen], ['updated', ['making-room', 'starting', 'settling', 'watching', 'retiring', 'placing', 'done']]);
   assert.equal([versions.at(-1), most()], [2, 1]);
 });
 

@@ -33,6 +33,7 @@ export interface UpdateResult {
 /** Processes of the new version that may be lost before it is taken back: one may have been killed from outside. */
 const MAX_LOSSES = 1;
 const POLL_MS = 100;
+const MAX_SETTLE_MS = 1000;
 
 /**
  * Replaces the replicas of a deployment by those of another version, one by one. Where the devices have room a new one starts beside the old
@@ -126,6 +127,8 @@ export class RollingUpdate {
         return this.#makeRoom();
       case 'starting':
         return this.#start();
+      case 'settling':
+        return this.#settle();
       case 'watching':
         return this.#watch();
       case 'retiring':
@@ -140,7 +143,7 @@ export class RollingUpdate {
     const { fleet, from, to, target, isTrial } = this.#options;
     const old = this.#of(from);
     if (this.#of(to).length >= target) return old.length > 0 ? 'enough' : 'complete';
-    this.#latest = fleet.add(to);
+    this.#latest = fleet.add(to, { takesCalls: false });
     if (this.#latest) return 'placed';
     if (old.length > 0) return 'no-room';
     if (isTrial) return 'complete';
@@ -154,7 +157,7 @@ export class RollingUpdate {
     if (!leaving) return 'left';
     this.#latest = undefined;
     this.#onPlaceFree = (member) => {
-      if (member === leaving) this.#latest = fleet.add(to);
+      if (member === leaving) this.#latest = fleet.add(to, { takesCalls: false });
     };
     await leaving.slot.retire(from.graceMs);
     return this.#latest ? 'placed' : 'left';
@@ -167,14 +170,29 @@ export class RollingUpdate {
     return 'broken';
   }
 
+  /** Whoever dies by itself harms no call, as long as there are others for them. */
+  async #settle(): Promise<UpdateEvent> {
+    const { fleet, watchMs } = this.#options;
+    const isServed = fleet.kept.some(({ slot, takesCalls }) => takesCalls && slot.state === 'serving');
+    if (isServed) await this.#staysUp(Math.min(watchMs / 2, MAX_SETTLE_MS));
+    return 'settled';
+  }
+
   async #watch(): Promise<UpdateEvent> {
-    const { clock, watchMs } = this.#options;
-    for (;;) {
-      const losses = this.#losses;
-      await clock.delay(watchMs);
-      if (losses === this.#losses && this.#latest?.slot.state === 'serving') return 'stable';
-      while (this.#state === 'watching' && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
-      if (this.#state !== 'watching') return 'stable'; // nobody hears it
+    if (this.#latest) this.#options.fleet.admit(this.#latest);
+    await this.#staysUp(this.#options.watchMs);
+    return 'stable';
+  }
+
+  /** Resolves when no new replica was lost for `ms`, and the latest is up. */
+  async #staysUp(ms: number): Promise<void> {
+    const { clock } = this.#options;
+    const state = this.#state;
+    for (let losses = -1; losses !== this.#losses; ) {
+      while (this.#state === state && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
+      losses = this.#losses;
+      await clock.delay(ms);
+      if (this.#state !== state) return; // nobody waits for it any more
     }
   }
 

@@ -4,8 +4,8 @@ import { nextUpdateState, type UpdateEvent, type UpdateState } from './update-st
 
 const States = suite('the states of a rolling update');
 
-const STATES: readonly UpdateState[] = ['placing', 'making-room', 'starting', 'watching', 'retiring', 'restoring', 'done', 'rolled-back', 'stopped'];
-const EVENTS: readonly UpdateEvent[] = ['placed', 'no-room', 'enough', 'complete', 'left', 'ready', 'stable', 'broken', 'restored', 'stop'];
+const STATES: readonly UpdateState[] = ['placing', 'making-room', 'starting', 'settling', 'watching', 'retiring', 'restoring', 'done', 'rolled-back', 'stopped'];
+const EVENTS: readonly UpdateEvent[] = ['placed', 'no-room', 'enough', 'complete', 'left', 'ready', 'settled', 'stable', 'broken', 'restored', 'stop'];
 /** All that means something; every other pair means nothing. */
 const MEANT: Readonly<Record<string, UpdateState>> = {
   'placing placed': 'starting',
@@ -18,9 +18,12 @@ const MEANT: Readonly<Record<string, UpdateState>> = {
   'making-room left': 'placing',
   'making-room broken': 'restoring',
   'making-room stop': 'stopped',
-  'starting ready': 'watching',
+  'starting ready': 'settling',
   'starting broken': 'restoring',
   'starting stop': 'stopped',
+  'settling settled': 'watching',
+  'settling broken': 'restoring',
+  'settling stop': 'stopped',
   'watching stable': 'retiring',
   'watching broken': 'restoring',
   'watching stop': 'stopped',

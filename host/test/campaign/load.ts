@@ -18,7 +18,7 @@ export class Load {
   readonly #manager: DeploymentManager;
   readonly #deployment: string;
   readonly #callers: Promise<unknown>;
-  #isOn = true;
+  readonly #stopped = new AbortController();
 
   constructor(manager: DeploymentManager, deployment: string, callers = 4) {
     this.#manager = manager;
@@ -27,13 +27,13 @@ export class Load {
   }
 
   async stop(): Promise<LoadResult> {
-    this.#isOn = false;
+    this.#stopped.abort();
     await this.#callers;
     return this.result;
   }
 
   async #run(caller: number): Promise<void> {
-    for (let turn = caller; this.#isOn; turn += 1) await (turn % 3 === 0 ? this.#stream() : this.#call(`${caller} ${turn}`));
+    for (let turn = caller; !this.#stopped.signal.aborted; turn += 1) await (turn % 3 === 0 ? this.#stream() : this.#call(`${caller} ${turn}`));
   }
 
   async #call(text: string): Promise<void> {

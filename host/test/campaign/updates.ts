@@ -34,7 +34,7 @@ export async function updateUnderLoad(times: number): Promise<UpdatesResult> {
       if (good.outcome === 'updated') updated += 1;
       else wrong.push(`good ${round}: ${good.outcome}, ${good.reason}`);
       const kind = BAD[round % BAD.length] ?? 'reject';
-      const bad = await manager.update('changing', options(-round, kind), { watchS: 0.5 });
+      const bad = await manager.update('changing', options(-round, kind), { watchS: 1 });
       if (bad.outcome === 'rolled-back' && bad.reason !== '') rolledBack += 1;
       else wrong.push(`bad ${round} (${kind}): ${bad.outcome}`);
       const spec = (await manager.handle('changing').call('spec', {})) as { readonly path: string };
