@@ -11,7 +11,8 @@ export function startFailure(failures: readonly StartFailure[]): unknown {
   if (others.length === 0) return first?.error;
   const lines = failures.map(({ error }) => (error instanceof Error ? error.message : String(error)));
   const reasons = Object.fromEntries(failures.map(({ deployment }, index) => [deployment, lines[index]]));
-  return new AanaError('FailedDeployment', 'unavailable', `${failures.length} deployments failed:\n${lines.map((line) => `  ${line}`).join('\n')}`, {
+  const isAllWant = failures.every(({ error }) => error instanceof AanaError && error.name === 'InsufficientResources');
+  return new AanaError(isAllWant ? 'InsufficientResources' : 'FailedDeployment', 'unavailable', `${failures.length} deployments failed:\n${lines.map((line) => `  ${line}`).join('\n')}`, {
     data: { deployments: reasons },
     cause: first?.error,
   });

@@ -227,6 +227,7 @@ export class ReplicaSet {
       phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
       queued: this.#pool.queued,
       updating: this.#update?.state,
+      failure: this.#failure?.reason,
       lastLoss: this.#lastLoss,
       missing: this.#isChanging ? 0 : Math.max(0, firstCount(this.#version) - kept.length),
     });

@@ -37,6 +37,8 @@ interface StatusFacts {
   readonly phase: 'starting' | 'started' | 'stopped';
   readonly queued: number;
   readonly updating: UpdateState | undefined;
+  /** Why no replica starts by itself any more. */
+  readonly failure: string | undefined;
   /** Why a process was lost the last time. */
   readonly lastLoss: string;
   /** Replicas that there should be and for which there is no room. */
@@ -59,9 +61,10 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
   return { ...health(facts), replicas, queued: facts.queued, updating: facts.updating, lastLines };
 }
 
-function health({ kept, phase, lastLoss, missing }: StatusFacts): Pick<ReplicaSetStatus, 'status' | 'message'> {
+function health({ kept, phase, failure, lastLoss, missing }: StatusFacts): Pick<ReplicaSetStatus, 'status' | 'message'> {
   const failures = kept.flatMap(({ slot }) => slot.failure?.reason ?? []);
   const message = failures[0] ?? '';
+  if (failure !== undefined) return { status: 'DEPLOY_FAILED', message: failure };
   if (kept.length > 0 && failures.length === kept.length) return { status: 'DEPLOY_FAILED', message };
   if (phase === 'stopped') return { status: 'STOPPED', message: '' };
   if (phase === 'starting') return { status: 'DEPLOYING', message: '' };

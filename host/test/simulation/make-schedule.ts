@@ -17,22 +17,32 @@ export interface PlannedCall {
   readonly key: string;
 }
 
+/** Something that is done to a deployment while it serves. */
+export type PlannedChange = { readonly at: number; readonly deployment: string } & (
+  | { readonly kind: 'update'; readonly change: Readonly<Record<string, unknown>>; readonly isBad: boolean; readonly gpus: number | undefined; readonly cancelAfter: number | undefined }
+  | { readonly kind: 'scale'; readonly replicas: number }
+  | { readonly kind: 'renew' }
+);
+
 /** All that chance decides before the clock starts. */
 export interface Schedule {
   readonly machine: Machine;
   readonly deployments: ReadonlyMap<string, DeploymentOptionsInput>;
   readonly faults: Faults;
   readonly calls: readonly PlannedCall[];
+  readonly changes: readonly PlannedChange[];
 }
 
 const GB = 1e9;
 
 export function makeSchedule(random: Random): Schedule {
+  /** More deployments that may sleep than can be awake at the same time. */
+  const isCrowded = random.chance(0.2);
   const machine: Machine = {
-    gpus: Array.from({ length: random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({ id: `GPU-${index}`, name: 'simulated', memoryBytes: 40 * GB })),
+    gpus: Array.from({ length: isCrowded ? random.int(1, 2) : random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({ id: `GPU-${index}`, name: 'simulated', memoryBytes: 40 * GB })),
     memoryBytes: 64 * GB,
   };
-  const deployments = new Map(Array.from({ length: random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random)] as const));
+  const deployments = new Map(Array.from({ length: isCrowded ? 4 : random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random, isCrowded)] as const));
   const isCalm = random.chance(0.2);
   const faults: Faults = {
     startCrash: isCalm ? 0 : random.pick([0, 0.05, 0.3]),
@@ -42,26 +52,29 @@ export function makeSchedule(random: Random): Schedule {
     crashMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([2000, 20_000, 200_000]),
     hangMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([20_000, 200_000, Number.POSITIVE_INFINITY]),
   };
-  return { machine, deployments, faults, calls: makeCalls(random, [...deployments.keys()]) };
+  const calls = makeCalls(random, [...deployments.keys()]);
+  return { machine, deployments, faults, calls, changes: makeChanges(random, [...deployments.keys()], calls.at(-1)?.at ?? 0) };
 }
 
-function makeOptions(random: Random): DeploymentOptionsInput {
-  const isScaled = random.chance(0.5);
-  const gpus = random.pick([undefined, 0, 0.1, 0.25, 0.5, 0.5, 1, 2]);
-  const reserved = gpus === undefined ? undefined : random.pick([undefined, undefined, 5 * GB, 20 * GB]);
+function makeOptions(random: Random, isCrowded: boolean): DeploymentOptionsInput {
+  const isScaled = isCrowded || random.chance(0.5);
+  const gpus = isCrowded ? random.pick([0.5, 1]) : random.pick([undefined, 0, 0.1, 0.25, 0.5, 0.5, 1, 2]);
+  const devices = (reserved: number | undefined): object => ({ ...(gpus !== undefined && { num_gpus: gpus }), ...(reserved !== undefined && { memory_bytes: reserved }) });
+  const reserved = gpus === undefined ? undefined : isCrowded ? undefined : random.pick([undefined, undefined, 5 * GB, 20 * GB]);
   return {
     type: 'SimulatedDeployment',
-    user_config: { weights_bytes: random.between(0, 8) * GB, context_bytes: random.between(0, 4) * GB },
+    user_config: { weights_bytes: random.between(0, 8) * GB, context_bytes: random.between(0, 4) * GB, devices: devices(reserved) },
     max_ongoing_requests: random.int(1, 4),
     max_queued_requests: random.int(1, 20),
     health_check_period_s: random.between(5, 10),
     health_check_timeout_s: random.between(10, 30),
     graceful_shutdown_timeout_s: random.pick([0, 1, 20]),
-    ray_actor_options: { ...(gpus !== undefined && { num_gpus: gpus }), ...(reserved !== undefined && { memory_bytes: reserved }) },
+    ray_actor_options: devices(reserved),
+    pinned: random.chance(0.1),
     ...(isScaled
       ? {
           autoscaling_config: {
-            min_replicas: random.pick([0, 0, 1]),
+            min_replicas: isCrowded ? 0 : random.pick([0, 0, 1]),
             max_replicas: random.int(1, 4),
             target_ongoing_requests: random.pick([0.5, 1, 2]),
             upscale_delay_s: random.pick([0, 2, 10]),
@@ -96,4 +109,29 @@ function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[
     at += random.pick([0, 1000, 10_000, 40_000]);
   }
   return calls;
+}
+
+/** In two of three schedules; some come while another one is being made. */
+function makeChanges(random: Random, deployments: readonly string[], until: number): PlannedChange[] {
+  const [first = ''] = deployments;
+  const changes: PlannedChange[] = [];
+  for (let count = random.pick([0, 1, 4]); count > 0; count -= 1) {
+    const change = { at: random.between(0, until + 10_000), deployment: random.pick([first, ...deployments]) };
+    const kind = random.pick(['good', 'good', 'bad', 'bad', 'tone', 'scale', 'renew']);
+    if (kind === 'scale') changes.push({ ...change, kind, replicas: random.int(0, 4) });
+    else if (kind === 'renew') changes.push({ ...change, kind });
+    else {
+      const version = changes.length + 1;
+      const [isBad, isRolled] = [kind === 'bad', kind !== 'tone'];
+      changes.push({
+        ...change,
+        kind: 'update',
+        isBad,
+        change: isRolled ? { version, ...(isBad && { bad: random.pick(['reject', 'crash', 'mayfly']) }) } : { tone: version },
+        gpus: isRolled && random.chance(0.3) ? random.pick([0.25, 0.5, 1]) : undefined,
+        cancelAfter: random.chance(0.1) ? random.between(0, 5000) : undefined,
+      });
+    }
+  }
+  return changes;
 }

@@ -4,6 +4,7 @@ import { DeploymentManager, type DeploymentOptionsInput } from '../../deployment
 import { DEFAULT_RETRIES, type ReplicaSetStatus } from '../../replicas/index.ts';
 import { makeSchedule, type PlannedCall, type Schedule } from './make-schedule.ts';
 import { Random } from './random.ts';
+import { ChangeRun } from './run-changes.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedDeployment } from './simulated-deployment.ts';
 import { type SimulatedWorld, SimulatedReplica } from './simulated-replica.ts';
@@ -33,6 +34,7 @@ class ScheduleRun {
   isRefused = false;
   readonly #schedule: Schedule;
   readonly #manager: DeploymentManager;
+  readonly #changes: ChangeRun;
   /** Calls that are not settled, with how often they were repeated. */
   readonly #open = new Map<number, number>();
   #lastCheckedAt = -1;
@@ -47,7 +49,7 @@ class ScheduleRun {
       alive: new Set(),
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
       onSpawn: () => this.#checkDevices(),
-      statistics: { spawns: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0 },
+      statistics: { spawns: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
     };
     this.#manager = new DeploymentManager({
       log: this.#listener(),
@@ -58,6 +60,7 @@ class ScheduleRun {
       simulated: { clock, random: random.next, spawn: (options) => new SimulatedReplica(options, this.world) },
     });
     for (const [name, options] of schedule.deployments) this.#manager.register(name, options);
+    this.#changes = new ChangeRun(this.#manager, this.world, schedule.deployments, schedule.faults.crashMs === Number.POSITIVE_INFINITY);
   }
 
   async all(): Promise<void> {
@@ -90,13 +93,15 @@ class ScheduleRun {
     return false;
   }
 
-  /** All calls of the schedule, until each has its answer. */
+  /** All calls and changes of the schedule, until each has its answer. */
   async #load(): Promise<void> {
     const { clock } = this.world;
+    const { calls, changes } = this.#schedule;
     let settled = 0;
-    for (const call of this.#schedule.calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
-    const allSettled = await clock.run(() => settled === this.#schedule.calls.length, HOUR_MS, () => this.#checkQueues());
-    if (!allSettled) this.world.violation(`calls ${[...this.#open.keys()].join(', ')} were never answered; ${this.#describe()}`);
+    for (const call of calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
+    for (const change of changes) clock.after(change.at, () => void this.#changes.run(change).finally(() => (settled += 1)));
+    const allSettled = await clock.run(() => settled === calls.length + changes.length, HOUR_MS, () => this.#checkQueues());
+    if (!allSettled) this.world.violation(`calls ${[...this.#open.keys()].join(', ')} were never answered, or a change never ended; ${this.#describe()}`);
   }
 
   /** With no new faults and no load, each deployment comes to have the replicas that it should. */
@@ -108,9 +113,20 @@ class ScheduleRun {
       if (clock.now() < nextCheck) return false;
       nextCheck = clock.now() + CHECK_PERIOD_MS;
       const status = this.#manager.status();
-      return [...this.#schedule.deployments].every(([name, options]) => isAsItShould(status[name], options));
+      return [...this.#changes.current].every(([name, options]) => isAsItShould(status[name], options));
     };
     if (!(await clock.run(isCalm, HOUR_MS, () => {}))) this.world.violation(`stuck: ${this.#describe()}`);
+    this.#checkVersions();
+  }
+
+  /** After all changes each process is of the version that was taken last. */
+  #checkVersions(): void {
+    for (const { name, options, spec } of this.world.alive) {
+      const wanted = this.#changes.current.get(options.deployment)?.user_config ?? {};
+      for (const key of ['version', 'tone'] as const) {
+        if (spec[key] !== (wanted[key] ?? 0)) this.world.violation(`${name} has ${key} ${spec[key]} in place of ${String(wanted[key] ?? 0)}`);
+      }
+    }
   }
 
   /** One more call to each deployment. */
@@ -154,13 +170,15 @@ class ScheduleRun {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
-    const scaling = this.#schedule.deployments.get(deployment)?.autoscaling_config;
+    const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
+    const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && fails) ||
       (name === 'ReplicaLostError' && (repeats === DEFAULT_RETRIES || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
-      (name === 'InsufficientResources' && scaling?.min_replicas === 0);
+      (name === 'InsufficientResources' && mayHaveSlept) ||
+      (wasAway && WHILE_AWAY.has(name));
     if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
   }
 
@@ -168,10 +186,10 @@ class ScheduleRun {
   #checkDevices(): void {
     for (const { id, memoryBytes } of this.#schedule.machine.gpus) {
       let [share, reserved] = [0, 0];
-      for (const { options } of this.world.alive) {
-        const devices = this.#schedule.deployments.get(options.deployment)?.ray_actor_options;
+      for (const { options, spec } of this.world.alive) {
+        const { devices } = spec;
         const ids = options.env['CUDA_VISIBLE_DEVICES']?.split(',') ?? [];
-        if (!ids.includes(String(id)) || devices?.num_gpus === undefined) continue;
+        if (!ids.includes(String(id)) || devices.num_gpus === undefined) continue;
         share += Math.min(1, devices.num_gpus);
         reserved += (devices.memory_bytes ?? 0) / ids.length;
       }
@@ -212,10 +230,16 @@ class ScheduleRun {
       this.#open.set(id, (this.#open.get(id) ?? 0) + 1);
       this.world.statistics.repeats += 1;
     };
-    const logger: Logger = { ...silentLogger, warn, child: () => logger };
+    const info = (message: string): void => {
+      if (message === 'making room for another deployment') this.world.statistics.evictions += 1;
+    };
+    const logger: Logger = { ...silentLogger, warn, info, child: () => logger };
     return logger;
   }
 }
+
+/** What calls to a deployment may meet that is removed and comes back. */
+const WHILE_AWAY: ReadonlySet<string> = new Set(['DeploymentNotFound', 'DeploymentStopped', 'DeploymentNotStarted', 'FailedDeployment']);
 
 /** Whether a deployment without load has the replicas that it should, all of them idle. One that failed stays as it is. */
 function isAsItShould(status: ReplicaSetStatus | undefined, { autoscaling_config: scaling, num_replicas: count = 1 }: DeploymentOptionsInput): boolean {

@@ -6,6 +6,7 @@ import { ReplicaConnection, type ReplicaCallOptions } from '../../replicas/repli
 import { nextState, type ReplicaEvent, type ReplicaState } from '../../replicas/replica-state.ts';
 import type { RunningReplica } from '../../replicas/running-replica.ts';
 import type { Random } from './random.ts';
+import type { SimulatedSpec } from './simulated-deployment.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 /** What goes wrong, and how often. */
@@ -31,7 +32,7 @@ export interface SimulatedWorld {
   violation(what: string): void;
   /** A process was started; it is in `alive`. */
   onSpawn(replica: SimulatedReplica): void;
-  readonly statistics: { spawns: number; crashes: number; hangs: number; calls: number; repeats: number };
+  readonly statistics: { spawns: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
 }
 
 /**
@@ -45,6 +46,8 @@ export class SimulatedReplica implements RunningReplica {
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   readonly options: ReplicaOptions;
+  /** What it is now: from its start, or told since. */
+  spec: SimulatedSpec;
   readonly #world: SimulatedWorld;
   readonly #connection: ReplicaConnection;
   readonly #started = deferred<StartOutcome>();
@@ -61,6 +64,7 @@ export class SimulatedReplica implements RunningReplica {
   constructor(options: ReplicaOptions, world: SimulatedWorld) {
     this.name = options.name;
     this.options = options;
+    this.spec = options.spec as SimulatedSpec;
     this.#world = world;
     this.started = this.#started.promise;
     this.exited = this.#exited.promise;
@@ -89,6 +93,7 @@ export class SimulatedReplica implements RunningReplica {
 
   async reconfigure(spec: unknown): Promise<void> {
     await this.#connection.reconfigure(spec);
+    this.spec = spec as SimulatedSpec;
   }
 
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
@@ -107,20 +112,27 @@ export class SimulatedReplica implements RunningReplica {
     const [low, high] = faults.startMs;
     const loadMs = random.between(low, high);
     const fate = random.next();
-    if (fate < faults.startCrash) this.#timer(loadMs, () => this.#crash());
+    const { bad } = this.spec;
+    if (bad === 'crash') this.#timer(loadMs, () => this.#crash());
+    else if (bad === 'reject') this.#reject(loadMs);
+    else if (fate < faults.startCrash) this.#timer(loadMs, () => this.#crash());
     else if (fate < faults.startCrash + faults.startHang) this.#timer(this.options.startTimeoutMs, () => this.#exit('it was not ready in time'));
-    else if (fate < faults.startCrash + faults.startHang + faults.startReject) {
-      this.#timer(loadMs, () => {
-        this.#started.resolve({ ok: false, final: true, reason: 'the model is damaged' });
-        this.#timer(random.between(0, 50), () => this.#exit('the model is damaged'));
-      });
-    } else this.#timer(loadMs, () => this.#onLoaded());
+    else if (fate < faults.startCrash + faults.startHang + faults.startReject) this.#reject(loadMs);
+    else this.#timer(loadMs, () => this.#onLoaded());
+  }
+
+  #reject(afterMs: number): void {
+    this.#timer(afterMs, () => {
+      this.#started.resolve({ ok: false, final: true, reason: 'the model is damaged' });
+      this.#timer(this.#world.random.between(0, 50), () => this.#exit('the model is damaged'));
+    });
   }
 
   #onLoaded(): void {
     const { faults, random } = this.#world;
     if (!this.#enter('loaded')) return;
     this.#started.resolve({ ok: true });
+    if (this.spec.bad === 'mayfly') this.#timer(random.between(1, 300), () => this.#crash());
     if (faults.crashMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.crashMs), () => this.#crash());
     if (faults.hangMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.hangMs), () => this.#hang());
   }
@@ -170,7 +182,9 @@ export class SimulatedReplica implements RunningReplica {
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
     } else if (frame.type === 'reconfigure') {
-      this.#timer(random.between(0, 50), () => this.#answer({ type: 'result', id: frame.id, value: null }), frame.id);
+      const refusal = random.chance(0.1);
+      const answer = refusal ? ({ type: 'error', id: frame.id, error: FAILURE } as const) : ({ type: 'result', id: frame.id, value: null } as const);
+      this.#timer(random.between(0, 50), () => this.#answer(answer), frame.id);
     } else if (frame.type === 'cancel') {
       this.#timers.get(frame.id)?.();
       this.#timer(random.between(0, 300), () => this.#answer({ type: 'error', id: frame.id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } }), frame.id);

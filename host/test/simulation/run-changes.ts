@@ -1,0 +1,83 @@
+import { AanaError } from '../../core/errors.ts';
+import type { DeploymentManager, DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { PlannedChange } from './make-schedule.ts';
+import type { SimulatedWorld } from './simulated-replica.ts';
+
+/** Refusals that may meet any change: another one is being made, the deployment does not run or does not fit. */
+const REFUSALS: ReadonlySet<string> = new Set(['DeploymentBusy', 'DeploymentNotFound', 'DeploymentNotStarted', 'DeploymentStopped', 'FailedDeployment', 'InsufficientResources', 'ValidationError']);
+
+/** Makes the changes of a schedule, and keeps what each deployment should be after them. */
+export class ChangeRun {
+  /** What was last taken by the manager. */
+  readonly current: Map<string, DeploymentOptionsInput>;
+  /** Deployments that were removed for a while. */
+  readonly renewed = new Set<string>();
+  readonly #manager: DeploymentManager;
+  readonly #world: SimulatedWorld;
+  readonly #isCalm: boolean;
+
+  constructor(manager: DeploymentManager, world: SimulatedWorld, deployments: ReadonlyMap<string, DeploymentOptionsInput>, isCalm: boolean) {
+    this.#manager = manager;
+    this.#world = world;
+    this.#isCalm = isCalm;
+    this.current = new Map(deployments);
+  }
+
+  async run(change: PlannedChange): Promise<void> {
+    try {
+      if (change.kind === 'update') await this.#update(change);
+      else if (change.kind === 'scale') await this.#scale(change);
+      else await this.#renew(change.deployment);
+    } catch (error) {
+      const isExpected = error instanceof AanaError && REFUSALS.has(error.name);
+      if (!isExpected) this.#world.violation(`${change.kind} of ${change.deployment} failed with ${String(error)}`);
+    }
+  }
+
+  async #update({ deployment, change, isBad, gpus, cancelAfter }: PlannedChange & { readonly kind: 'update' }): Promise<void> {
+    const { clock, statistics } = this.#world;
+    const before = this.#optionsOf(deployment);
+    const devices = gpus === undefined || before.ray_actor_options?.num_gpus === undefined ? before.ray_actor_options : { ...before.ray_actor_options, num_gpus: gpus };
+    const options: DeploymentOptionsInput = { ...before, ray_actor_options: devices, user_config: { ...before.user_config, bad: undefined, ...change, devices } };
+    const controller = new AbortController();
+    const reason = new Error('the update was cancelled');
+    const cancel = cancelAfter === undefined ? undefined : clock.after(cancelAfter, () => controller.abort(reason));
+    try {
+      const { outcome, replaced, reason: why } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2 });
+      if (outcome === 'rolled-back') {
+        statistics.rollbacks += 1;
+        if (!isBad && this.#isCalm && change['tone'] === undefined && !why.includes('no room')) this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
+        return;
+      }
+      statistics.updates += 1;
+      if (isBad && replaced > 0) this.#world.violation(`a bad update of ${deployment} was not rolled back`);
+      this.current.set(deployment, options);
+    } catch (error) {
+      if (error !== reason) throw error;
+    } finally {
+      cancel?.();
+    }
+  }
+
+  async #scale({ deployment, replicas }: PlannedChange & { readonly kind: 'scale' }): Promise<void> {
+    await this.#manager.scale(deployment, replicas);
+    this.#world.statistics.scalings += 1;
+    const before = this.#optionsOf(deployment);
+    const { autoscaling_config: scaling } = before;
+    this.current.set(deployment, scaling ? { ...before, autoscaling_config: { ...scaling, min_replicas: replicas } } : { ...before, num_replicas: replicas });
+  }
+
+  /** Away with it, and the same again. */
+  async #renew(deployment: string): Promise<void> {
+    this.renewed.add(deployment);
+    await this.#manager.remove(deployment);
+    this.#manager.register(deployment, this.#optionsOf(deployment));
+    await this.#manager.deployOne(deployment);
+  }
+
+  #optionsOf(deployment: string): DeploymentOptionsInput {
+    const options = this.current.get(deployment);
+    if (!options) throw new Error(`there is no ${deployment}`);
+    return options;
+  }
+}
