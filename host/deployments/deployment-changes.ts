@@ -1,6 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { firstCount, type ReplicaSet, type UpdateResult, type UpdateState } from '../replicas/index.ts';
+import { failedDeployment, firstCount, type ReplicaSet, type UpdateResult, type UpdateState } from '../replicas/index.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
 import { check } from './check.ts';
 import type { ReplicaSpec } from './deployment-definition.ts';
@@ -55,7 +55,7 @@ export class DeploymentChanges {
    */
   async update(deployment: ManagedDeployment, bound: BoundDeployment, plan: DevicePlan, options: ChangeOptions): Promise<UpdateReport> {
     const before = deployment.bound;
-    const kind = kindOfChange(before, bound);
+    const kind = deployment.replicas?.hasFailed ? 'roll' : kindOfChange(before, bound);
     const report: UpdateReport = { deployment: deployment.name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
     if (kind === 'none') return { ...report, outcome: 'unchanged' };
     try {
@@ -73,10 +73,11 @@ export class DeploymentChanges {
 
   /** So many replicas, or such bounds. Throws `InsufficientResources`, `FailedDeployment` or `ValidationError`; then nothing has changed. */
   async scale(deployment: ManagedDeployment, replicas: number | ReplicaRange): Promise<void> {
-    const { bound } = deployment;
-    const options = check(DeploymentOptions, scaled(deployment, replicas), `deployment ${deployment.name}`);
+    const { name, bound, replicas: set } = deployment;
+    if (set?.hasFailed) throw failedDeployment(name, `${set.status().message}; update it, or deploy it anew`);
+    const options = check(DeploymentOptions, scaled(deployment, replicas), `deployment ${name}`);
     await this.#adoptInPlace(deployment, { ...bound, options });
-    this.#log.info('deployment scaled', { deployment: deployment.name, replicas });
+    this.#log.info('deployment scaled', { deployment: name, replicas });
   }
 
   /** Undefined when no replica was replaced. */

@@ -57,6 +57,7 @@ export interface UpdateOptions extends DeployOptions {
 export const builtinDefinitions: readonly DeploymentDefinition[] = [WhisperDeployment, LlamaTextGenerationDeployment];
 
 const DEFAULT_WATCH_S = 5;
+const MAX_WATCH_S = 86_400;
 /** When one cannot be started, the others may show for so long what is wrong with them. */
 const FAILURE_WINDOW_MS = 2000;
 
@@ -139,9 +140,11 @@ export class DeploymentManager {
     if (deployment.state === 'serving') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, { data: { deployment: name } });
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
-    await deployment.replicas?.stop(0); // those of the last time, which failed
-    const places = this.#makePlan(all).then((plan) => plan.reserve([planned(deployment)]).get(name));
-    await this.#deploy(deployment, places, all, onProgress).started;
+    const reserve = async (): Promise<DeploymentPlaces | undefined> => {
+      await deployment.replicas?.stop(0); // those of the last time, which failed
+      return (await this.#makePlan(all)).reserve([planned(deployment)]).get(name);
+    };
+    await this.#deploy(deployment, reserve(), all, onProgress).started;
   }
 
   /**
@@ -165,6 +168,7 @@ export class DeploymentManager {
   async update(name: string, given: BoundDeployment | DeploymentOptionsInput, { signal, onProgress, watchS = DEFAULT_WATCH_S }: UpdateOptions = {}): Promise<UpdateReport> {
     const deployment = this.#require(name);
     const bound = this.#bind(name, given);
+    if (!(watchS >= 0 && watchS <= MAX_WATCH_S)) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`);
     const [before, after] = [deployment.bound.definition.name, bound.definition.name];
     if (before !== after) throw new AanaError('DeploymentTypeChanged', 'conflict', `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it anew`, { data: { deployment: name } });
     return this.#change(deployment, signal, async (all) => {
@@ -228,7 +232,7 @@ export class DeploymentManager {
         deployment.enter('started');
       } catch (error) {
         failed.abort(error); // the model is not needed any more
-        deployment.fail(error);
+        deployment.fail(signal.aborted ? `deployment ${name} was stopped before it was ready` : error);
         throw error;
       } finally {
         await places.then((reserved) => reserved?.releaseReserved(), () => {});

@@ -19,8 +19,9 @@ const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
 export function kindOfChange(before: BoundDeployment, after: BoundDeployment): KindOfChange {
   const { definition } = after;
   if (before.definition !== definition) return 'roll';
-  const options = changedKeys(before.options, after.options).filter((key) => !OF_THE_HOST.has(key));
-  if (options.length === 0) return isDeepStrictEqual(before.options, after.options) ? 'none' : 'scale';
+  const changed = changedKeys(before.options, after.options);
+  const options = changed.filter((key) => !OF_THE_HOST.has(key));
+  if (options.length === 0) return changed.length === 0 ? 'none' : 'scale';
   if (options.length > 1 || options[0] !== 'user_config') return 'roll';
   const { reconfigurable = [] } = definition;
   const config = changedKeys(before.options.user_config, after.options.user_config);

@@ -20,7 +20,7 @@ export class RoomMaker {
   /** Whether there should be a place for one more replica now. One after the other, so that two do not count on the same place. */
   makeRoom(deployment: ManagedDeployment): Promise<boolean> {
     const made = this.#last.then(() => this.#makeRoom(deployment));
-    this.#last = made;
+    this.#last = made.catch(() => {});
     return made;
   }
 

@@ -7,9 +7,10 @@ const MAX_PASSES = 8;
 
 /**
  * Hands all replicas that run another spec. When one does not take it, or is lost over it, those that did get what they had, and the error is
- * thrown; one that does not take that either is ended, since whatever starts then starts from it. Replicas that load are waited for.
+ * thrown; one that does not take that either finishes its calls, for `graceMs`, and ends: whatever starts then starts from what there was.
+ * Replicas that load are waited for.
  */
-export async function reconfigureAll(fleet: Fleet, spec: unknown): Promise<void> {
+export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: number): Promise<void> {
   const changed = new Map<RunningReplica, unknown>();
   try {
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
@@ -21,7 +22,7 @@ export async function reconfigureAll(fleet: Fleet, spec: unknown): Promise<void>
     }
     throw new AanaError('ReplicaLostError', 'unavailable', 'its replicas do not stay up for long enough to take another configuration');
   } catch (error) {
-    await Promise.all([...changed].map(([replica, before]) => restore(fleet, replica, before)));
+    await Promise.all([...changed].map(([replica, before]) => restore(fleet, replica, before, graceMs)));
     throw error;
   }
 }
@@ -34,12 +35,12 @@ async function change(fleet: Fleet, replica: RunningReplica, spec: unknown, chan
   changed.set(replica, before);
 }
 
-async function restore(fleet: Fleet, replica: RunningReplica, before: unknown): Promise<void> {
+async function restore(fleet: Fleet, replica: RunningReplica, before: unknown, graceMs: number): Promise<void> {
   if (!isUp(replica)) return;
   try {
     await fleet.reconfigure(replica, before);
   } catch {
-    await replica.stop(0, 'it could not be given back its configuration');
+    await replica.stop(graceMs, 'it could not be given back its configuration');
   }
 }
 

@@ -85,7 +85,7 @@ export class ReplicaKeeper {
     const { fleet, pool, log, makeRoom, isHeld, noRoom } = this.#options;
     if (this.#isMakingRoom || fleet.members.length > 0) return;
     this.#isMakingRoom = true;
-    const hasRoom = (await makeRoom?.()) ?? false;
+    const hasRoom = await Promise.resolve(makeRoom?.()).catch(() => false);
     this.#isMakingRoom = false;
     if (isHeld() || fleet.members.length > 0) return;
     if (hasRoom && fleet.add(this.#version)) log.info('scaling up', { from: 0, to: 1 });

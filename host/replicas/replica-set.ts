@@ -177,7 +177,7 @@ export class ReplicaSet {
   /** Hands all replicas another spec without a restart. All take it, or none: rejects with the reason of the first that does not. */
   reconfigure(version: ReplicaVersion): Promise<void> {
     return this.#change(async () => {
-      await reconfigureAll(this.#fleet, version.spec);
+      await reconfigureAll(this.#fleet, version.spec, this.#version.graceMs);
       this.#adopt(version);
       for (const member of this.#fleet.kept) member.version = version;
     });
