@@ -13,6 +13,6 @@ function readTypeScript(): void {
 
 /** Imports a module of the user, in JavaScript or TypeScript, and gives what it exports. */
 export async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
-  readTypeScript();
+  if (/\.m?ts$/.test(file)) readTypeScript(); // it takes a thread and some megabytes
   return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
 }
