@@ -141,6 +141,23 @@ Custom('a replica most of whose calls fail with InferenceException is replaced',
   }
 });
 
+Custom('takes a changed configuration in the same process where it has reconfigure', async () => {
+  const manager = await started();
+  const handle = manager.handle('sentiment') as Sentiment;
+  const before = (await handle.facts())['pid'];
+  await manager.update('sentiment', SentimentDeployment.options({ user_config: { good: ['fine'] } }));
+  assert.equal([(await handle.classify({ text: 'fine' })).label, (await handle.facts())['pid']], ['positive', before]);
+});
+
+Custom('goes on with its configuration when it does not take another one', async () => {
+  const manager = await started();
+  const handle = manager.handle('sentiment') as Sentiment;
+  const { outcome, reason } = await manager.update('sentiment', SentimentDeployment.options({ user_config: { good: [], broken: 'config' } }));
+  assert.is(outcome, 'rolled-back');
+  assert.match(reason, /the list of words is empty/);
+  assert.is((await handle.classify({ text: 'good' })).label, 'positive');
+});
+
 const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment, message: RegExp])[] = [
   ['applyConfig throws', () => SentimentDeployment.options({ user_config: { broken: 'config' } }), /^deployment sentiment failed: the list of words is empty$/],
   ['the warm call throws', () => SentimentDeployment.options({ user_config: { broken: 'warm-up' } }), /it is cold/],
