@@ -5,14 +5,14 @@ import { type BuildOptions, writeAppConfig } from './application/build-config.ts
 import { AppConnection } from './application/connection.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
+import { Lifecycle } from './application/lifecycle.ts';
 import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
 import { startUp } from './application/start-up.ts';
-import { appStatus, type Phase, type StartFailure, statusReport } from './application/status.ts';
+import { appStatus, type StartFailure, statusReport } from './application/status.ts';
 import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
 import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.ts';
-import { deferred } from './core/deferred.ts';
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { LogRing } from './core/log-ring.ts';
@@ -30,7 +30,7 @@ import {
 import type { ServedEndpoint } from './endpoints/index.ts';
 import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, type RouterLike } from './http/index.ts';
 import type { ModelStore } from './models/index.ts';
-import { type ProgressStream, type ReportProgress, withProgress } from './packages/index.ts';
+import type { ProgressStream, ReportProgress } from './packages/index.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import { isReplica } from './replicas/index.ts';
 
@@ -44,20 +44,15 @@ export class AanaApp implements AsyncDisposable {
   readonly config: Config;
   readonly name: string;
   readonly #log: Logger;
-  readonly #progress: ProgressStream;
   readonly #migrate: AanaAppOptions['migration_func'];
   readonly #services: Services;
   readonly #deployments = new Map<string, BoundDeployment>();
   readonly #face: HttpFace;
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
-  readonly #stopping = new AbortController();
-  readonly #stopped = deferred();
-  #starting: Promise<void> = Promise.resolve();
   readonly #connection: AppConnection;
+  readonly #lifecycle: Lifecycle;
   #showsLogs = true;
-  #phase: Phase = 'new';
   #failure: StartFailure | undefined;
-  #shutdown: Promise<void> | undefined;
 
   constructor(options: AanaAppOptions = {}) {
     if (isReplica()) {
@@ -71,9 +66,17 @@ export class AanaApp implements AsyncDisposable {
     const log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
     const logs = new LogRing();
     this.#log = logs.tap(log, config.log.level);
-    this.#progress = options.progress ?? process.stderr;
     this.#migrate = options.migration_func;
-    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, signal: this.#stopping.signal });
+    const progress = options.progress ?? process.stderr;
+    this.#lifecycle = new Lifecycle({
+      log: this.#log,
+      progress,
+      onFailure: (error) => this.#fail(error, progress),
+      closeServer: (graceMs) => this.#connection.closeServer(graceMs),
+      close: (graceMs) => this.#services.close(graceMs),
+      end: () => this.#connection.end(),
+    });
+    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, signal: this.#lifecycle.signal });
     this.#face = createHttpFace({
       title: this.name,
       version: packageVersion(),
@@ -81,8 +84,8 @@ export class AanaApp implements AsyncDisposable {
       registry: this.#services.endpoints,
       routers: this.#services.routers,
       status: () => this.status(),
-      isReady: () => this.#phase === 'deployed' && this.status().status === 'RUNNING',
-      isDeployed: () => this.#phase === 'deployed' || this.#phase === 'stopping',
+      isReady: () => this.#lifecycle.phase === 'deployed' && this.status().status === 'RUNNING',
+      isDeployed: () => this.#lifecycle.hasStarted,
       limits: config.limits,
       includeStacktrace: config.include_stacktrace,
       tempDir: () => this.#services.uploads.path(),
@@ -108,7 +111,7 @@ export class AanaApp implements AsyncDisposable {
 
   /** Resolves when the application has shut down. */
   get stopped(): Promise<void> {
-    return this.#stopped.promise;
+    return this.#lifecycle.stopped;
   }
 
   /**
@@ -122,7 +125,7 @@ export class AanaApp implements AsyncDisposable {
 
   /** Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For `aana-host serve`. */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
-    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
+    if (this.#lifecycle.phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
     for (const [name, entry] of Object.entries(deployments)) {
       const options = structuredClone(entry) as DeploymentOptionsInput;
       const registered = this.#deployments.get(name)?.definition;
@@ -143,7 +146,7 @@ export class AanaApp implements AsyncDisposable {
     const checked = checkRegistration(registration as EndpointRegistration, this);
     if ('host' in checked) {
       endpoints.add(checked.host);
-      if (this.#phase === 'deployed') this.#initializeLate(checked.host);
+      if (this.#lifecycle.phase === 'deployed') this.#initializeLate(checked.host);
       return this;
     }
     const source = pluginSet.choose(checked.component);
@@ -189,8 +192,8 @@ export class AanaApp implements AsyncDisposable {
 
   /** Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded serves on as it was. */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
-    if (this.#phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
-    if (this.#services.pluginSet.sources().length > 0) await this.#services.openMedia(this.#stopping.signal, () => {});
+    if (this.#lifecycle.phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
+    if (this.#services.pluginSet.sources().length > 0) await this.#services.openMedia();
     return this.#services.pluginSet.reload(name);
   }
 
@@ -220,7 +223,7 @@ export class AanaApp implements AsyncDisposable {
 
   /** Decodes the audio of a file that this user can read, or of a URL, for `transcribe`; its files go when it is disposed. */
   async openAudio(source: AudioOrigin, options: Partial<OpenAudioOptions> = {}): Promise<HeldAudio> {
-    return (await this.#services.openMedia(this.#stopping.signal)).openAudio(source, options);
+    return (await this.#services.openMedia()).openAudio(source, options);
   }
 
   /**
@@ -254,7 +257,7 @@ export class AanaApp implements AsyncDisposable {
    * stopped, a line for each deployment says how it was, and the error is thrown: `FailedDeployment` or `InsufficientResources`.
    */
   async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
-    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before');
+    this.#lifecycle.requireNew();
     if (this.attached) throw new AanaError('AlreadyDeployed', 'conflict', `the application at ${this.url} is deployed already: use its handles, or connect to another port`);
     const start = (): Promise<void> => this.#deploy(sequential);
     const hasPlugins = this.#services.pluginSet.sources().length > 0;
@@ -273,7 +276,7 @@ export class AanaApp implements AsyncDisposable {
   }
 
   status(): AppStatus {
-    return appStatus(this.#phase, this.#services.deployments.status(), this.#failure);
+    return appStatus(this.#lifecycle.phase, this.#services.deployments.status(), this.#failure);
   }
 
   /** Writes a line for the application and one for each deployment. */
@@ -298,8 +301,7 @@ export class AanaApp implements AsyncDisposable {
 
   /** Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything. May be called twice. */
   shutdown({ graceMs = this.config.shutdown_grace_s * 1000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#shutdown ??= this.#stop(graceMs);
-    return this.#shutdown;
+    return this.#lifecycle.stop(graceMs);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -307,56 +309,22 @@ export class AanaApp implements AsyncDisposable {
   }
 
   async #deploy(sequential: boolean): Promise<void> {
-    try {
-      this.#phase = 'deploying';
-      await withProgress('starting', undefined, (report) => (this.#starting = this.#start(sequential, report)), { stream: this.#progress });
-      this.#stopping.signal.throwIfAborted();
-      this.#phase = 'deployed';
-      this.#log.info('Deployed successfully.', { deployments: this.#deployments.size, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
-    } catch (error) {
-      if (this.#phase === 'deploying') this.#fail(error);
-      await this.shutdown({ graceMs: 0 });
-      throw error;
-    }
-  }
-
-  #start(sequential: boolean, report: ReportProgress): Promise<void> {
-    return startUp({
-      services: this.#services,
-      config: this.config,
-      log: this.#log,
-      deployments: [...this.#deployments.keys()],
-      needsAddon: [...this.#deployments.values()].some(({ options: { type } }) => builtinDefinitions.some(({ name }) => name === type)),
-      sequential,
-      signal: this.#stopping.signal,
-      report,
-    });
+    const { signal } = this.#lifecycle;
+    const needsAddon = [...this.#deployments.values()].some(({ options: { type } }) => builtinDefinitions.some(({ name }) => name === type));
+    const deployments = [...this.#deployments.keys()];
+    await this.#lifecycle.start((report) => startUp({ services: this.#services, config: this.config, log: this.#log, deployments, needsAddon, sequential, signal, report }));
+    this.#log.info('Deployed successfully.', { deployments: deployments.length, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
   }
 
   /** Keeps the reason, and shows how each deployment was when the start failed. */
-  #fail(error: unknown): void {
-    this.#phase = 'failed';
+  #fail(error: unknown, progress: ProgressStream): void {
     const { message, data } = error as Partial<AanaError>;
     const { deployment } = (data ?? {}) as { deployment?: string };
     this.#failure = { message: message ?? String(error), deployment };
-    if (this.#deployments.size > 0) this.printStatus(this.#progress);
+    if (this.#deployments.size > 0) this.printStatus(progress);
   }
 
   #initializeLate(endpoint: ServedEndpoint): void {
     endpoint.initialize?.().catch((error: unknown) => this.#log.error('endpoint not initialized', { endpoint: endpoint.name, error }));
-  }
-
-  async #stop(graceMs: number): Promise<void> {
-    const ran = this.#phase !== 'new' || this.#connection.isListening;
-    this.#phase = this.#phase === 'failed' ? 'failed' : 'stopping';
-    const until = performance.now() + graceMs;
-    if (ran) this.#log.info('shutting down');
-    this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
-    await this.#connection.closeServer(graceMs);
-    await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
-    await this.#services.close(Math.max(0, until - performance.now()));
-    if (ran) this.#log.info('shut down');
-    await this.#connection.end();
-    this.#stopped.resolve();
   }
 }

@@ -78,7 +78,7 @@ export class Services {
   }
 
   /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */
-  openMedia(signal?: AbortSignal, report?: ReportProgress): Promise<MediaService> {
+  openMedia(signal: AbortSignal = this.#options.signal, report?: ReportProgress): Promise<MediaService> {
     const { config, log } = this.#options;
     this.#openingMedia ??= this.ffmpeg(signal, report).then((path) => (this.#media = new MediaService(mediaOptions(config, path, log))));
     this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work

@@ -1,7 +1,5 @@
 import type { AppStatus } from '../http/index.ts';
-
-/** Where an application is in its life. */
-export type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
+import type { Phase } from './lifecycle.ts';
 
 /** Which deployment ended the start, and why. */
 export interface StartFailure {
