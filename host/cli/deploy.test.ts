@@ -189,6 +189,7 @@ const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
   ['a module that throws', ['deploy', 'throwing:app'], /^error: Could not import .*throwing\.js, line 2: Error: no key$/],
   ['a module that Node cannot read', ['migrate', 'wrong:app'], /^error: Could not import .*wrong\.js.*: SyntaxError: /],
   ['a deployment of an unknown type', ['build', 'unknown:app'], /^error: Could not import .*unknown\.js, line 2: deployment a: type: there is no None; known types are /],
+  ['an application that its module has deployed', ['deploy', 'deployed:app'], /^error: the application was deployed before$/],
   ['a flag with a wrong value', ['deploy', 'hello:app', '--port', 'eighty'], /^error: --port.*eighty/],
   ['a configuration file that is elsewhere', ['build', 'hello:app', '--config-name', '../there.json'], /^error: "\.\.\/there\.json" is no name of a configuration file such as aana\.config\.json$/],
   ['a configuration file that is none', ['build', 'hello:app', '--config-name', 'list.json'], /^error: .*list\.json: it is there, but is no JSON object: remove it, or name another file with --config-name$/],
@@ -199,6 +200,7 @@ for (const [title, args, message] of MISTAKES) {
     writeFileSync(join(folder, 'wrong.js'), 'export const app = ;\n');
     writeFileSync(join(folder, 'unknown.js'), "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp().registerDeployment('a', { type: 'None' });\n");
     writeFileSync(join(folder, 'list.json'), '[]');
+    writeFileSync(join(folder, 'deployed.js'), "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n");
     const { code, out, err } = run(...args);
     assert.equal([code, out], [2, ''], err);
     assert.match(err.trimEnd(), message);
