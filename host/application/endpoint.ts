@@ -1,12 +1,12 @@
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import type { AnyDeployment, HandleOf, HasMethods } from '../deployments/index.ts';
+import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../endpoints/index.ts';
 
 /** What an endpoint uses of the application it is registered with. */
 export interface EndpointApplication {
-  handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
-  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
+  handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
+  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
 }
 
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
@@ -43,11 +43,12 @@ export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O ex
   abstract run(input: z.core.output<I>, context: HostEndpointContext): HostEndpointResult<z.core.output<O>>;
 
   /** As `AanaApp.handle`, from `initialize` on. */
-  protected handle<D extends HasMethods = AnyDeployment>(name: string): HandleOf<D>;
-  protected handle<D extends HasMethods & { readonly name: string }>(type: D, name: string): HandleOf<D>;
-  protected handle(...args: [name: string] | [type: HasMethods & { readonly name: string }, name: string]): HandleOf<AnyDeployment> {
+  protected handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
+  protected handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
+  protected handle(first: string | (HasMethods & { readonly name: string }), second?: string | HandleOptionsInput, third?: HandleOptionsInput): HandleOf<AnyDeployment> {
     if (!this.#application) throw new AanaError('NotReady', 'unavailable', `${this.constructor.name}: handles can be made from initialize() on, not in the constructor`);
-    return args.length === 1 ? this.#application.handle(args[0]) : this.#application.handle(args[0], args[1]);
+    if (typeof first === 'string') return this.#application.handle(first, second as HandleOptionsInput | undefined);
+    return this.#application.handle(first, second as string, third);
   }
 }
 

@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaError, Endpoint, type EndpointRegistration, type HostEndpointContext } from '../index.ts';
+import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { AanaError, Endpoint, type EndpointRegistration, type HandleOf, type HostEndpointContext } from '../index.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Input = z.strictObject({ n: z.number().describe('The number to double') });
@@ -96,6 +97,31 @@ Endpoints('what initialize throws ends the start and names the endpoint', async 
   assert.is((error as AanaError).message, 'endpoint double: it cannot be initialized: the table of words is missing');
   await app.stopped;
   assert.is(app.status().deployments['app']?.status, 'DEPLOY_FAILED');
+});
+
+Endpoints('has handles of deployments from initialize on, typed by their class', async () => {
+  class Judge extends Endpoint {
+    readonly input = z.strictObject({ text: z.string() });
+    readonly output = z.string();
+    #sentiment?: HandleOf<typeof SentimentDeployment>;
+
+    override async initialize(): Promise<void> {
+      this.#sentiment = this.handle(SentimentDeployment, 'sentiment', { num_retries: 1 });
+      assert.is(this.handle('sentiment').name, 'sentiment');
+    }
+
+    async run(input: unknown): Promise<unknown> {
+      return (await this.#sentiment?.classify(input as { text: string }))?.label;
+    }
+  }
+  class Early extends Judge {
+    early = this.handle('sentiment');
+  }
+  const judge = { name: 'judge', path: '/judge' };
+  await using app = makeApp(folder).registerDeployment('sentiment', SentimentDeployment.options());
+  assert.throws(() => app.registerEndpoint({ ...judge, endpoint_cls: Early }), /Early: handles can be made from initialize\(\) on, not in the constructor/);
+  await started(app.registerEndpoint({ ...judge, endpoint_cls: Judge }));
+  assert.is(await (await postJson(`${app.url}/judge`, { text: 'good' })).json(), 'positive');
 });
 
 Endpoints('one that is registered while the application runs is served at once, after its initialize', async () => {
