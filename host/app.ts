@@ -9,7 +9,7 @@ import { Lifecycle } from './application/lifecycle.ts';
 import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
 import { startUp } from './application/start-up.ts';
-import { appStatus, type StartFailure, statusReport } from './application/status.ts';
+import { appStatus, statusReport } from './application/status.ts';
 import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
 import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.ts';
@@ -20,12 +20,13 @@ import { packageVersion } from './core/package-root.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
-  boundFrom,
-  builtinDefinitions,
   type DeploymentOptionsInput,
   type HandleOf,
   type HandleOptionsInput,
   type HasMethods,
+  type ReplicaRange,
+  type UpdateOptions,
+  type UpdateReport,
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
 import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, type RouterLike } from './http/index.ts';
@@ -46,13 +47,12 @@ export class AanaApp implements AsyncDisposable {
   readonly #log: Logger;
   readonly #migrate: AanaAppOptions['migration_func'];
   readonly #services: Services;
-  readonly #deployments = new Map<string, BoundDeployment>();
   readonly #face: HttpFace;
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #connection: AppConnection;
   readonly #lifecycle: Lifecycle;
   #showsLogs = true;
-  #failure: StartFailure | undefined;
+  #failure = '';
 
   constructor(options: AanaAppOptions = {}) {
     if (isReplica()) {
@@ -116,23 +116,38 @@ export class AanaApp implements AsyncDisposable {
 
   /**
    * Registers a deployment under the name that handles use: what `options` of its class gave, or an entry of the configuration file. It
-   * starts with `deploy`. Throws `ValidationError` naming the bad option.
+   * starts with `deploy`; with `deploy: true` it starts now, and the promise rejects with `FailedDeployment` or `InsufficientResources`, and
+   * the name is free again, when it cannot. Throws `ValidationError` naming the bad option.
    */
-  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput): this {
-    this.#deployments.set(name, this.#services.deployments.register(name, deployment));
-    return this;
+  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options?: { readonly deploy?: false | undefined }): this;
+  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: { readonly deploy: true }): Promise<this>;
+  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, { deploy = false }: { readonly deploy?: boolean | undefined } = {}): this | Promise<this> {
+    this.#services.deployments.register(name, deployment);
+    return deploy ? this.#services.startOne(name).then(() => this) : this;
+  }
+
+  /** Takes no more calls for a deployment, lets those that run finish for `graceMs` or as long as its options say, and forgets it. */
+  unregisterDeployment(name: string, options: { readonly graceMs?: number } = {}): Promise<void> {
+    return this.#services.deployments.remove(name, options);
+  }
+
+  /**
+   * Changes a deployment that runs without losing a call: in place where its replicas can take what is new, else replica by replica, and back
+   * when the new version is no good, as the report says. Rejects, with nothing changed, when the options are wrong or it fits nowhere.
+   */
+  async updateDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: UpdateOptions = {}): Promise<UpdateReport> {
+    return this.#services.updateDeployment(name, deployment, options);
+  }
+
+  /** Runs so many replicas of a deployment from now on, or, where it scales by itself, so many at least, or between other bounds. */
+  scaleDeployment(name: string, replicas: number | ReplicaRange): Promise<void> {
+    return this.#services.deployments.scale(name, replicas);
   }
 
   /** Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For `aana-host serve`. */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
     if (this.#lifecycle.phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
-    for (const [name, entry] of Object.entries(deployments)) {
-      const options = structuredClone(entry) as DeploymentOptionsInput;
-      const registered = this.#deployments.get(name)?.definition;
-      this.#services.deployments.unregister(name);
-      // The class of a deployment of one's own is known from its registration.
-      this.registerDeployment(name, options.type === registered?.name ? boundFrom(options, new Map([[options.type, registered]]), `deployment ${name}`) : options);
-    }
+    for (const [name, entry] of Object.entries(deployments)) this.#services.configureDeployment(name, entry as DeploymentOptionsInput);
     return this.registerPlugins(...plugins);
   }
 
@@ -208,17 +223,9 @@ export class AanaApp implements AsyncDisposable {
     const [type, name, options] = typeof first === 'string' ? [undefined, first, second as HandleOptionsInput | undefined] : [first, second as string, third];
     const { attached } = this.#connection;
     const handle = attached ? attached.handle(name, options) : this.#services.deployments.handle(name, options);
-    const actual = attached ? attached.typeOf(name) : this.#deployments.get(name)?.options.type;
+    const actual = attached ? attached.typeOf(name) : this.#services.deployments.registered().get(name)?.options.type;
     if (type && type.name !== actual) throw new AanaError('DeploymentTypeError', 'bad-request', `deployment ${name} is a ${actual}, not a ${type.name}`);
     return handle;
-  }
-
-  /**
-   * Runs so many replicas of a deployment from now on, at least so many where it scales by itself. Resolves when they are ready; throws
-   * `InsufficientResources` when there is no room for them, and nothing changes.
-   */
-  scaleDeployment(name: string, replicas: number): Promise<void> {
-    return this.#services.deployments.scale(name, replicas);
   }
 
   /** Decodes the audio of a file that this user can read, or of a URL, for `transcribe`; its files go when it is disposed. */
@@ -271,7 +278,7 @@ export class AanaApp implements AsyncDisposable {
    * `aana-host serve --config` makes this application. Gives the file.
    */
   build(importPath: string, options: BuildOptions = {}): Promise<string> {
-    const deployments = Object.fromEntries([...this.#deployments].map(([name, bound]) => [name, bound.options]));
+    const deployments = Object.fromEntries([...this.#services.deployments.registered()].map(([name, bound]) => [name, bound.options]));
     return writeAppConfig({ name: this.name, deployments, plugins: this.#services.pluginSet.paths() }, importPath, options);
   }
 
@@ -310,18 +317,15 @@ export class AanaApp implements AsyncDisposable {
 
   async #deploy(sequential: boolean): Promise<void> {
     const { signal } = this.#lifecycle;
-    const needsAddon = [...this.#deployments.values()].some(({ options: { type } }) => builtinDefinitions.some(({ name }) => name === type));
-    const deployments = [...this.#deployments.keys()];
-    await this.#lifecycle.start((report) => startUp({ services: this.#services, config: this.config, log: this.#log, deployments, needsAddon, sequential, signal, report }));
-    this.#log.info('Deployed successfully.', { deployments: deployments.length, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
+    await this.#lifecycle.start((report) => startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }));
+    const deployments = this.#services.deployments.registered().size;
+    this.#log.info('Deployed successfully.', { deployments, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
   }
 
   /** Keeps the reason, and shows how each deployment was when the start failed. */
   #fail(error: unknown, progress: ProgressStream): void {
-    const { message, data } = error as Partial<AanaError>;
-    const { deployment } = (data ?? {}) as { deployment?: string };
-    this.#failure = { message: message ?? String(error), deployment };
-    if (this.#deployments.size > 0) this.printStatus(progress);
+    this.#failure = error instanceof Error ? error.message : String(error);
+    if (this.#services.deployments.registered().size > 0) this.printStatus(progress);
   }
 
   #initializeLate(endpoint: ServedEndpoint): void {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type DeploymentDefinition, DeploymentManager } from '../deployments/index.ts';
+import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
@@ -69,12 +69,48 @@ export class Services {
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
 
-  /** Builds the addon; replicas that start meanwhile wait for it, and see its failure. */
+  /** Whether a deployment with this name, or any, runs on the addon. */
+  needsAddon(deployment?: string): boolean {
+    const bounds = [...this.deployments.registered()].filter(([name]) => deployment === undefined || name === deployment);
+    return bounds.some(([, { options }]) => builtinDefinitions.some(({ name }) => name === options.type));
+  }
+
+  /** Builds the addon, once; replicas that start meanwhile wait for it, and see its failure. */
   buildNative(signal: AbortSignal): Promise<unknown> {
     const { config, log } = this.#options;
-    this.#native = buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+    this.#native ??= buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
     this.#native.catch(() => {});
     return this.#native;
+  }
+
+  /** Starts a deployment that was registered just now; forgets it when it cannot. */
+  async startOne(name: string): Promise<void> {
+    const { signal } = this.#options;
+    try {
+      if (this.needsAddon(name)) void this.buildNative(signal);
+      await this.deployments.deployOne(name, { signal });
+    } catch (error) {
+      await this.deployments.remove(name, { graceMs: 0 });
+      throw error;
+    }
+  }
+
+  /** Registers a deployment, in place of the one that has the name and was not started. */
+  configureDeployment(name: string, entry: DeploymentOptionsInput): void {
+    const bound = this.#classed(name, structuredClone(entry));
+    this.deployments.unregister(name);
+    this.deployments.register(name, bound);
+  }
+
+  updateDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: UpdateOptions): Promise<UpdateReport> {
+    return this.deployments.update(name, this.#classed(name, deployment), options);
+  }
+
+  /** The type of an entry of the configuration may be a class of the application's own, which is known from its registration. */
+  #classed(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment | DeploymentOptionsInput {
+    const registered = this.deployments.registered().get(name)?.definition;
+    if ('definition' in given || given.type !== registered?.name) return given;
+    return boundFrom(given, new Map([[given.type, registered]]), `deployment ${name}`);
   }
 
   /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */

@@ -9,10 +9,6 @@ export interface StartUpOptions {
   readonly services: Services;
   readonly config: Config;
   readonly log: Logger;
-  /** Names of the registered deployments. */
-  readonly deployments: readonly string[];
-  /** Whether one of them runs on the addon. */
-  readonly needsAddon: boolean;
   /** One deployment after the other, in the order of registration. */
   readonly sequential: boolean;
   readonly signal: AbortSignal;
@@ -34,14 +30,13 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   for (const endpoint of options.services.endpoints.list()) await endpoint.initialize?.();
 }
 
-async function startDeployments({ services, deployments, needsAddon, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
-  if (deployments.length === 0) return;
-  if (needsAddon) {
+async function startDeployments({ services, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+  if (services.needsAddon()) {
     const addon = begin();
     addon.report(0, undefined, 'building the native addon');
     services.buildNative(signal).then(addon.done, () => {});
   }
-  const parts = new Map(deployments.map((name) => [name, begin()]));
+  const parts = new Map([...services.deployments.registered().keys()].map((name) => [name, begin()]));
   await services.deployments.start({
     signal,
     sequential,

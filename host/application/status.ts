@@ -1,23 +1,17 @@
 import type { AppStatus } from '../http/index.ts';
 import type { Phase } from './lifecycle.ts';
 
-/** Which deployment ended the start, and why. */
-export interface StartFailure {
-  readonly deployment: string | undefined;
-  readonly message: string;
-}
-
 type Entry = AppStatus['deployments'][string];
 
 const PHASES: Readonly<Record<Phase, string>> = { new: 'NOT_STARTED', deploying: 'DEPLOYING', deployed: 'RUNNING', failed: 'DEPLOY_FAILED', stopping: 'DELETING' };
 const BAD = ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'];
 
-/** The state of the application and of each deployment, under the names that the original gives them. */
-export function appStatus(phase: Phase, deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>, failure: StartFailure | undefined): AppStatus {
-  const entries: Record<string, Entry> = { app: { status: PHASES[phase], message: failure && failure.deployment === undefined ? failure.message : '' } };
+/** The state of the application and of each deployment, under the names that the original gives them. `failure` is why the start failed. */
+export function appStatus(phase: Phase, deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>, failure: string): AppStatus {
+  const isToldBelow = Object.values(deployments).some(({ status }) => status === 'DEPLOY_FAILED');
+  const entries: Record<string, Entry> = { app: { status: PHASES[phase], message: isToldBelow ? '' : failure } };
   for (const [name, { status, message }] of Object.entries(deployments)) {
-    if (failure && name === failure.deployment) entries[name] = { status: 'DEPLOY_FAILED', message: failure.message };
-    else entries[name] = { status: phase === 'new' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message };
+    entries[name] = { status: phase === 'new' && status === 'DEPLOYING' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message };
   }
   const bad = Object.entries(entries).filter(([, { status }]) => BAD.includes(status));
   if (bad.length > 0) return { status: 'UNHEALTHY', message: bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n'), deployments: entries };

@@ -94,6 +94,11 @@ export class DeploymentManager {
     return bound;
   }
 
+  /** What each deployment is now, in the order of registration. */
+  registered(): ReadonlyMap<string, BoundDeployment> {
+    return new Map([...this.#deployments.values()].map(({ name, bound }) => [name, bound]));
+  }
+
   /** Forgets a deployment that was not started. Silent when there is none of that name. */
   unregister(name: string): void {
     const deployment = this.#deployments.get(name);

@@ -1,0 +1,62 @@
+// Deployments that come, change and go while the application serves.
+import { rmSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import type { AanaApp, AanaError } from '../index.ts';
+import { makeApp, makeFolder } from './fixtures/test-app.ts';
+
+const Deployments = suite('deployments of a running application');
+let folder = '';
+
+Deployments.before(() => {
+  folder = makeFolder();
+});
+Deployments.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const failure = (promise: Promise<unknown>): Promise<AanaError> => promise.then(() => assert.unreachable('it did not fail') as never, (error: AanaError) => error);
+const good = (...words: string[]) => SentimentDeployment.options({ user_config: { good: words } });
+const label = async (app: AanaApp, text: string): Promise<string> => (await app.handle(SentimentDeployment, 'sentiment').classify({ text })).label;
+
+Deployments('one starts at once with `deploy: true`, and is forgotten when it cannot', async () => {
+  await using app = await makeApp(folder).deploy();
+  assert.is(await app.registerDeployment('sentiment', good('fine'), { deploy: true }), app);
+  assert.equal([await label(app, 'fine'), app.status().status], ['positive', 'RUNNING']);
+  const broken = SentimentDeployment.options({ user_config: { broken: 'config' } });
+  const error = await failure(app.registerDeployment('other', broken, { deploy: true }));
+  assert.match(error.message, /other.*the list of words is empty/s);
+  assert.equal([Object.keys(app.status().deployments), app.status().status], [['app', 'sentiment'], 'RUNNING']);
+  await app.registerDeployment('other', good('nice'), { deploy: true });
+  assert.throws(() => app.registerDeployment('other', good('nice')), /deployment other is registered already/);
+});
+
+Deployments('one can start before the application is deployed, which then starts the others', async () => {
+  await using app = makeApp(folder);
+  await app.registerDeployment('sentiment', good('fine'), { deploy: true });
+  assert.is(await label(app, 'fine'), 'positive');
+  await app.registerDeployment('other', good('nice')).deploy();
+  assert.equal(Object.values(app.status().deployments).map(({ status }) => status), ['RUNNING', 'RUNNING', 'RUNNING']);
+});
+
+Deployments('one that is unregistered is gone, and its name can be used again', async () => {
+  await using app = await makeApp(folder).registerDeployment('sentiment', good('fine')).deploy();
+  await app.unregisterDeployment('sentiment');
+  assert.throws(() => app.handle('sentiment'), /there is no deployment sentiment; deployments are: none/);
+  assert.match((await failure(app.unregisterDeployment('sentiment'))).message, /there is no deployment sentiment/);
+  await app.registerDeployment('sentiment', good('nice'), { deploy: true });
+  assert.is(await label(app, 'nice'), 'positive');
+});
+
+Deployments('one is changed and scaled, and keeps serving', async () => {
+  await using app = await makeApp(folder).registerDeployment('sentiment', good('fine')).deploy();
+  const { outcome } = await app.updateDeployment('sentiment', good('nice'));
+  assert.equal([outcome, await label(app, 'nice')], ['updated', 'positive']);
+  await app.scaleDeployment('sentiment', 2);
+  const facts = (): Promise<Record<string, unknown>> => app.handle(SentimentDeployment, 'sentiment').facts();
+  const processes = new Set<unknown>();
+  while (processes.size < 2) processes.add((await facts())['pid']);
+  assert.match((await failure(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } }))).message, /deployment sentiment: user_config: worse: /);
+  assert.is(await label(app, 'nice'), 'positive');
+});
+
+Deployments.run();
