@@ -1,15 +1,16 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
-import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
-import type { LogFields, Logger, LogLevel } from '../core/logger.ts';
+import { type AanaError, toErrorRecord } from '../core/errors.ts';
+import type { Logger, LogLevel } from '../core/logger.ts';
 import { outputTooLarge } from './capabilities/client-output.ts';
 import { InvocationScope } from './capabilities/invocation-scope.ts';
-import { toWitError } from './capabilities/wit-error.ts';
 import type { LoadedComponent } from './component.ts';
 import type { Granted } from './grants.ts';
+import { endReason, guestFields, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
 import type { PluginLimits } from './limits.ts';
 import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { PluginPorts, UploadedFile } from './ports.ts';
 import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
+import type { Task } from './task.ts';
 
 /** One run of an endpoint. */
 export interface PluginInvocation {
@@ -52,26 +53,6 @@ export interface InvocationCounters {
   readonly cpuMs: number;
 }
 
-interface Task {
-  readonly id: number;
-  readonly invocation: PluginInvocation;
-  readonly log: Logger;
-  readonly deadlineMs: number;
-  /** Milliseconds since the epoch. */
-  readonly deadlineAt: number;
-  readonly settled: Deferred<string>;
-  scope: InvocationScope;
-  worker: PluginWorker | undefined;
-  attempts: number;
-  /** Milliseconds that the guest has computed, as far as the host was told. */
-  cpuMs: number;
-  /** Why it must end, once it must. */
-  ending: { readonly reason: unknown } | undefined;
-  isSettled: boolean;
-  /** Removes timers and listeners. */
-  release: () => void;
-}
-
 /** Runs one plugin's invocations: at most so many at a time, each within its limits, in threads of the plugin's own. */
 export class PluginRuntime {
   readonly #options: PluginRuntimeOptions;
@@ -100,8 +81,8 @@ export class PluginRuntime {
       onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
       onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
       onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
-      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => this.#overCpuSlice(task)),
-      onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => this.#trapError(task, reason)),
+      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs)),
+      onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => trapError(options.name, task.invocation.endpoint, reason)),
     };
   }
 
@@ -118,7 +99,7 @@ export class PluginRuntime {
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
     const onAbort = (): void => this.#end(task, endReason(signal.reason));
-    const deadline = setTimeout(() => this.#end(task, this.#overDeadline(task)), deadlineMs);
+    const deadline = setTimeout(() => this.#end(task, overDeadline(invocation.endpoint, deadlineMs)), deadlineMs);
     signal.addEventListener('abort', onAbort, { once: true });
     const task: Task = {
       id,
@@ -228,7 +209,7 @@ export class PluginRuntime {
     if (!task) return new Promise(() => {});
     const answer = task.scope.answer(request);
     task.cpuMs = cpuMs;
-    const exceeded = task.scope.callsExceeded ?? (cpuMs > this.#limits.cpuMs ? this.#overCpuLimit(task) : undefined);
+    const exceeded = task.scope.callsExceeded ?? (cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
     if (exceeded) this.#end(task, exceeded);
     return answer;
   }
@@ -257,7 +238,7 @@ export class PluginRuntime {
         return { error: task.scope.errorOf(outcome.error) };
       case 'trapped':
         task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason });
-        return { error: this.#trapError(task, outcome.reason) };
+        return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason) };
     }
   }
 
@@ -362,41 +343,7 @@ export class PluginRuntime {
     log[level](inSources(message), guestFields(inSources(fields)));
   }
 
-  #trapError({ invocation: { endpoint } }: Task, reason: string): AanaError {
-    const { name } = this.#options;
-    return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${name} failed in ${endpoint}: ${reason}`, { data: { plugin: name, endpoint } });
-  }
-
-  #overDeadline({ invocation: { endpoint }, deadlineMs }: Task): AanaError {
-    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, { data: { deadline_ms: deadlineMs } });
-  }
-
-  #overCpuLimit({ invocation: { endpoint } }: Task): AanaError {
-    const { cpuMs } = this.#limits;
-    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuMs} ms in all`, { data: { cpu_ms: cpuMs } });
-  }
-
-  #overCpuSlice({ invocation: { endpoint } }: Task): AanaError {
-    const { cpuSliceMs } = this.#limits;
-    return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, { data: { cpu_slice_ms: cpuSliceMs } });
-  }
-
   #unavailable(what: string): AanaError {
-    return new AanaError('PluginUnavailable', 'unavailable', `plugin ${this.#options.name} ${what}`);
-  }
-}
-
-function endReason(reason: unknown): unknown {
-  if (reason instanceof AanaError) return reason;
-  return toWitError(reason).kind === 'deadline-exceeded' ? reason : cancelledError();
-}
-
-function guestFields(json: string): LogFields {
-  if (json === '') return {};
-  try {
-    const parsed: unknown = JSON.parse(json);
-    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : { value: parsed };
-  } catch {
-    return {};
+    return unavailable(this.#options.name, what);
   }
 }

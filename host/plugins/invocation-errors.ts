@@ -1,0 +1,41 @@
+import { AanaError, cancelledError } from '../core/errors.ts';
+import type { LogFields } from '../core/logger.ts';
+import { toWitError } from './capabilities/wit-error.ts';
+
+/** What a guest's invocation ends with when it did not return, in words for its client. */
+export function trapError(plugin: string, endpoint: string, reason: string): AanaError {
+  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${reason}`, { data: { plugin, endpoint } });
+}
+
+export function overDeadline(endpoint: string, deadlineMs: number): AanaError {
+  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, { data: { deadline_ms: deadlineMs } });
+}
+
+export function overCpuLimit(endpoint: string, cpuMs: number): AanaError {
+  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuMs} ms in all`, { data: { cpu_ms: cpuMs } });
+}
+
+export function overCpuSlice(endpoint: string, cpuSliceMs: number): AanaError {
+  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, { data: { cpu_slice_ms: cpuSliceMs } });
+}
+
+export function unavailable(plugin: string, what: string): AanaError {
+  return new AanaError('PluginUnavailable', 'unavailable', `plugin ${plugin} ${what}`);
+}
+
+/** Why an invocation ends whose signal aborted. */
+export function endReason(reason: unknown): unknown {
+  if (reason instanceof AanaError) return reason;
+  return toWitError(reason).kind === 'deadline-exceeded' ? reason : cancelledError();
+}
+
+/** The fields of a guest's line, which it gives as JSON; what is no JSON is left out. */
+export function guestFields(json: string): LogFields {
+  if (json === '') return {};
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : { value: parsed };
+  } catch {
+    return {};
+  }
+}

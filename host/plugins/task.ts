@@ -1,0 +1,26 @@
+import type { Deferred } from '../core/deferred.ts';
+import type { Logger } from '../core/logger.ts';
+import type { InvocationScope } from './capabilities/invocation-scope.ts';
+import type { PluginInvocation } from './plugin-runtime.ts';
+import type { PluginWorker } from './plugin-worker.ts';
+
+/** An invocation on its way through a plugin's threads. */
+export interface Task {
+  readonly id: number;
+  readonly invocation: PluginInvocation;
+  readonly log: Logger;
+  readonly deadlineMs: number;
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number;
+  readonly settled: Deferred<string>;
+  scope: InvocationScope;
+  worker: PluginWorker | undefined;
+  attempts: number;
+  /** Milliseconds that the guest has computed, as far as the host was told. */
+  cpuMs: number;
+  /** Why it must end, once it must. */
+  ending: { readonly reason: unknown } | undefined;
+  isSettled: boolean;
+  /** Removes timers and listeners. */
+  release: () => void;
+}
