@@ -31,6 +31,9 @@ Saved('comes back byte for byte, whatever was written, also into a memory that h
       const expected = Buffer.alloc(before.length + grown);
       expected.set(before);
       assert.ok(expected.equals(used), `memory ${seed}, ${grown} bytes larger`);
+      for (let n = 0; n < 40; n++) used[(n * 7919 * (seed + 1)) % used.length] = n;
+      restoreMemory(used, saved);
+      assert.ok(expected.equals(used), `memory ${seed}, ${grown} bytes larger, single bytes`);
     }
   }
 });

@@ -21,16 +21,27 @@ export function saveMemory(memory: Uint8Array): SavedMemory {
   return { bytes: memory.length, parts };
 }
 
+/** Zeros are looked for by so many bytes: they stay in the processor's nearest cache. */
+const noBytes = Buffer.alloc(16 * 1024);
+
 /**
- * Brings the content back, with zeros in what the memory has grown by. It writes every byte, for nothing tells which were changed; filling with
- * zeros takes a fifth of the time that copying them takes.
+ * Brings the content back, with zeros in what the memory has grown by. Every byte is written, for nothing tells which were changed, or seen
+ * to be zero: most of a stack is never used, and looking at memory that nobody has written costs less than writing it, and takes no room.
  */
 export function restoreMemory(memory: Uint8Array, { parts }: SavedMemory): void {
+  const buffer = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
   let end = 0;
   for (const { at, content } of parts) {
-    memory.fill(0, end, at);
+    clear(buffer, end, at);
     memory.set(content, at);
     end = at + content.length;
   }
-  memory.fill(0, end);
+  clear(buffer, end, memory.length);
+}
+
+function clear(memory: Buffer, start: number, end: number): void {
+  for (let at = start; at < end; at += noBytes.length) {
+    const next = Math.min(at + noBytes.length, end);
+    if (memory.compare(noBytes, 0, next - at, at, next) !== 0) memory.fill(0, at, next);
+  }
 }
