@@ -233,7 +233,7 @@ export class DeploymentManager {
       try {
         const [spec, reserved] = await Promise.all([prepared, places]);
         if (!reserved) throw new Error(`no places were planned for ${name}`);
-        await this.#starter.start(deployment, spec, reserved, { signal: all, progress, makeRoom: () => this.#roomMaker.makeRoom(deployment) });
+        await this.#starter.start(deployment, spec, reserved, { signal: all, progress, makeRoom: (take) => this.#roomMaker.makeRoom(deployment, take) });
         deployment.enter('started');
       } catch (error) {
         failed.abort(error); // the model is not needed any more

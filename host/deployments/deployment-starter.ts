@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { failedDeployment, ReplicaSet, type ReplicaSetOptions } from '../replicas/index.ts';
+import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../replicas/index.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
 import type { ModelSource, ReplicaSpec } from './deployment-definition.ts';
 import type { DeploymentPlaces } from './deployment-places.ts';
@@ -61,7 +61,7 @@ export class DeploymentStarter {
   }
 
   /** Starts its replicas; resolves when they are ready. */
-  async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom(): Promise<boolean> }): Promise<void> {
+  async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom: MakeRoom }): Promise<void> {
     const { signal, progress, makeRoom } = options;
     signal.throwIfAborted();
     await this.countMemory(deployment.bound, spec, places);

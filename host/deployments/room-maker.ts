@@ -17,9 +17,12 @@ export class RoomMaker {
     this.#deployments = deployments;
   }
 
-  /** Whether there should be a place for one more replica now. One after the other, so that two do not count on the same place. */
-  makeRoom(deployment: ManagedDeployment): Promise<boolean> {
-    const made = this.#last.then(() => this.#makeRoom(deployment));
+  /**
+   * Frees a place for one more replica, and has it taken: what `take` says, or false where there is no room to make. One after the other,
+   * until the place is taken, so that two do not count on the same one.
+   */
+  makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
+    const made = this.#last.then(async () => (await this.#makeRoom(deployment)) && take());
     this.#last = made.catch(() => {});
     return made;
   }

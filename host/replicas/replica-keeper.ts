@@ -8,13 +8,16 @@ import type { ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica } from './running-replica.ts';
 import { useOf } from './use-of.ts';
 
+/** Frees a place for one more replica and has `take` take it, before anyone else can. Whether that was done. */
+export type MakeRoom = (take: () => boolean) => Promise<boolean>;
+
 export interface ReplicaKeeperOptions {
   readonly fleet: Fleet;
   readonly pool: ReplicaPool<RunningReplica>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Frees a place for the first replica of a deployment that wakes. Whether there may be one now. */
-  readonly makeRoom: (() => Promise<boolean>) | undefined;
+  /** For the first replica of a deployment that wakes. */
+  readonly makeRoom: MakeRoom | undefined;
   /** Whether the number of replicas is left alone for now. */
   isHeld(): boolean;
   /** Why there is no room for one replica. */
@@ -85,10 +88,10 @@ export class ReplicaKeeper {
     const { fleet, pool, log, makeRoom, isHeld, noRoom } = this.#options;
     if (this.#isMakingRoom || fleet.members.length > 0) return;
     this.#isMakingRoom = true;
-    const hasRoom = await Promise.resolve(makeRoom?.()).catch(() => false);
+    const isNeeded = (): boolean => !isHeld() && fleet.members.length === 0;
+    const isUsed = await Promise.resolve(makeRoom?.(() => isNeeded() && fleet.add(this.#version) !== undefined)).catch(() => false);
     this.#isMakingRoom = false;
-    if (isHeld() || fleet.members.length > 0) return;
-    if (hasRoom && fleet.add(this.#version)) log.info('scaling up', { from: 0, to: 1 });
-    else pool.refuseWaiting(noRoom);
+    if (isUsed) log.info('scaling up', { from: 0, to: 1 });
+    else if (isNeeded()) pool.refuseWaiting(noRoom);
   }
 }

@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
 import { ReplicaCalls, type SetCallOptions } from './replica-calls.ts';
-import { ReplicaKeeper } from './replica-keeper.ts';
+import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
 import { ReplicaPool } from './replica-pool.ts';
 import type { SlotFailure } from './replica-slot.ts';
 import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
@@ -16,8 +16,8 @@ import type { UpdateState } from './update-state.ts';
 export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Frees a place for the first replica of a deployment that wakes. Whether there may be one now. */
-  readonly makeRoom?: (() => Promise<boolean>) | undefined;
+  /** For the first replica of a deployment that wakes. */
+  readonly makeRoom?: MakeRoom | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
 }
