@@ -177,6 +177,27 @@ console.log(JSON.stringify(await sample.echo({ text: 'from a script' })));\n`,
   assert.equal([JSON.parse(String(output)), code], [{ text: 'from a script', times: 1 }, 0]);
 });
 
+Client('copies the log of the application to the standard error when it is told to', async () => {
+  const script = join(folder, 'show-logs.mjs');
+  await writeFile(
+    script,
+    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/client/index.js'))};
+const { handle } = await connect({ runtime_dir: ${JSON.stringify(served.runtimeDir)}, show_logs: true });
+const sample = await handle('sample', { num_retries: 0 });
+await sample.crash().catch(({ name }) => console.log(name));
+setInterval(() => {}, 1000);\n`,
+  );
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let lines = '';
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    lines += String(text);
+    if (/WARN {2}replica lost, restarting deployment=sample /.test(lines)) break;
+  }
+  assert.not.match(lines, /Deployed successfully/, 'what was logged before');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+});
+
 Client('an application object attaches without arguments, or where one of ours listens, and listens where none does', async () => {
   const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder } } });
   const port = Number(new URL(served.url).port);
