@@ -9,7 +9,7 @@ import { serveSample, type Served } from '../client/fixtures/serve-sample.ts';
 import type { ApplicationReport } from '../control/index.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { connect } from '../client/index.ts';
-import { type ApplicationCommand, applicationLogs, applicationStatus, type LogsOptions } from './application.ts';
+import { type ApplicationCommand, applicationLogs, applicationStatus, type LogsOptions, scaleDeployment } from './application.ts';
 import { until } from '../test/helpers/server.ts';
 
 const Commands = suite('aana-host status, scale, logs and stop');
@@ -54,7 +54,7 @@ Commands('status shows what runs, in 80 columns and as JSON', async () => {
   const { deployments, pid, status } = JSON.parse(json.out) as ApplicationReport;
   assert.equal([json.code, status, pid, deployments.map(({ name }) => name)], [0, 'RUNNING', served.process.pid, ['sample', 'narrow']]);
   const [replica] = deployments[0]?.replicas ?? [];
-  assert.equal([replica?.state, replica?.ongoing, replica?.restarts], ['ready', 0, 0]);
+  assert.equal([replica?.state, replica?.device, replica?.ongoing, replica?.restarts], ['ready', 'CPU', 0, 0]);
   if (process.platform === 'linux') assert.ok((replica?.memory_bytes ?? 0) > 1_000_000);
 });
 
@@ -75,6 +75,15 @@ Commands('logs gives the last lines, those of one deployment, as text and as JSO
   assert.ok((await logs({ deployment: 'sample' })).some((line) => line.includes('replica lost, restarting')));
   const records = (await logs({ deployment: 'narrow', format: 'json' })).map((line) => JSON.parse(line) as { deployment: string });
   assert.ok(records.length > 0 && records.every(({ deployment }) => deployment === 'narrow'));
+});
+
+Commands('scale changes how many replicas run', async () => {
+  const scaled = await output((to) => scaleDeployment(to, 'sample', 2));
+  assert.equal(scaled, { code: 0, out: 'sample has 2 replicas\n' });
+  const replicas = async (): Promise<(string | undefined)[]> => ((await report()).deployments[0]?.replicas ?? []).map(({ state }) => state);
+  assert.equal(await replicas(), ['ready', 'ready']);
+  await output((to) => scaleDeployment(to, 'sample', 1));
+  assert.equal(await replicas(), ['ready']);
 });
 
 Commands('mistakes end with 2 and one sentence', () => {

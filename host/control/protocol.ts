@@ -25,14 +25,14 @@ export const ReplicaReport = z.object({
   name: z.string(),
   state: z.string(),
   pid: z.nullable(z.int()),
-  /** GPUs that it runs on; `cpu` without one. */
+  /** `CPU`, or the GPUs that it runs on, numbered as the machine's are: `GPU 0`. */
   device: z.string(),
   /** Calls that it works on. */
   ongoing: z.int(),
   restarts: z.int(),
   /** Main memory that its process has now; null where the system does not tell. */
   memory_bytes: z.nullable(z.int()),
-  /** Why it was given up. */
+  /** Why it was given up, or how far it is loading. */
   message: z.string(),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;

@@ -16,8 +16,13 @@ export function deploymentReports(deployments: Readonly<Record<string, SetStatus
   return Promise.all(Object.entries(deployments).map(report));
 }
 
-async function replicaReport({ name, state, pid, ongoing, restarts, failure }: ReplicaStatus): Promise<ReplicaReport> {
-  return { name, state, pid: pid ?? null, device: '', ongoing, restarts, memory_bytes: pid === undefined ? null : await residentBytes(pid), message: failure };
+async function replicaReport({ name, state, pid, device, ongoing, restarts, failure, loading }: ReplicaStatus): Promise<ReplicaReport> {
+  return { name, state, pid: pid ?? null, device, ongoing, restarts, memory_bytes: pid === undefined ? null : await residentBytes(pid), message: failure || loadingText(loading) };
+}
+
+function loadingText(loading: ReplicaStatus['loading']): string {
+  if (!loading) return '';
+  return loading.fraction === undefined ? loading.text : `${loading.text} ${Math.floor(loading.fraction * 100)} %`;
 }
 
 /** Main memory that a process has, its share of mapped files included; null where there is no /proc, or no such process any more. */

@@ -1,5 +1,5 @@
 import { AanaError } from '../core/errors.ts';
-import { type Placement, placementEnvironment, type PlacementLedger } from '../devices/index.ts';
+import { type Placement, placementEnvironment, type PlacementLedger, placementText } from '../devices/index.ts';
 import type { Place } from '../replicas/index.ts';
 import type { DeploymentOptions } from './deployment-options.ts';
 import type { MemoryNeed } from './memory-need.ts';
@@ -84,7 +84,8 @@ export class DeploymentPlaces {
     const placement = this.#reserved.shift() ?? this.#placeMore();
     if (!placement) return undefined;
     this.#taken.add(placement);
-    const place: Place = { env: placementEnvironment(this.#ledger.machine, placement), release: () => this.#release(placement) };
+    const { machine } = this.#ledger;
+    const place: Place = { env: placementEnvironment(machine, placement), device: placementText(machine, placement), release: () => this.#release(placement) };
     placements.set(place, placement);
     return place;
   }

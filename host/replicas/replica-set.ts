@@ -223,6 +223,7 @@ export class ReplicaSet {
     const kept = isStopped ? this.#fleet.members : this.#fleet.kept;
     return replicaStatus({
       members: this.#fleet.members,
+      deviceOf: (member) => this.#fleet.placeOf(member)?.device ?? '',
       kept,
       phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
       queued: this.#pool.queued,

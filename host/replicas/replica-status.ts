@@ -6,6 +6,8 @@ export interface ReplicaStatus {
   readonly name: string;
   readonly state: ReplicaState;
   readonly pid: number | undefined;
+  /** Where it runs, for people: `CPU`, `GPU 0`; empty when it has no place. */
+  readonly device: string;
   /** Calls it works on. */
   readonly ongoing: number;
   /** Steps of its engine as of the last health check. */
@@ -32,6 +34,7 @@ export interface ReplicaSetStatus {
 
 interface StatusFacts {
   readonly members: readonly Member[];
+  readonly deviceOf: (member: Member) => string;
   /** Those that are not on their way out. */
   readonly kept: readonly Member[];
   readonly phase: 'starting' | 'started' | 'stopped';
@@ -47,16 +50,21 @@ interface StatusFacts {
 
 /** What a set of replicas says of itself. */
 export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
-  const replicas = facts.members.map(({ loading, slot: { name, replica, restarts, failure } }) => ({
-    name,
-    state: replica?.state ?? ('exited' as const),
-    pid: replica?.pid,
-    ongoing: replica?.ongoing ?? 0,
-    steps: replica?.steps ?? 0,
-    restarts,
-    failure: failure?.reason ?? '',
-    loading,
-  }));
+  const replicas = facts.members.map((member) => {
+    const { loading, slot } = member;
+    const { name, replica, restarts, failure } = slot;
+    return {
+      name,
+      state: replica?.state ?? ('exited' as const),
+      pid: replica?.pid,
+      device: facts.deviceOf(member),
+      ongoing: replica?.ongoing ?? 0,
+      steps: replica?.steps ?? 0,
+      restarts,
+      failure: failure?.reason ?? '',
+      loading,
+    };
+  });
   const lastLines = facts.members.find(({ slot }) => slot.failure)?.slot.failure?.lastLines ?? [];
   return { ...health(facts), replicas, queued: facts.queued, updating: facts.updating, lastLines };
 }

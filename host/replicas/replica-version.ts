@@ -5,6 +5,8 @@ import type { AutoscalerOptions } from './autoscaler.ts';
 export interface Place {
   /** What the environment of its process says besides the deployment's. */
   readonly env: Readonly<Record<string, string>>;
+  /** For people: `CPU`, `GPU 0`. */
+  readonly device?: string | undefined;
   release(): void;
 }
 
