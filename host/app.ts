@@ -32,6 +32,7 @@ import type { ServedEndpoint } from './endpoints/index.ts';
 import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, type RouterLike } from './http/index.ts';
 import type { ModelStore } from './models/index.ts';
 import type { ProgressStream, ReportProgress } from './packages/index.ts';
+import { asksFor } from './plugins/asked-capabilities.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import { isReplica } from './replicas/index.ts';
 
@@ -208,7 +209,6 @@ export class AanaApp implements AsyncDisposable {
   /** Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded serves on as it was. */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
     if (this.#lifecycle.phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
-    if (this.#services.pluginSet.sources().length > 0) await this.#services.openMedia();
     return this.#services.pluginSet.reload(name);
   }
 
@@ -267,8 +267,8 @@ export class AanaApp implements AsyncDisposable {
     this.#lifecycle.requireNew();
     if (this.attached) throw new AanaError('AlreadyDeployed', 'conflict', `the application at ${this.url} is deployed already: use its handles, or connect to another port`);
     const start = (): Promise<void> => this.#deploy(sequential);
-    const hasPlugins = this.#services.pluginSet.sources().length > 0;
-    if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, hasPlugins, out: process.stdout });
+    const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
+    if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, usesMedia, out: process.stdout });
     else await start();
     return this;
   }

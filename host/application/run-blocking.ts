@@ -12,25 +12,28 @@ export interface RunBlockingOptions {
   readonly log: Logger;
   /** Whether log lines tell that it is deployed. */
   readonly isLogged: boolean;
-  /** Whether a request can be shown that takes a media file. */
-  readonly hasPlugins: boolean;
+  /** Whether plugins read media, so that a request with a file can be shown. */
+  readonly usesMedia: Promise<boolean>;
   readonly out: { write(text: string): unknown };
 }
 
 /** Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP loads its plugins anew. */
 export async function runBlocking(app: AanaApp, start: () => Promise<void>, options: RunBlockingOptions): Promise<void> {
   const { log } = options;
+  let isStarted = false;
   const onHangUp = (): void => {
     if (isTerminalGone()) void app.shutdown();
+    else if (!isStarted) log.info('plugins are not reloaded: they are being loaded');
     else void app.reloadPlugins().catch((error: unknown) => log.warn('plugins not reloaded', { error }));
   };
   const release = stopOnSignals(app);
   const stopping = new AbortController();
   void app.stopped.then(() => stopping.abort());
   try {
-    const sample = options.hasPlugins ? app.models.pullTool('speech-sample', { signal: stopping.signal }).catch(() => undefined) : undefined;
-    await start();
     process.on('SIGHUP', onHangUp);
+    const sample = options.usesMedia.then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined)).catch(() => undefined);
+    await start();
+    isStarted = true;
     await announce(app, sample, stopping.signal, options);
     await app.stopped;
   } finally {
@@ -40,10 +43,10 @@ export async function runBlocking(app: AanaApp, start: () => Promise<void>, opti
   }
 }
 
-async function announce({ url, endpoints }: AanaApp, sample: Promise<string | undefined> | undefined, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
+async function announce({ url, endpoints }: AanaApp, sample: Promise<string | undefined>, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
   if (!isLogged) out.write('Deployed successfully.\n');
   if (url === undefined) return;
-  const there = sample && (await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]));
+  const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]);
   out.write(`API documentation: ${url}/docs\n`);
   const line = curlLine(endpoints, url, there ?? undefined);
   if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);

@@ -65,7 +65,10 @@ export class Services {
         log,
       },
     });
-    this.pluginSet = new PluginSet({ host: this.#plugins, endpoints: this.endpoints, log, signal });
+    this.pluginSet = new PluginSet({
+      ...{ host: this.#plugins, endpoints: this.endpoints, log, signal },
+      prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
+    });
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
 

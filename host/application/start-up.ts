@@ -3,6 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { Logger } from '../core/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../media/index.ts';
 import { type ProgressPart, type ReportProgress, shareProgress } from '../packages/index.ts';
+import { asksFor } from '../plugins/asked-capabilities.ts';
 import type { Services } from './services.ts';
 
 export interface StartUpOptions {
@@ -52,7 +53,7 @@ async function loadPlugins({ services, config, log, signal }: StartUpOptions, be
   const sources = services.pluginSet.sources();
   if (sources.length === 0) return;
   const { report, done } = begin();
-  await services.openMedia(signal, report);
+  if (await asksFor(sources, 'media')) await services.openMedia(signal, report); // here a failure ends the start
   for (const source of sources) {
     signal.throwIfAborted();
     try {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { type Config, loadConfig, type LoadOptions, setLoadDefaults, type Setting, SETTINGS } from '../config/index.ts';
+import { CONFIG_FILE, type Config, loadConfig, type LoadOptions, setLoadDefaults, type Setting, SETTINGS } from '../config/index.ts';
 import { configKeys } from '../config/render-docs.ts';
 
 /** Flags that every command with a configuration takes. */
@@ -27,6 +29,11 @@ export function configForApps(options: Readonly<Record<string, unknown>>): Confi
   const config = configOf(options);
   setLoadDefaults(loadOptionsOf(options));
   return config;
+}
+
+/** Configuration files in folders that are served from another one. */
+export function unreadConfigs(folders: readonly string[]): string[] {
+  return folders.filter((folder) => resolve(folder) !== process.cwd()).map((folder) => join(folder, CONFIG_FILE)).filter((file) => existsSync(file));
 }
 
 function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions {

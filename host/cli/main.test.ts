@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
+import { unreadConfigs } from './config-options.ts';
 import { curlLine } from '../application/curl-line.ts';
 import { pluginEndpoints } from '../endpoints/index.ts';
 
@@ -57,6 +58,22 @@ Cli('refuses a bad option of a deployment by its name, with exit code 2', () => 
   const { code, err } = run('serve', '--config', 'bad.json');
   assert.is(code, 2, err);
   assert.match(err, /^error: deployment asr: user_config: model: .*\n$/);
+});
+
+Cli('refuses a model that there is not, with exit code 2', () => {
+  writeFileSync(join(folder, 'model.json'), JSON.stringify({ models: { offline: true }, deployments: { llm: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'nonsense' } } } }));
+  const { code, err } = run('serve', '--config', 'model.json', '--port', '0');
+  assert.is(code, 2, err);
+  assert.match(err, /error: deployment llm failed: there is no model "nonsense": /);
+});
+
+Cli('names the configuration of a plugin folder that is served from another one', () => {
+  const plugin = join(folder, 'with-config');
+  mkdirSync(plugin);
+  assert.equal(unreadConfigs([plugin, '.']), []);
+  for (const one of [plugin, folder]) writeFileSync(join(one, 'aana.config.json'), '{}');
+  assert.equal(unreadConfigs([plugin, process.cwd()]), [join(plugin, 'aana.config.json')]);
+  rmSync(join(folder, 'aana.config.json'));
 });
 
 Cli('shows the stack of an error only when it is debugging', () => {

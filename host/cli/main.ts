@@ -9,8 +9,9 @@ const MISTAKES = ['PluginNotFound', 'DeploymentNotFound', 'NotRunning', 'Several
 /** Mistakes in the command line or the configuration end with 2, failures with 1. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const { kind, name = '' } = error as Partial<AanaError>; // also of another copy of the package, which an application may use
-  return kind === 'invalid-input' || MISTAKES.includes(name) ? 2 : 1;
+  const { kind, name = '', cause } = error as Partial<AanaError>; // also of another copy of the package, which an application may use
+  const isUnknownModel = name === 'FailedDeployment' && cause instanceof Error && cause.name === 'ModelNotFound';
+  return kind === 'invalid-input' || MISTAKES.includes(name) || isUnknownModel ? 2 : 1;
 }
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,6 +69,33 @@ Plugins('list what serves, and reload it by command and by SIGHUP; the socket go
   assert.is((await readdir(join(folder, 'run/aana-host'))).length, 2);
   assert.is(await server.stop('SIGTERM'), 0);
   assert.equal(await readdir(join(folder, 'run/aana-host')), []);
+});
+
+Plugins('that read no media need no ffmpeg and no sample, until one asks for media', async () => {
+  const cacheDir = join(folder, 'other-cache');
+  const project = join(folder, 'say-hello-again');
+  await cp(plugin, project, { recursive: true });
+  const without = { ...env, AANA_CACHE_DIR: cacheDir, AANA_FFMPEG_PATH: join(folder, 'no-ffmpeg') };
+  await using server = await serve({ plugins: [project], config: { deployments: {} }, env: without });
+  assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
+  assert.equal((await readdir(cacheDir, { recursive: true })).filter((path) => /sample|ffmpeg/.test(path)), []);
+  const manifest = JSON.parse(await readFile(join(project, 'plugin.json'), 'utf8'));
+  await writeFile(join(project, 'plugin.json'), JSON.stringify({ ...manifest, capabilities: ['media'] }));
+  const reloaded = run('plugins', 'reload', '--port', String(server.port));
+  assert.match(reloaded.out, /^say-hello: failed: the configured ffmpeg .*no-ffmpeg does not run: /);
+  assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
+});
+
+Plugins('are loaded to the end when SIGHUP comes before the server is ready', async () => {
+  const project = join(folder, 'to-be-built');
+  await newPlugin(project);
+  linkDependencies(project);
+  await using server = await startServe({ plugins: [project], config: { deployments: {}, models: { offline: true } }, env });
+  await until(() => fetch(`${server.url}/api/ready`).then(() => true, () => false));
+  server.process.kill('SIGHUP');
+  await server.waitFor(/Deployed successfully\./);
+  assert.match(server.output(), /plugins are not reloaded: they are being loaded/);
+  assert.is((await post(`${server.url}/to-be-built/greet`, { who: 'Ada' })).status, 200);
 });
 
 Plugins('dev builds, serves, says where a mistake is, and serves again when it is mended', async () => {

@@ -19,7 +19,7 @@ import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 import { readManifest } from '../plugins/manifest.ts';
 import { check } from './check.ts';
 import { addApplicationCommands, runningApplication } from './application-commands.ts';
-import { addConfigOptions, configForApps, configOf } from './config-options.ts';
+import { addConfigOptions, configForApps, configOf, unreadConfigs } from './config-options.ts';
 import { demo } from './demo.ts';
 import { buildApp, deploy, migrate } from './deploy.ts';
 import { newPlugin } from './new-plugin.ts';
@@ -42,6 +42,8 @@ export function program(state: { exitCode: number }): Command {
   addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing'), 'all').action(
     async (folders: string[], options: Options) => {
       const config = configForApps(options);
+      const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
+      for (const file of unread) loggerOf(config).warn(`${file} is not read: start in its folder, or name it with --config`);
       state.exitCode = await serve(config, folders, loggerOf(config));
     },
   );

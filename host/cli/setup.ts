@@ -6,6 +6,7 @@ import { check } from '../deployments/check.ts';
 import { builtinDefinitions, defaultThreads } from '../deployments/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';
+import { asksFor } from '../plugins/asked-capabilities.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 
@@ -47,7 +48,7 @@ async function build({ config, folders, log, signal }: SetupOptions, { report, d
 }
 
 async function download(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
-  const { config, purpose, log, signal } = options;
+  const { config, folders, purpose, log, signal } = options;
   const app = new AanaApp({ config, log });
   const models = {
     pull: (id: string) => app.models.pull(id, { signal, onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`) }),
@@ -62,13 +63,15 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
       log.warn('missing for the tests', { what, reason: error instanceof Error ? error.message : String(error) });
     }
   };
-  await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
+  const sources = folders.flatMap(findPluginFolders);
+  const usesMedia = purpose !== 'serve' || sources.length === 0 || (await asksFor(sources, 'media'));
+  if (usesMedia) await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
   if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
   else await pullDeploymentModels(options, models);
   // The sample is for trying things out: serving does without it.
   const sample = (): Promise<unknown> => models.pull('speech-sample');
-  if (purpose === 'serve') await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
-  else await needed('speech-sample', sample);
+  if (purpose !== 'serve') await needed('speech-sample', sample);
+  else if (usesMedia) await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
   done();
 }
 

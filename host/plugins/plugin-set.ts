@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { buildPlugin } from './build/build-plugin.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
-import { readManifest } from './manifest.ts';
+import { type PluginManifest, readManifest } from './manifest.ts';
 import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
 import type { InvocationCounters } from './plugin-runtime.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
@@ -20,6 +20,8 @@ export interface PluginSetOptions {
   readonly host: PluginHost;
   readonly endpoints: EndpointsPort;
   readonly log: Logger;
+  /** Makes ready what a plugin needs of the host, before it is loaded. */
+  prepare?(manifest: PluginManifest, signal: AbortSignal): Promise<unknown>;
   /** Ends loads and reloads that go on, and watching. */
   readonly signal: AbortSignal;
 }
@@ -162,11 +164,13 @@ export class PluginSet {
     try {
       await buildPlugin(entry.source, { log, signal });
       signal.throwIfAborted();
-      const manifest = JSON.stringify(await readManifest(entry.source));
+      const described = await readManifest(entry.source);
+      const manifest = JSON.stringify(described);
       if (onlyChanged && entry.current && manifest === entry.manifest && (await host.inspect(entry.source)).digest === entry.current.digest) {
         entry.error = undefined;
         return false;
       }
+      await this.#options.prepare?.(described, signal);
       const previous = entry.current;
       const next = await host.load(entry.source, { replaces: previous });
       try {
