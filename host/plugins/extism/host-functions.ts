@@ -71,8 +71,8 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
 
   return {
     waiting: {
-      output_write: attempt((context, chunk) => map(call(current(), 'output.write', text(context, chunk)), () => done)),
-      output_forward: attempt((_, stream) => map(call(current(), 'output.forward', Number(stream)), () => done)),
+      output_write: attempt((context, chunk) => map(bridge.write(current(), text(context, chunk)), () => done)),
+      output_forward: attempt((_, stream) => map(bridge.forward(current(), 'output.forward', Number(stream)), () => done)),
       media_open: attempt((context, source) =>
         map(call(current(), 'media.open', open(context, source)), ({ video, info }) => handle(video, { duration: info.duration, has_audio: info.hasAudio, has_video: info.hasVideo })),
       ),
