@@ -3,7 +3,7 @@
  * `hostError` has the reason as JSON then, and `fail(hostError())` hands it on to the client.
  */
 import { Host, LogLevel, Memory } from '@extism/as-pdk';
-import { error_set, length } from '@extism/as-pdk/lib/env';
+import { error_set, length, output_set } from '@extism/as-pdk/lib/env';
 
 /** A video, an audio, an image, a stream or a helper that the host holds; 0 is none. */
 export type Handle = u64;
@@ -12,12 +12,13 @@ export type Handle = u64;
 
 /** The input as JSON. */
 export function input(): string {
-  return Host.inputString();
+  return take(input_offset());
 }
 
 /** Answers with JSON. Without it the answer is `null`. */
 export function answer(json: string): i32 {
-  Host.output(bytesOf(json));
+  const block = put(json);
+  output_set(block, length(block));
   return 0;
 }
 
@@ -55,7 +56,8 @@ export function randomBytes(count: u32): Uint8Array {
 
 /** Writes a line to the host's log. */
 export function log(level: LogLevel, line: string): void {
-  Host.logMemory(level, blockOf(bytesOf(line)));
+  const block = put(line);
+  Host.logMemory(level, new Memory(block, length(block)));
 }
 
 /** Says how far it has come, from 0 to 100, and what is being done. */
@@ -176,14 +178,8 @@ function bytesOf(text: string): Uint8Array {
   return Uint8Array.wrap(String.UTF8.encode(text));
 }
 
-function blockOf(bytes: Uint8Array): Memory {
-  const block = Memory.allocate(bytes.length);
-  block.store(bytes);
-  return block;
-}
-
 function putBytes(bytes: Uint8Array): u64 {
-  return blockOf(bytes).offset;
+  return block_of(bytes.dataStart, bytes.length);
 }
 
 function put(text: string): u64 {
@@ -191,7 +187,9 @@ function put(text: string): u64 {
 }
 
 function takeBytes(block: u64): Uint8Array {
-  return new Memory(block, length(block)).toUint8Array();
+  const bytes = new Uint8Array(<i32>length(block));
+  copy_block(block, bytes.dataStart);
+  return bytes;
 }
 
 function take(block: u64): string {
@@ -206,6 +204,12 @@ function handles(audio: Handle[]): u64 {
   return audio.length == 0 ? 0 : put('[' + audio.join(',') + ']');
 }
 
+@external('extism:host/env', 'input_offset')
+declare function input_offset(): u64;
+@external('extism:host/user', 'block_of')
+declare function block_of(pointer: u64, length: u64): u64;
+@external('extism:host/user', 'copy_block')
+declare function copy_block(block: u64, pointer: u64): void;
 @external('extism:host/user', 'host_error')
 declare function host_error(): u64;
 @external('extism:host/user', 'request_id')

@@ -92,7 +92,10 @@ export class ExtismGuest implements Guest {
       if (!invocation) throw new Error('the host can be called from endpoints only');
       return invocation;
     };
-    const { waiting, others } = hostFunctions(bridge, current, blocks);
+    const { waiting, others } = hostFunctions(bridge, current, blocks, (pointer, length) => {
+      if (!memory) throw new Error('the memory is not there yet');
+      return new Uint8Array(memory.buffer, Number(pointer), length);
+    });
     const suspendable = mode === 'suspending' ? Object.fromEntries(Object.entries(waiting).map(([name, fn]) => [name, suspending(fn)])) : waiting;
     const user = Object.fromEntries(Object.entries({ ...suspendable, ...others }).filter(([name]) => this.#imported.has(`extism:host/user ${name}`)));
     const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => writeLog(bridge, invocation, level, text, '');

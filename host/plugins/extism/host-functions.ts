@@ -30,9 +30,9 @@ const failed = 0n;
 
 /**
  * The functions of `extism:host/user` for one run. What can fail gives 0 then, and `host_error` says why. `current` is the invocation; it
- * throws when there is none.
+ * throws when there is none. `memory` is the guest's, from `pointer` on.
  */
-export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks: Blocks): HostFunctions {
+export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks: Blocks, memory: (pointer: bigint, length: number) => Uint8Array): HostFunctions {
   let lastError: WitError | undefined;
   let body: Uint8Array = new Uint8Array();
   /** What is known of the media that the guest holds, by their handles. */
@@ -107,6 +107,12 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       remote_wait: attempt((context, task) => map(call(current(), 'remote.wait', Number(task)), (value) => blocks.store(context, value))),
     },
     others: {
+      // Extism's own functions take a call for each eight bytes.
+      block_of: (context, pointer, length) => blocks.store(context, memory(pointer, Number(length)).slice()),
+      copy_block: (context, block, pointer) => {
+        const bytes = blocks.bytes(context, block);
+        memory(pointer, bytes.length).set(bytes);
+      },
       host_error: (context) => (lastError ? json(context, { ...lastError, data: JSON.parse(lastError.data) }) : failed),
       request_id: (context) => blocks.store(context, current().requestId),
       remaining_ms: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),

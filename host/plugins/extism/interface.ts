@@ -2,6 +2,8 @@ import type { Capability } from '../capabilities/catalogue.ts';
 
 /** Functions that a plugin may import from the module `extism:host/user`, each with its capability; those without one every plugin has. */
 export const userFunctions = {
+  block_of: undefined,
+  copy_block: undefined,
   host_error: undefined,
   request_id: undefined,
   remaining_ms: undefined,

@@ -147,6 +147,24 @@ Extism('blocks have limits of their own, in bytes and in number', async ({ load 
   assert.is((await failure(run(plugin, 'beyond'))).name, 'PluginTrapError');
 });
 
+Extism('blocks are made of memory and copied to it, inside of it alone', async ({ load }) => {
+  const imports = user('block_of', '(param i64 i64) (result i64)') + user('copy_block', '(param i64 i64)');
+  const plugin = await load({
+    imports,
+    functions: {
+      a: '(call $copy_block «"copied"» (i64.const 60000)) (answer (call $block_of (i64.const 60000) (i64.const 8)))',
+      b: '(answer (call $block_of (i64.const 65530) (i64.const 8)))',
+      c: '(call $copy_block «"copied"» (i64.const 65530))',
+      d: '(answer (call $block_of (i64.const -8) (i64.const 8)))',
+      e: '(answer (call $block_of (i64.const 8) (i64.const -8)))',
+      f: '(loop $on (drop (call $block_of (i64.const 0) (i64.const 65536))) (br $on))',
+    },
+  });
+  assert.is(await run(plugin, 'a'), 'copied');
+  for (const name of ['b', 'c', 'd', 'e']) assert.is((await failure(run(plugin, name))).name, 'PluginTrapError', name);
+  assert.match((await failure(run(plugin, 'f'))).message, /the run put more than 1048576 bytes into blocks$/);
+});
+
 Extism('arguments that are not as they must be are the error of the call; a wrong number of them is a trap', async ({ load }) => {
   const imports = user('media_open', '(param i64) (result i64)') + user('host_error', '(result i64)') + user('media_open_image', '(result i64)');
   const attempt = (json: string): string => `(if (i64.eqz (call $media_open «${json}»)) (then (answer (call $host_error))))`;
