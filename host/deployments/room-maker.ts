@@ -8,6 +8,8 @@ interface Victim extends Candidate {
   readonly member: Member;
 }
 
+const MAX_ATTEMPTS = 3;
+
 /** Frees places for deployments that wake: by waiting for replicas that are ending, then by ending replicas that nobody uses. */
 export class RoomMaker {
   readonly #deployments: () => Iterable<ManagedDeployment>;
@@ -18,11 +20,14 @@ export class RoomMaker {
   }
 
   /**
-   * Frees a place for one more replica, and has it taken: what `take` says, or false where there is no room to make. One after the other,
-   * until the place is taken, so that two do not count on the same one.
+   * Frees a place for one more replica, and has it taken; false where there is no room to make. One after the other, until the place is
+   * taken, so that two do not count on the same one. Somebody who does not ask may be quicker, as one that grows is; then it is tried again.
    */
   makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
-    const made = this.#last.then(async () => (await this.#makeRoom(deployment)) && take());
+    const made = this.#last.then(async () => {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS && (await this.#makeRoom(deployment)); attempt += 1) if (take()) return true;
+      return false;
+    });
     this.#last = made.catch(() => {});
     return made;
   }
@@ -33,7 +38,7 @@ export class RoomMaker {
     const others = [...this.#deployments()].filter((other) => other !== deployment);
     const ending = others.flatMap(({ replicas }) => (replicas ? replicas.ending.flatMap((member) => victim(replicas, member)) : []));
     const free = ending.map(({ placement }) => placement);
-    const candidates = others.flatMap(({ bound, replicas }) => (replicas && !bound.options.pinned ? replicas.dispensable.flatMap((member) => victim(replicas, member)) : []));
+    const candidates = others.flatMap(({ bound, replicas }) => (replicas && (!bound.options.pinned || replicas.hasFailed) ? replicas.dispensable.flatMap((member) => victim(replicas, member)) : []));
     const victims = chooseVictims(candidates, (given) => places.wouldFit([...free, ...given]));
     if (!victims) return false;
     const going = victims.map(({ replicas, member }) => replicas.evict(member));

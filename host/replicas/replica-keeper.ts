@@ -4,11 +4,11 @@ import type { Logger } from '../core/logger.ts';
 import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
 import type { Fleet } from './fleet.ts';
 import type { ReplicaPool } from './replica-pool.ts';
-import type { ReplicaVersion } from './replica-version.ts';
+import { firstCount, type ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica } from './running-replica.ts';
 import { useOf } from './use-of.ts';
 
-/** Frees a place for one more replica and has `take` take it, before anyone else can. Whether that was done. */
+/** Frees a place for one more replica and has `take` take it, before anyone else can. `take` is true, too, when none is needed any more; false is tried again. */
 export type MakeRoom = (take: () => boolean) => Promise<boolean>;
 
 export interface ReplicaKeeperOptions {
@@ -16,7 +16,7 @@ export interface ReplicaKeeperOptions {
   readonly pool: ReplicaPool<RunningReplica>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For the first replica of a deployment that wakes. */
+  /** For a replica that must run, or the first of a deployment that wakes. */
   readonly makeRoom: MakeRoom | undefined;
   /** Whether the number of replicas is left alone for now. */
   isHeld(): boolean;
@@ -80,18 +80,20 @@ export class ReplicaKeeper {
     if (!hasRoom && this.#hadRoom) log.warn('no room for more replicas', { replicas: count, wanted: to });
     this.#hadRoom = hasRoom;
     if (count > from) log.info('scaling up', { from, to: count });
-    if (count === 0) void this.#wakeByForce();
+    if (count < firstCount(this.#version) || count === 0) void this.#makeRoom();
   }
 
-  /** Others give up what they can spare, or the calls that wait are refused. One that is ending makes room soon. */
-  async #wakeByForce(): Promise<void> {
-    const { fleet, pool, log, makeRoom, isHeld, noRoom } = this.#options;
-    if (this.#isMakingRoom || fleet.members.length > 0) return;
+  /** Others give up what they can spare for one that must run or wakes; without any replica then, the calls that wait are refused. */
+  async #makeRoom(): Promise<void> {
+    const { fleet, pool, makeRoom, isHeld, noRoom } = this.#options;
+    const before = fleet.members.length;
+    if (this.#isMakingRoom || (before > 0 && fleet.kept.length === 0)) return; // one that is ending makes room soon
     this.#isMakingRoom = true;
-    const isNeeded = (): boolean => !isHeld() && fleet.members.length === 0;
-    const isUsed = await Promise.resolve(makeRoom?.(() => isNeeded() && fleet.add(this.#version) !== undefined)).catch(() => false);
+    /** Nothing is to be taken any more when something else has happened meanwhile. */
+    const isSettled = (): boolean => isHeld() || fleet.members.length !== before;
+    const take = (): boolean => isSettled() || fleet.add(this.#version) !== undefined;
+    const isMade = await Promise.resolve(makeRoom?.(take)).catch(() => false);
     this.#isMakingRoom = false;
-    if (isUsed) log.info('scaling up', { from: 0, to: 1 });
-    else if (isNeeded()) pool.refuseWaiting(noRoom);
+    if (!isMade && !isHeld() && fleet.members.length === 0) pool.refuseWaiting(noRoom);
   }
 }

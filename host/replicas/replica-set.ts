@@ -12,11 +12,12 @@ import { reconfigureAll } from './reconfigure.ts';
 import { RollingUpdate, type UpdateResult } from './rolling-update.ts';
 import type { RunningReplica } from './running-replica.ts';
 import type { UpdateState } from './update-state.ts';
+import { useOf } from './use-of.ts';
 
 export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** For the first replica of a deployment that wakes. */
+  /** For a replica that must run, or the first of a deployment that wakes. */
   readonly makeRoom?: MakeRoom | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
@@ -103,12 +104,12 @@ export class ReplicaSet {
     return this.#failure !== undefined;
   }
 
-  /** Replicas that could go without anybody noticing soon: those over the minimum, when nothing runs or waits. */
+  /** Replicas that could go without anybody noticing soon: those over the minimum when nothing runs or waits, all when none of them will serve again. */
   get dispensable(): readonly Member[] {
-    const { kept } = this.#fleet;
+    const kept = this.#fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const isInUse = this.#pool.queued > 0 || kept.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0);
     if (isInUse || this.#isChanging || !this.#isStarted || this.#stopping.signal.aborted) return [];
-    return kept.slice(firstCount(this.#version));
+    return this.#failure ? kept : kept.slice(0, Math.max(0, kept.length - firstCount(this.#version)));
   }
 
   /** Replicas that are ending; what they have is free soon. */
@@ -215,7 +216,11 @@ export class ReplicaSet {
   /** Ends one of {@link dispensable}; resolves when it is gone. */
   async evict({ slot }: Member): Promise<void> {
     this.#log.info('making room for another deployment', { replica: slot.name });
-    await slot.retire(this.#version.graceMs);
+    const gone = slot.retire(this.#version.graceMs);
+    // Given up ones do not stand in the way of the next wake.
+    const { kept } = this.#fleet;
+    if (!this.#failure && kept.every((other) => other.slot.state === 'failed')) await Promise.all(kept.map((other) => other.slot.retire(0)));
+    await gone;
   }
 
   status(): ReplicaSetStatus {
@@ -228,7 +233,7 @@ export class ReplicaSet {
       phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
       queued: this.#pool.queued,
       updating: this.#update?.state,
-      failure: this.#failure?.reason,
+      failure: this.#failure,
       lastLoss: this.#lastLoss,
       missing: this.#isChanging ? 0 : Math.max(0, firstCount(this.#version) - kept.length),
     });
@@ -293,6 +298,7 @@ export class ReplicaSet {
   #onGone(member: Member): void {
     this.#update?.onGone(member);
     if (this.#stopping.signal.aborted) return;
+    if (!this.#isChanging) this.#failIfAllFailed();
     if (this.#isStarted && this.#fleet.kept.length === 0 && this.#pool.queued > 0) this.#keeper.check();
   }
 

@@ -1,4 +1,5 @@
 import type { LoadProgress, Member } from './fleet.ts';
+import type { SlotFailure } from './replica-slot.ts';
 import type { ReplicaState } from './replica-state.ts';
 import type { UpdateState } from './update-state.ts';
 
@@ -41,7 +42,7 @@ interface StatusFacts {
   readonly queued: number;
   readonly updating: UpdateState | undefined;
   /** Why no replica starts by itself any more. */
-  readonly failure: string | undefined;
+  readonly failure: SlotFailure | undefined;
   /** Why a process was lost the last time. */
   readonly lastLoss: string;
   /** Replicas that there should be and for which there is no room. */
@@ -65,14 +66,14 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
       loading,
     };
   });
-  const lastLines = facts.members.find(({ slot }) => slot.failure)?.slot.failure?.lastLines ?? [];
+  const lastLines = (facts.failure ?? facts.members.find(({ slot }) => slot.failure)?.slot.failure)?.lastLines ?? [];
   return { ...health(facts), replicas, queued: facts.queued, updating: facts.updating, lastLines };
 }
 
 function health({ kept, phase, failure, lastLoss, missing }: StatusFacts): Pick<ReplicaSetStatus, 'status' | 'message'> {
   const failures = kept.flatMap(({ slot }) => slot.failure?.reason ?? []);
   const message = failures[0] ?? '';
-  if (failure !== undefined) return { status: 'DEPLOY_FAILED', message: failure };
+  if (failure) return { status: 'DEPLOY_FAILED', message: failure.reason };
   if (kept.length > 0 && failures.length === kept.length) return { status: 'DEPLOY_FAILED', message };
   if (phase === 'stopped') return { status: 'STOPPED', message: '' };
   if (phase === 'starting') return { status: 'DEPLOYING', message: '' };

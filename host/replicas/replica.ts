@@ -153,9 +153,10 @@ export class Replica implements RunningReplica {
     await this.#connection.reconfigure(spec);
   }
 
-  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. `reason` is kept. */
+  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace holds. */
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
-    if (this.#enter('drain') && this.#state === 'draining') {
+    this.#enter('drain');
+    if (this.#state === 'draining') {
       if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, this.exited]), graceMs);
       this.#enter('drained');
     }

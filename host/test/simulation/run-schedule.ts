@@ -44,7 +44,7 @@ class ScheduleRun {
   constructor(schedule: Schedule, random: Random) {
     this.#schedule = schedule;
     const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
-    this.#isGentle = isCalm && [...schedule.deployments.values()].every((options) => options.graceful_shutdown_timeout_s === 20) && schedule.changes.every((change) => change.kind !== 'update' || !change.isBad);
+    this.#isGentle = isCalm && [...schedule.deployments.values()].every((options) => options.graceful_shutdown_timeout_s === 20) && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
     const clock = new SimulatedClock();
     this.world = {
       clock,
@@ -174,6 +174,8 @@ class ScheduleRun {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
+    /** Its old places may be somebody else's when an update that takes others is rolled back. */
+    const hasMoved = this.#schedule.changes.some((change) => change.kind === 'update' && change.deployment === deployment && change.gpus !== undefined);
     const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
@@ -181,7 +183,7 @@ class ScheduleRun {
       (name === 'ReplicaLostError' && !this.#isGentle && (repeats === DEFAULT_RETRIES || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
-      (name === 'InsufficientResources' && mayHaveSlept) ||
+      (name === 'InsufficientResources' && (mayHaveSlept || hasMoved)) ||
       (wasAway && WHILE_AWAY.has(name));
     if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
   }

@@ -98,7 +98,8 @@ export class SimulatedReplica implements RunningReplica {
 
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     const { clock, random } = this.#world;
-    if (this.#enter('drain') && this.#state === 'draining') {
+    this.#enter('drain');
+    if (this.#state === 'draining') {
       if (this.#ongoing > 0) await Promise.race([this.#idle.promise, this.exited, clock.delay(graceMs)]);
       this.#enter('drained');
     }
