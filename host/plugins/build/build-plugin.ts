@@ -8,7 +8,6 @@ import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.ts';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
 import { positionsPath } from '../source-positions.ts';
-import { bundlePlugin } from './bundle.ts';
 import { guestWorld } from './guest-world.ts';
 
 export interface BuildOptions {
@@ -72,6 +71,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
 
 async function build(manifest: PluginManifest, component: string, world: { readonly text: string; readonly toolchain: string }, { log, signal }: BuildOptions): Promise<void> {
   const startedAt = performance.now();
+  const { bundlePlugin } = await import('./bundle.ts'); // the bundler is large, and most starts build nothing
   const bundle = await bundlePlugin(manifest);
   signal?.throwIfAborted();
   const { componentize } = await import('componentize-qjs');
