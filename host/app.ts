@@ -35,6 +35,7 @@ import type { ProgressStream, ReportProgress } from './packages/index.ts';
 import { asksFor } from './plugins/asked-capabilities.ts';
 import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 import { isReplica } from './replicas/index.ts';
+import type { Storage } from './storage/index.ts';
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with
@@ -77,7 +78,7 @@ export class AanaApp implements AsyncDisposable {
       close: (graceMs) => this.#services.close(graceMs),
       end: () => this.#connection.end(),
     });
-    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, signal: this.#lifecycle.signal });
+    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, signal: this.#lifecycle.signal });
     this.#face = createHttpFace({
       title: this.name,
       version: packageVersion(),
@@ -108,6 +109,11 @@ export class AanaApp implements AsyncDisposable {
 
   get models(): ModelStore {
     return this.#services.models;
+  }
+
+  /** The database: its repositories, for the program that embeds the application. Opened and brought up to date by its first use. */
+  get storage(): Storage {
+    return this.#services.storage;
   }
 
   /** Resolves when the application has shut down. */
@@ -253,8 +259,9 @@ export class AanaApp implements AsyncDisposable {
     return this;
   }
 
-  /** Brings stored data up to this version, and runs `migration_func`. */
+  /** Brings the tables of the host and those of `migrations` up to date, and runs `migration_func`. Throws `MigrationError`. */
   async migrate(): Promise<this> {
+    await this.storage.migrate();
     await this.#migrate?.(this.config);
     return this;
   }

@@ -4,12 +4,15 @@ import type { Logger } from '../core/logger.ts';
 import type { DeploymentDefinition } from '../deployments/index.ts';
 import type { OpenApiParams } from '../http/index.ts';
 import type { ProgressStream } from '../packages/index.ts';
+import type { MigrationSource } from '../storage/index.ts';
 
 export interface AanaAppOptions {
   /** Title of the API documentation. Default: the configuration's `name`. */
   readonly name?: string | undefined;
   /** Makes the tables that the application keeps for itself; `migrate` runs it. */
   readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
+  /** Folders with numbered migrations of the application's own tables, each under a scope of its own; applied with those of the host. */
+  readonly migrations?: readonly MigrationSource[] | undefined;
   /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
   readonly openapi_params?: OpenApiParams | undefined;
   /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
@@ -41,7 +44,7 @@ export interface DeployOptions {
   readonly sequential?: boolean | undefined;
 }
 
-const OPTIONS: readonly string[] = ['name', 'migration_func', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
+const OPTIONS: readonly string[] = ['name', 'migration_func', 'migrations', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
 
 /** In JavaScript a misspelt option would be ignored. */
 export function checkOptions(options: AanaAppOptions): void {

@@ -1,5 +1,4 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -9,18 +8,19 @@ import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requestGuarded } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
-import { buildNative } from '../native-build/index.ts';
+import { buildNative, buildSqlite } from '../native-build/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';
 import { PluginSet } from '../plugins/plugin-set.ts';
 import type { HttpPort } from '../plugins/ports.ts';
-import { FileStore } from '../storage/index.ts';
+import { type MigrationSource, PluginStorage, Storage } from '../storage/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;
   readonly log: Logger;
   readonly definitions: readonly DeploymentDefinition[] | undefined;
+  readonly migrations?: readonly MigrationSource[] | undefined;
   /** Aborts when the application shuts down. */
   readonly signal: AbortSignal;
 }
@@ -32,6 +32,7 @@ export class Services {
   readonly routers = new RouterSet();
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
   readonly pluginSet: PluginSet;
+  readonly storage: Storage;
   readonly uploads: ProcessFolder;
   readonly #options: ServicesOptions;
   readonly #plugins: PluginHost;
@@ -40,7 +41,7 @@ export class Services {
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
-    const { config, log, definitions, signal } = options;
+    const { config, log, definitions, migrations, signal } = options;
     this.#options = options;
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.models = new ModelStore({ cacheDir: config.cache_dir, log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
@@ -52,6 +53,12 @@ export class Services {
       beforeReplicas: async () => this.#native,
       machine: (started) => findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),
     });
+    this.storage = new Storage({
+      config: config.db_config,
+      log,
+      sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
+      migrations,
+    });
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       log,
@@ -60,7 +67,7 @@ export class Services {
       ports: {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),
-        storage: new FileStore({ dir: config.storage_dir ?? join(config.cache_dir, 'storage') }),
+        storage: new PluginStorage(this.storage),
         http: httpPort(config),
         log,
       },
@@ -139,6 +146,7 @@ export class Services {
     await this.#plugins.close();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
+    await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal
   }

@@ -5,7 +5,7 @@ import { CONFIG_FILE, type Config, loadConfig, type LoadOptions, setLoadDefaults
 import { configKeys } from '../config/render-docs.ts';
 
 /** Flags that every command with a configuration takes. */
-const COMMON = ['cache_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
+const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
 
 /** Adds `--config` and the flags of settings: all of them, or those that matter beside serving. */
 export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {

@@ -1,3 +1,7 @@
+import { AanaApp } from '../app.ts';
+import type { Config } from '../config/index.ts';
+import type { Logger } from '../core/logger.ts';
+import { withProgress } from '../packages/index.ts';
 import { loadApp } from '../application/load-app.ts';
 import type { BuildOptions } from '../application/build-config.ts';
 import { run } from './serve.ts';
@@ -18,11 +22,17 @@ export async function deploy(path: string, { host, port, hideLogs, skipMigration
   return run(app, { host: host ?? app.config.host, port: port ?? app.config.port, show_logs: !hideLogs }, { sequential });
 }
 
-/** `migrate`: an application's tables. */
-export async function migrate(path: string): Promise<void> {
-  const { app } = await loadApp(path, process.cwd());
-  await app.migrate();
-  await app.shutdown({ graceMs: 0 });
+/** `migrate`: the tables of the host, and those of an application where one is named. */
+export async function migrate(path: string | undefined, { config, log, out }: { readonly config: Config; readonly log: Logger; readonly out: { write(text: string): unknown } }): Promise<void> {
+  const app = path === undefined ? new AanaApp({ config, log }) : (await loadApp(path, process.cwd())).app;
+  try {
+    const applied = await withProgress('preparing the database', undefined, () => app.storage.migrate());
+    await app.migrate();
+    for (const { scope, number, name } of applied) out.write(`applied ${scope} ${number} ${name}\n`);
+    if (applied.length === 0) out.write('the database is up to date\n');
+  } finally {
+    await app.shutdown({ graceMs: 0 });
+  }
 }
 
 /** `build <module>:<app>`: the configuration file that `serve` makes the application of. */

@@ -53,6 +53,17 @@ for (const [title, args, message] of WRONG) {
   });
 }
 
+Cli('migrate makes the tables once, and names a database that cannot be', () => {
+  const cache = process.env['AANA_CACHE_DIR'] ?? '';
+  const first = run('migrate', '--cache-dir', cache, '--data-dir', 'data');
+  assert.is(first.code, 0, first.err);
+  assert.match(first.out, /^applied aana-host 1 initial\n/);
+  assert.equal(run('migrate', '--cache-dir', cache, '--data-dir', 'data'), { code: 0, out: 'the database is up to date\n', err: '' });
+  const bad = run('migrate', '--cache-dir', cache, '--data-dir', '/dev/null');
+  assert.is(bad.code, 1);
+  assert.match(bad.err, /^error: the database \/dev\/null\/aana\.db cannot be opened: .*; set another one with DB_CONFIG\n$/);
+});
+
 Cli('refuses a bad option of a deployment by its name, with exit code 2', () => {
   writeFileSync(join(folder, 'bad.json'), JSON.stringify({ deployments: { asr: { type: 'WhisperDeployment', user_config: { model: 'base' } } } }));
   const { code, err } = run('serve', '--config', 'bad.json');

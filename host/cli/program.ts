@@ -58,9 +58,9 @@ export function program(state: { exitCode: number }): Command {
       state.exitCode = await deploy(path, { host: options['host'] as string | undefined, port: options['port'] === undefined ? undefined : port, hideLogs, skipMigrations, sequential });
     });
 
-  addConfigOptions(command(root, 'migrate <module:app>', 'make or update the tables of the AanaApp that a module exports'), 'common').action(async (path: string, options: Options) => {
-    configForApps(options);
-    await migrate(path);
+  addConfigOptions(command(root, 'migrate [module:app]', 'make or update the tables of the host, and those of the AanaApp that a module exports'), 'common').action(async (path: string | undefined, options: Options) => {
+    const config = configForApps(options);
+    await migrate(path, { config, log: loggerOf(config, 'warn'), out: process.stdout });
   });
 
   addConfigOptions(command(root, 'setup [folders...]', 'build and download what serving these plugins needs'), 'common')

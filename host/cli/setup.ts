@@ -4,7 +4,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { check } from '../deployments/check.ts';
 import { builtinDefinitions, defaultThreads } from '../deployments/index.ts';
-import { buildNative } from '../native-build/index.ts';
+import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';
 import { asksFor } from '../plugins/asked-capabilities.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
@@ -37,9 +37,11 @@ export async function setup(options: SetupOptions): Promise<void> {
   });
 }
 
-async function build({ config, folders, log, signal }: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+async function build({ config, purpose, folders, log, signal }: SetupOptions, { report, done }: ProgressPart): Promise<void> {
   report(0, undefined, 'building the native addon');
   await buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+  report(0, undefined, 'building SQLite');
+  if (purpose === 'test' || config.db_config.datastore_type === 'sqlite') await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
   for (const folder of folders.flatMap(findPluginFolders)) {
     report(0, undefined, `building ${folder}`);
     await buildPlugin(folder, { log, signal });

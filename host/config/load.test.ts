@@ -146,4 +146,21 @@ Load('says what a name of a deployment may be', () => {
   assert.throws(() => loadConfig({ cwd, env: {}, file: 'name.json' }), /"deployments\.a b": a name has 1 to 64 letters/);
 });
 
+Load('takes the database from DB_CONFIG as the original does, and single keys of it from their own variables', () => {
+  const json = JSON.stringify({ datastore_type: 'postgresql', datastore_config: { host: 'db', user: 'u', password: 'p', database: 'd' }, pool_size: 7 });
+  const { db_config: config } = load({ env: { HOME: cwd, DB_CONFIG: json, DB_CONFIG__DATASTORE_CONFIG__PORT: '5433', DB_CONFIG__POOL_SIZE: '9' } });
+  assert.equal([config.datastore_type, config.datastore_config.host, config.datastore_config.port, config.datastore_config.password, config.pool_size, config.max_overflow], ['postgresql', 'db', 5433, 'p', 9, 10]);
+  assert.is(messageOf(() => load({ env: { DB_CONFIG: '{"datastore_type":"mysql"}' } })).startsWith('environment variable DB_CONFIG: "db_config.datastore_type": '), true);
+  assert.match(messageOf(() => load({ env: { DB_CONFIG: '[]' } })), /^environment variable DB_CONFIG: a JSON object is expected/);
+  assert.match(messageOf(() => load({ env: { DB_CONFIG: '{"datastore_config":{"pot":1}}' } })), /"db_config\.datastore_config\.pot"/);
+});
+
+Load('keeps the database in the data directory of the user, where none is named', () => {
+  const path = (options: LoadOptions): string | null => load(options).db_config.datastore_config.path;
+  assert.is(path({}), join(cwd, '.local/share/aana-host/aana.db'));
+  assert.is(path({ env: { XDG_DATA_HOME: '/x' } }), '/x/aana-host/aana.db');
+  assert.is(path({ env: { XDG_DATA_HOME: '/x', AANA_DATA_DIR: '/y' } }), '/y/aana.db');
+  assert.is(path({ env: { DB_CONFIG: '{"datastore_config":{"path":"own.db"}}' } }), join(cwd, 'own.db'));
+});
+
 Load.run();

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
-import { flagName, SETTINGS } from './settings.ts';
+import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
 import { configError, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
 
 /** The file that is read when none is named. */
@@ -42,9 +42,19 @@ export function loadConfig(given: LoadOptions = {}): Config {
   if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // it registers its own
   if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
   if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
+  if (getAt(tree, 'data_dir') === undefined) tree['data_dir'] = defaultDataDir(env);
+  if ((getAt(tree, DATABASE_PATH) ?? null) === null) setAt(tree, DATABASE_PATH, join(String(tree['data_dir']), 'aana.db'));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
   if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
   return deepFreeze(parsed.data);
+}
+
+const DATABASE_PATH = 'db_config.datastore_config.path';
+
+/** `$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`. */
+function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
+  const base = env['XDG_DATA_HOME'];
+  return join(base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.local', 'share'), 'aana-host');
 }
 
 /** `$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`. */
@@ -99,6 +109,19 @@ function fromFolder(value: unknown, folder: string): unknown {
 }
 
 function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | undefined>>, cwd: string, sources: Map<string, string>): void {
+  for (const { key, env: name } of GROUP_VARIABLES) {
+    const text = env[name];
+    if (text === undefined || text === '') continue;
+    const source = `environment variable ${name}`;
+    const group = parseSetting(text, 'json', source, cwd);
+    if (!isTree(group)) throw configError(`${source}: a JSON object is expected`);
+    sources.set(key, source);
+    for (const [path, value] of leaves(group, key)) {
+      sources.set(path, source);
+      const { kind } = SETTINGS.find((setting) => setting.key === path) ?? {};
+      setAt(tree, path, kind === 'path' ? fromFolder(value, cwd) : value);
+    }
+  }
   for (const { key, kind, env: name } of SETTINGS) {
     const text = env[name];
     // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable is as unset.
@@ -107,6 +130,11 @@ function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | unde
     sources.set(key, source);
     setAt(tree, key, parseSetting(text, kind, source, cwd));
   }
+}
+
+/** The values below an object, each with its path. */
+function leaves(tree: Tree, path: string): [path: string, value: unknown][] {
+  return Object.entries(tree).flatMap(([name, value]) => (isTree(value) ? leaves(value, `${path}.${name}`) : [[`${path}.${name}`, value] satisfies [string, unknown]]));
 }
 
 function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: string, sources: Map<string, string>): void {

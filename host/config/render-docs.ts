@@ -32,6 +32,7 @@ function typeOf(schema: JsonSchema): string {
 function defaultOf(key: string, schema: JsonSchema): string {
   if (key === 'runtime_dir') return '`$XDG_RUNTIME_DIR/aana-host`, else `run` in `cache_dir`';
   if (key === 'cache_dir') return '`$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`';
+  if (key === 'data_dir') return '`$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`';
   if (key === 'deployments') return 'see below';
   return `\`${JSON.stringify(schema.default)}\``;
 }
@@ -71,6 +72,17 @@ Groups are objects in the file: \`media.allow_paths\` is
 \`\`\`json
 { "media": { "allow_paths": ["/srv/videos"] } }
 \`\`\`
+
+## The database
+
+Without a word SQLite is used, in \`data_dir\`. PostgreSQL is set with the keys of \`db_config\`, or with one variable as in the original, whose JSON may have
+any of them:
+
+\`\`\`sh
+DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.example.org", "user": "aana", "password": "…", "database": "aana"}}' npx aana-host serve plugins/
+\`\`\`
+
+The variables of single keys beat it. Tables are made and brought up to date by the first use, or before it with \`aana-host migrate\`.
 
 ## What plugins get
 

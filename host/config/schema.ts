@@ -95,6 +95,27 @@ const DevicesConfig = z.strictObject({
   memory_bytes: z.int().min(1).nullable().default(null).describe('Main memory that models may take. Without it: what the machine, or its container, has.'),
 });
 
+const DatabaseConfig = z
+  .strictObject({
+    datastore_type: z.enum(['sqlite', 'postgresql']).default('sqlite').describe('SQLite needs no server; several hosts share PostgreSQL.'),
+    datastore_config: z
+      .strictObject({
+        path: z.string().min(1).nullable().default(null).describe('SQLite: file of the database. Without it: `aana.db` in `data_dir`.'),
+        host: z.string().min(1).default('127.0.0.1').describe('PostgreSQL: address of the server, or the folder of its socket.'),
+        port: z.int().min(1).max(65_535).default(5432).describe('PostgreSQL: port of the server.'),
+        user: z.string().min(1).default('aana').describe('PostgreSQL: whom to connect as.'),
+        password: z.string().nullable().default(null).describe('PostgreSQL: the password of the user, where the server asks for one.'),
+        database: z.string().min(1).default('aana').describe('PostgreSQL: name of the database; it must be there.'),
+      })
+      .prefault({}),
+    pool_size: z.int().min(1).max(1000).default(5).describe('Connections to the database.'),
+    max_overflow: z.int().min(0).max(1000).default(10).describe('Connections besides those of `pool_size`, while there is much to do.'),
+    pool_recycle: z.number().positive().max(604_800).default(3600).describe('PostgreSQL: age at which a connection is replaced, in seconds.'),
+    query_timeout: z.number().min(0).max(604_800).default(30).describe('PostgreSQL: time for one statement, in seconds; 0 is for ever.'),
+    connection_timeout: z.number().positive().max(3600).default(10).describe('Time for getting a connection, and for waiting for other writers, in seconds.'),
+  })
+  .describe('Where tasks and what plugins store are kept.');
+
 const LogConfig = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
   format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
@@ -117,7 +138,7 @@ export const ConfigSchema = z.strictObject({
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name: the type of each and its options.'),
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
-  storage_dir: z.string().min(1).nullable().default(null).describe('Where what plugins store is kept. Without it: the folder `storage` of `cache_dir`.'),
+  data_dir: z.string().min(1).default('').describe('What must not be lost: the database of SQLite.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
   cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.'),
   devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),
@@ -137,6 +158,7 @@ export const ConfigSchema = z.strictObject({
     .default({})
     .describe('What plugins get of what their manifests ask for, by name of the plugin, `*` for all. See below.'),
   models: ModelsConfig.prefault({}).describe('Where models come from.'),
+  db_config: DatabaseConfig.prefault({}),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });
 

@@ -21,7 +21,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },
   { key: 'deployments', kind: 'json', env: 'AANA_DEPLOYMENTS' },
   { key: 'cache_dir', kind: 'path', env: 'AANA_CACHE_DIR', flag: '--cache-dir <dir>' },
-  { key: 'storage_dir', kind: 'path', env: 'AANA_STORAGE_DIR' },
+  { key: 'data_dir', kind: 'path', env: 'AANA_DATA_DIR', flag: '--data-dir <dir>' },
   { key: 'include_stacktrace', kind: 'boolean', env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' },
   { key: 'cuda_visible_devices', kind: 'text', env: 'CUDA_VISIBLE_DEVICES' },
   { key: 'devices.gpus', kind: 'json', env: 'AANA_GPUS' },
@@ -62,9 +62,24 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'models.hf_token', kind: 'text', env: 'HF_TOKEN' },
   { key: 'models.hf_endpoint', kind: 'text', env: 'HF_ENDPOINT' },
   { key: 'models.offline', kind: 'boolean', env: 'AANA_OFFLINE', flag: '--offline' },
+  { key: 'db_config.datastore_type', kind: 'text', env: 'DB_CONFIG__DATASTORE_TYPE' },
+  { key: 'db_config.datastore_config.path', kind: 'path', env: 'DB_CONFIG__DATASTORE_CONFIG__PATH' },
+  { key: 'db_config.datastore_config.host', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__HOST' },
+  { key: 'db_config.datastore_config.port', kind: 'number', env: 'DB_CONFIG__DATASTORE_CONFIG__PORT' },
+  { key: 'db_config.datastore_config.user', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__USER' },
+  { key: 'db_config.datastore_config.password', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__PASSWORD' },
+  { key: 'db_config.datastore_config.database', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__DATABASE' },
+  { key: 'db_config.pool_size', kind: 'number', env: 'DB_CONFIG__POOL_SIZE' },
+  { key: 'db_config.max_overflow', kind: 'number', env: 'DB_CONFIG__MAX_OVERFLOW' },
+  { key: 'db_config.pool_recycle', kind: 'number', env: 'DB_CONFIG__POOL_RECYCLE' },
+  { key: 'db_config.query_timeout', kind: 'number', env: 'DB_CONFIG__QUERY_TIMEOUT' },
+  { key: 'db_config.connection_timeout', kind: 'number', env: 'DB_CONFIG__CONNECTION_TIMEOUT' },
   { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];
+
+/** Variables whose JSON object sets several keys below theirs; the variables of those keys beat it. */
+export const GROUP_VARIABLES = [{ key: 'db_config', env: 'DB_CONFIG' }] as const;
 
 /** The long name of a flag, such as `--port`. */
 export function flagName(setting: Setting): string | undefined {

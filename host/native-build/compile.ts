@@ -2,13 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
 import { packageFolder } from './inputs.ts';
-import { WHISPER_VERSION } from './pins.ts';
-import type { NativeSources } from './sources.ts';
 
 export interface CompileOptions {
-  readonly sources: NativeSources;
+  /** What is built, for messages: `the native addon`. */
+  readonly title: string;
+  /** The folder with `CMakeLists.txt` and a `package.json` that names versions of Node-API. */
+  readonly directory: string;
+  /** Where CMake works. */
+  readonly out: string;
+  /** Variables of CMake. */
+  readonly definitions: Readonly<Record<string, string>>;
   readonly jobs: number;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -19,39 +23,32 @@ export interface CompileOptions {
 const KEPT_LINES = 60;
 const PROGRESS_INTERVAL_MS = 5000;
 
-/** Configures and builds with cmake-js; its headers come from an npm package, nothing is downloaded. Results are in `build/Release`. */
+/** Configures and builds with cmake-js; its headers come from an npm package, nothing is downloaded. */
 export async function compile(options: CompileOptions): Promise<void> {
-  const { sources, signal } = options;
-  const definitions = {
-    AANA_LLAMA_DIR: sources.llama,
-    AANA_WHISPER_DIR: sources.whisper,
-    AANA_WHISPER_VERSION: WHISPER_VERSION,
-    AANA_NAPI_DIR: packageFolder('node-addon-api'),
-    AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
-  };
+  const { title, directory, out, signal } = options;
   const args = [
     join(packageFolder('cmake-js'), 'bin', 'cmake-js'),
     'build',
     '--directory',
-    packageRoot,
+    directory,
     '--out',
-    join(packageRoot, 'build', 'cmake'),
+    out,
     '--config',
     'Release',
     '--parallel',
     String(options.jobs),
-    ...Object.entries(definitions).map(([name, value]) => `--CD${name}=${value}`),
+    ...Object.entries(options.definitions).map(([name, value]) => `--CD${name}=${value}`),
   ];
   const lines: string[] = [];
   let step = '';
   const started = Date.now();
   const progress = setInterval(() => {
-    options.log.info('compiling the native addon', { step: step || 'configure', seconds: Math.round((Date.now() - started) / 1000) });
+    options.log.info(`compiling ${title}`, { step: step || 'configure', seconds: Math.round((Date.now() - started) / 1000) });
   }, PROGRESS_INTERVAL_MS);
   try {
     const code = await new Promise<number | string>((resolve, reject) => {
       signal?.throwIfAborted();
-      const child = spawn(process.execPath, args, { cwd: packageRoot, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+      const child = spawn(process.execPath, args, { cwd: directory, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
       const release = endGroupWithUs(child, signal);
       const read = (chunk: string): void => {
         for (const line of chunk.split('\n')) {
@@ -71,7 +68,7 @@ export async function compile(options: CompileOptions): Promise<void> {
       });
     });
     signal?.throwIfAborted();
-    if (code !== 0) throw new AanaError('NativeBuildFailed', 'internal', `building the native addon ended with ${code}:\n${failure(lines)}`);
+    if (code !== 0) throw new AanaError('NativeBuildFailed', 'internal', `building ${title} ended with ${code}:\n${failure(lines)}`);
   } finally {
     clearInterval(progress);
   }

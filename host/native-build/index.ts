@@ -5,7 +5,8 @@ import type { Logger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native/lib/index.ts';
 import { compile } from './compile.ts';
-import { hashInputs } from './inputs.ts';
+import { hashInputs, packageFolder } from './inputs.ts';
+import { WHISPER_VERSION } from './pins.ts';
 import { withFileLock } from '../packages/index.ts';
 import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
 import { prepareSources } from './sources.ts';
@@ -59,7 +60,22 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       await mkdir(folder, { recursive: true });
       if (sources.libraries) await copyLibraries(sources.libraries, folder);
       log.info('building the native addon', { mode, ...(mode === 'source' && { note: 'all of llama.cpp is compiled: some minutes' }) });
-      await compile({ sources, jobs: options.jobs ?? defaultJobs(), log, signal, env });
+      await compile({
+        title: 'the native addon',
+        directory: packageRoot,
+        out: join(packageRoot, 'build', 'cmake'),
+        definitions: {
+          AANA_LLAMA_DIR: sources.llama,
+          AANA_WHISPER_DIR: sources.whisper,
+          AANA_WHISPER_VERSION: WHISPER_VERSION,
+          AANA_NAPI_DIR: packageFolder('node-addon-api'),
+          AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
+        },
+        jobs: options.jobs ?? defaultJobs(),
+        log,
+        signal,
+        env,
+      });
       const manifest: NativeManifest = {
         inputs,
         mode,
@@ -91,3 +107,5 @@ async function copyLibraries(from: string, to: string): Promise<void> {
     await rename(fresh, join(to, file));
   }
 }
+
+export { buildSqlite, type SqliteBuildOptions } from './sqlite.ts';

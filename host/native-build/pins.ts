@@ -49,3 +49,11 @@ export const CUDA_BACKENDS: Readonly<Record<string, PackageSource>> = {
     integrity: 'sha512-8rQCjyNNLZJUFit+YpjwlC4hwkKgOMIkB2wuycKBf8NU2O3ySKbiWZQ8aw9ku2nUTXjSnUIrE6KB88itduTBuA==',
   },
 };
+
+/** SQLite and its binding, as the `sqlite3` package carries their sources. */
+export const SQLITE_SOURCE: PackageSource = {
+  registry: 'npm',
+  name: 'sqlite3',
+  version: '6.0.1',
+  integrity: 'sha512-X0czUUMG2tmSqJpEQa3tCuZSHKIx8PwM53vLZzKp/o6Rpy25fiVfjdbnZ988M8+O3ZWR1ih0K255VumCb3MAnQ==',
+};

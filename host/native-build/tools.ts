@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { AanaError } from '../core/errors.ts';
 
+export type ToolName = 'a C++ compiler' | 'cmake' | 'git';
+
 interface Tool {
-  readonly what: string;
+  readonly what: ToolName;
   readonly commands: readonly string[];
   readonly install: string;
 }
@@ -16,17 +18,21 @@ const TOOLS: readonly Tool[] = [
 const MINIMUM_CMAKE: readonly [number, number] = [3, 19];
 
 /** Throws `MissingBuildTool` that names every missing tool and how to install it. */
-export function checkTools(env: NodeJS.ProcessEnv): void {
-  const missing = TOOLS.filter((tool) => !toolCommands(tool, env).some((command) => runs(command, env)));
+export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] = TOOLS.map(({ what }) => what)): void {
+  const missing = TOOLS.filter((tool) => needed.includes(tool.what) && !toolCommands(tool, env).some((command) => runs(command, env)));
   if (missing.length > 0) {
     const sentences = missing.map((tool) => `${tool.what} is missing: install it (${tool.install})`);
-    throw new AanaError('MissingBuildTool', 'internal', sentences.join('. '));
+    throw missingTool(sentences.join('. '));
   }
   const version = /(\d+)\.(\d+)/.exec(spawnSync('cmake', ['--version'], { env, encoding: 'utf8' }).stdout);
   const [major, minor] = [Number(version?.[1]), Number(version?.[2])];
   if (major < MINIMUM_CMAKE[0] || (major === MINIMUM_CMAKE[0] && minor < MINIMUM_CMAKE[1])) {
-    throw new AanaError('MissingBuildTool', 'internal', `cmake ${version?.[0]} is too old: install ${MINIMUM_CMAKE.join('.')} or newer (for example: pip install cmake)`);
+    throw missingTool(`cmake ${version?.[0]} is too old: install ${MINIMUM_CMAKE.join('.')} or newer (for example: pip install cmake)`);
   }
+}
+
+export function missingTool(message: string): AanaError {
+  return new AanaError('MissingBuildTool', 'internal', message);
 }
 
 function toolCommands(tool: Tool, env: NodeJS.ProcessEnv): readonly string[] {

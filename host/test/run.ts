@@ -3,6 +3,8 @@
 // forgot `.run()`; this runner turns each of these into a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from './environment.ts';
@@ -79,6 +81,16 @@ function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   });
 }
 
+/** Tests leave the user's database alone. */
+async function withDataDir<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'aana-data-'));
+  try {
+    return await work(dataDir);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
 async function main(wanted: readonly string[]): Promise<number> {
   const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
     .map((file) => relative(packageRoot, file))
@@ -90,7 +102,7 @@ async function main(wanted: readonly string[]): Promise<number> {
     const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
     const startedAt = Date.now();
     const result = existsSync(compiled)
-      ? await runFile(compiled, env)
+      ? await withDataDir((dataDir) => runFile(compiled, { ...env, AANA_DATA_DIR: dataDir }))
       : { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
     sum.passed += result.passed;
     sum.failed += result.failed;

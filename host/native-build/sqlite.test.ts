@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../core/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { buildSqlite } from './index.ts';
+import { SQLITE_SOURCE } from './pins.ts';
+
+const cacheDir = process.env['AANA_CACHE_DIR'] ?? join(packageRoot, '.aana');
+const Sqlite = suite('buildSqlite');
+
+Sqlite('builds what package.json pins', async () => {
+  const { optionalDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
+  const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8'));
+  assert.is(optionalDependencies.sqlite3, SQLITE_SOURCE.version);
+  assert.is(packages['node_modules/sqlite3'].integrity, SQLITE_SOURCE.integrity);
+});
+
+Sqlite('gives a module that opens a database, the same for two calls at a time', async () => {
+  const [entry, other] = await Promise.all([buildSqlite({ cacheDir, log: silentLogger }), buildSqlite({ cacheDir, log: silentLogger })]);
+  assert.is(entry, other);
+  assert.ok(existsSync(entry));
+  const { Database } = createRequire(entry)(entry) as { Database: new (file: string) => { get(sql: string, done: (error: Error | null, row: unknown) => void): void } };
+  const row = await new Promise((resolve, reject) => new Database(':memory:').get('select 1 as one', (error, found) => (error ? reject(error) : resolve(found))));
+  assert.equal(row, { one: 1 });
+});
+
+Sqlite('says which tool is missing', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-sqlite-'));
+  try {
+    const error = await buildSqlite({ cacheDir: folder, log: silentLogger, env: { PATH: '/nonexistent' } }).catch((thrown: unknown) => thrown);
+    assert.is((error as Error).name, 'MissingBuildTool');
+    assert.match((error as Error).message, 'cmake is missing: install it');
+    assert.not.match((error as Error).message, 'git');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Sqlite.run();

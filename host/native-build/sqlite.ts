@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Logger } from '../core/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { extractMembers, fetchPackage, withFileLock } from '../packages/index.ts';
+import { compile } from './compile.ts';
+import { packageFolder } from './inputs.ts';
+import { SQLITE_SOURCE } from './pins.ts';
+import { defaultJobs, platformName } from './platform.ts';
+import { checkTools, missingTool } from './tools.ts';
+
+export interface SqliteBuildOptions {
+  /** The build is kept in `<cacheDir>/native`. */
+  readonly cacheDir: string;
+  readonly log: Logger;
+  readonly signal?: AbortSignal | undefined;
+  /** Environment of the compilers. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+const cmakeFolder = join(packageRoot, 'native', 'sqlite3');
+const require = createRequire(join(packageRoot, 'package.json'));
+
+/** In place of the package's own file, which looks for the addon where an install script would have left it. */
+const BINDING = "module.exports = require('../node_sqlite3.node');\n";
+
+/**
+ * The path of the `sqlite3` module, with its addon built here: no install script runs, nothing but the package itself is fetched. The
+ * build is found again by what it is made of, for every Node (it uses Node-API alone). Two calls at a time build once.
+ */
+export async function buildSqlite({ cacheDir, log, signal, env = process.env }: SqliteBuildOptions): Promise<string> {
+  const root = join(cacheDir, 'native');
+  const folder = join(root, `sqlite3-${SQLITE_SOURCE.version}-${platformName}-${await inputsHash()}`);
+  const entry = join(folder, 'lib', 'sqlite3.js');
+  if (existsSync(entry)) return entry;
+  await mkdir(root, { recursive: true });
+  return withFileLock(
+    join(root, 'sqlite3.lock'),
+    async () => {
+      if (existsSync(entry)) return entry;
+      checkTools(env, ['a C++ compiler', 'cmake']);
+      const uv = uvHeaders();
+      log.info('building SQLite', { version: SQLITE_SOURCE.version });
+      const started = Date.now();
+      const work = join(root, 'sqlite3.partial');
+      await rm(work, { recursive: true, force: true });
+      try {
+        const made = join(work, 'made');
+        const sources = await packageSources({ cacheDir, log, signal }, join(work, 'package'));
+        const amalgamation = await unpackAmalgamation(sources, join(work, 'sqlite'));
+        const out = join(work, 'cmake');
+        const definitions = { AANA_BINDING_DIR: join(sources, 'src'), AANA_SQLITE_DIR: amalgamation, AANA_NAPI_DIR: packageFolder('node-addon-api'), AANA_UV_DIR: uv };
+        await compile({ title: 'SQLite', directory: cmakeFolder, out, definitions, jobs: defaultJobs(), log, signal, env });
+        await cp(join(sources, 'lib'), join(made, 'lib'), { recursive: true });
+        await writeFile(join(made, 'lib', 'sqlite3-binding.js'), BINDING);
+        await writeFile(join(made, 'package.json'), '{"type":"commonjs"}\n');
+        await copyFile(join(sources, 'LICENSE'), join(made, 'LICENSE'));
+        await copyFile(join(out, 'Release', 'node_sqlite3.node'), join(made, 'node_sqlite3.node'));
+        await rm(folder, { recursive: true, force: true });
+        await rename(made, folder); // complete or absent
+      } finally {
+        await rm(work, { recursive: true, force: true });
+      }
+      log.info('SQLite built', { seconds: Math.round((Date.now() - started) / 1000) });
+      return entry;
+    },
+    { signal, onWait: () => log.info('waiting for another process that builds SQLite') },
+  );
+}
+
+async function inputsHash(): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([SQLITE_SOURCE.integrity, platformName, BINDING]));
+  for (const file of ['CMakeLists.txt', 'package.json']) hash.update(await readFile(join(cmakeFolder, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** The installed package; npm leaves an optional one out when its install script failed, then it is fetched. */
+async function packageSources(options: { readonly cacheDir: string; readonly log: Logger; readonly signal?: AbortSignal | undefined }, into: string): Promise<string> {
+  const installed = installedPackage();
+  if (installed) return installed;
+  await extractMembers(await fetchPackage(SQLITE_SOURCE, options), /^package\/(src|lib|deps)\/|^package\/LICENSE$/, into);
+  return join(into, 'package');
+}
+
+function installedPackage(): string | undefined {
+  try {
+    const manifest = require.resolve('sqlite3/package.json');
+    return (require(manifest) as { version: string }).version === SQLITE_SOURCE.version ? dirname(manifest) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The binding uses libuv, whose version 1 has one binary interface: the headers of this Node, or those of any other on this machine. */
+function uvHeaders(): string {
+  const prefix = dirname(dirname(process.execPath));
+  const folders = [prefix, '/usr', '/usr/local', '/opt/homebrew'].flatMap((root) => [join(root, 'include', 'node'), join(root, 'include')]);
+  const found = folders.find((folder) => existsSync(join(folder, 'uv.h')));
+  if (found === undefined) throw missingTool(`the header uv.h is missing (looked for in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`);
+  return found;
+}
+
+/** The folder with `sqlite3.c`. */
+async function unpackAmalgamation(sources: string, into: string): Promise<string> {
+  const archive = (await readdir(join(sources, 'deps'))).find((name) => /^sqlite-autoconf-\d+\.tar\.gz$/.test(name)) ?? '';
+  const name = archive.replace('.tar.gz', '');
+  await extractMembers(join(sources, 'deps', archive), ['sqlite3.c', 'sqlite3.h', 'sqlite3ext.h'].map((file) => `${name}/${file}`), into);
+  return join(into, name);
+}

@@ -1,0 +1,35 @@
+/** Databases that there is an adapter for. */
+export type Dialect = 'sqlite' | 'postgresql';
+
+/** What a statement can be given. Booleans come back as 0 and 1 from SQLite; JSON and times are texts and numbers (milliseconds since 1970) in both. */
+export type Value = string | number | boolean | Uint8Array | null;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** One statement as each database wants it. Values are written `$1`, `$2`, …; each of them must occur. */
+export type Statement = Readonly<Record<Dialect, string>>;
+
+/** A connection while it is lent: nobody else's statements run on it. */
+export interface Connection {
+  readonly dialect: Dialect;
+  /** Milliseconds since 1970 by the clock that all hosts of this database share. */
+  now(): number;
+  /** The rows of one statement. Throws `DatabaseException`. */
+  query<R extends object = Row>(statement: Statement | string, values?: readonly Value[]): Promise<R[]>;
+  /** Several statements without values, as a migration has them. */
+  script(sql: string): Promise<void>;
+}
+
+/** A database with a pool of connections. */
+export interface Database extends AsyncDisposable {
+  readonly dialect: Dialect;
+  /** Where it is, for messages; without a password. */
+  readonly address: string;
+  now(): number;
+  /** Lends a connection for reading; each statement sees what was committed before it. */
+  read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs `work` in a transaction on a connection of its own: committed when it resolves, as if it had never been when it rejects. */
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Waits for what is running. May be called twice; use afterwards throws `DatabaseException`. */
+  close(): Promise<void>;
+}

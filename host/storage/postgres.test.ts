@@ -1,0 +1,38 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { skip } from '../test/skip.ts';
+import { conformance } from './fixtures/conformance.ts';
+import { postgresDatabases } from './fixtures/databases.ts';
+import { pluginValueTests } from './fixtures/plugin-values.ts';
+
+const databases = await postgresDatabases();
+if (typeof databases === 'string') {
+  skip('PostgreSQL', databases);
+} else {
+  const Postgres = suite('PostgreSQL');
+
+  Postgres('names the server that cannot be reached, without the password', async () => {
+    const config = await databases.create();
+    const error = await databases.open({ ...config, datastore_config: { ...config.datastore_config, port: 1, password: 'hidden' } }).catch((thrown: Error) => thrown);
+    assert.match(String(error), /postgresql:\/\/aana@127\.0\.0\.1:1\/test_\d+ cannot be reached: .*ECONNREFUSED/);
+    assert.not.match(String(error), 'hidden');
+  });
+
+  Postgres('goes on when the server has ended its connections', async () => {
+    await using database = await databases.open(await databases.create());
+    const ended = await database.read((connection) => connection.query('select pg_terminate_backend(pg_backend_pid())')).catch((error: { kind: string }) => error.kind);
+    assert.is(ended, 'unavailable');
+    assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
+  });
+
+  Postgres('ends a statement that takes too long', async () => {
+    await using database = await databases.open({ ...(await databases.create()), query_timeout: 0.05 });
+    const error = await database.read((connection) => connection.query('select pg_sleep(60)')).catch((thrown: { kind: string; message: string }) => thrown);
+    assert.match(JSON.stringify(error), '"kind":"unavailable"');
+    assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
+  });
+
+  Postgres.run();
+  pluginValueTests(databases);
+  conformance(databases);
+}

@@ -1,0 +1,201 @@
+import pg from 'pg';
+import type { Logger } from '../../core/logger.ts';
+import type { Connection, Database, Row, Statement, Value } from '../database.ts';
+import { databaseError } from '../errors.ts';
+
+export interface PostgresOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string | undefined;
+  readonly database: string;
+  readonly connections: number;
+  /** How old a connection gets. */
+  readonly recycleS: number;
+  /** Time for one statement; 0 for ever. */
+  readonly queryTimeoutMs: number;
+  /** Time for getting a connection. */
+  readonly connectionTimeoutMs: number;
+  readonly log: Logger;
+}
+
+/** A transaction that lost against another one, or came into a deadlock, is run again. */
+const AGAIN = new Set(['40001', '40P01']);
+const MOST_RUNS = 4;
+/** How often the server's clock is asked for. */
+const CLOCK_AGE_MS = 60_000;
+
+const TEXT_TYPES = new Set<number>([pg.types.builtins.JSON, pg.types.builtins.JSONB]);
+const NUMBER_TYPES = new Set<number>([pg.types.builtins.INT8, pg.types.builtins.NUMERIC]);
+const types = {
+  getTypeParser: ((oid: number, format?: 'text') => {
+    if (TEXT_TYPES.has(oid)) return (text: string) => text;
+    if (NUMBER_TYPES.has(oid)) return Number;
+    return pg.types.getTypeParser(oid, format);
+  }) as typeof pg.types.getTypeParser,
+};
+
+export class PostgresDatabase implements Database {
+  readonly dialect = 'postgresql';
+  readonly address: string;
+  readonly #pool: pg.Pool;
+  #clock = { server: Date.now(), local: performance.now() };
+  #clockTimer: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+
+  private constructor(options: PostgresOptions) {
+    const { host, port, user, password, database } = options;
+    this.address = `postgresql://${user}@${host}:${port}/${database}`;
+    this.#pool = new pg.Pool({
+      host,
+      port,
+      user,
+      ...(password !== undefined && { password }),
+      database,
+      max: options.connections,
+      maxLifetimeSeconds: options.recycleS,
+      connectionTimeoutMillis: options.connectionTimeoutMs,
+      statement_timeout: options.queryTimeoutMs,
+      application_name: 'aana-host',
+      types,
+    });
+    this.#pool.on('error', (error) => options.log.warn('lost an idle connection to PostgreSQL', { error })); // the pool replaces it
+  }
+
+  static async open(options: PostgresOptions): Promise<PostgresDatabase> {
+    const database = new PostgresDatabase(options);
+    try {
+      await database.#readClock();
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    const tick = (): void => void database.#readClock().catch((error: unknown) => options.log.debug('the clock of PostgreSQL was not read', { error }));
+    database.#clockTimer = setInterval(tick, CLOCK_AGE_MS).unref();
+    return database;
+  }
+
+  /** The server's clock: hosts agree on it, and it does not jump with the clock of this machine. */
+  now(): number {
+    return Math.round(this.#clock.server + performance.now() - this.#clock.local);
+  }
+
+  async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#lend((connection) => work(connection));
+  }
+
+  async write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    for (let run = 1; ; run += 1) {
+      try {
+        return await this.#lend((connection) => transaction(connection, work));
+      } catch (error) {
+        if (run >= MOST_RUNS || !AGAIN.has(postgresCode(error))) throw error;
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.#clockTimer);
+    this.#closed ??= this.#pool.end();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #lend<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    let client: pg.PoolClient;
+    try {
+      client = await this.#pool.connect();
+    } catch (error) {
+      throw databaseError(`the database ${this.address} cannot be reached: ${reason(error)}`, 'unavailable', error);
+    }
+    const connection = new PostgresConnection(client, this);
+    const onError = (error: Error): void => connection.lose(error);
+    client.on('error', onError);
+    try {
+      return await work(connection);
+    } finally {
+      client.off('error', onError);
+      client.release(connection.lost);
+    }
+  }
+
+  async #readClock(): Promise<void> {
+    const sent = performance.now();
+    const [row] = await this.read((connection) => connection.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'));
+    const local = (sent + performance.now()) / 2;
+    this.#clock = { server: row?.now ?? Date.now(), local };
+  }
+}
+
+class PostgresConnection implements Connection {
+  readonly dialect = 'postgresql';
+  readonly #client: pg.PoolClient;
+  readonly #database: PostgresDatabase;
+  /** Set when the connection must not be used again. */
+  lost: Error | undefined;
+
+  constructor(client: pg.PoolClient, database: PostgresDatabase) {
+    this.#client = client;
+    this.#database = database;
+  }
+
+  now(): number {
+    return this.#database.now();
+  }
+
+  async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
+    try {
+      const sql = typeof statement === 'string' ? statement : statement.postgresql;
+      return (await this.#client.query<R & pg.QueryResultRow>(sql, values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)))).rows;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async script(sql: string): Promise<void> {
+    try {
+      await this.#client.query(sql);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  lose(error: Error): void {
+    this.lost ??= error;
+  }
+
+  #failure(error: unknown): Error {
+    const code = (error as { readonly code?: unknown }).code;
+    const isConnection = !(error instanceof pg.DatabaseError) || /^(08|53|57P)/.test(String(code));
+    if (isConnection && error instanceof Error) this.lose(error);
+    return databaseError(`the database ${this.#database.address}: ${reason(error)}`, isConnection || AGAIN.has(String(code)) || code === '57014' ? 'unavailable' : 'internal', error);
+  }
+}
+
+async function transaction<T>(connection: PostgresConnection, work: (connection: Connection) => Promise<T>): Promise<T> {
+  await connection.script('begin');
+  try {
+    const result = await work(connection);
+    await connection.script('commit');
+    return result;
+  } catch (error) {
+    await connection.script('rollback').catch((failed: Error) => connection.lose(failed));
+    throw error;
+  }
+}
+
+/** The SQLSTATE of a {@link databaseError}. */
+function postgresCode(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof pg.DatabaseError ? (cause.code ?? '') : '';
+}
+
+/** Node gives several refused addresses one error without a message. */
+function reason(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reason).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

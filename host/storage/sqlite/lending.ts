@@ -1,0 +1,65 @@
+import { databaseError } from '../errors.ts';
+
+/** Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order. */
+export class Lending<T> {
+  readonly #make: () => Promise<T>;
+  readonly #most: number;
+  readonly #timeoutMs: number;
+  readonly #free: T[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #lent = 0;
+  #closed = false;
+
+  /** @param timeoutMs how long a borrower waits before it is refused */
+  constructor(make: () => Promise<T>, most: number, timeoutMs: number) {
+    this.#make = make;
+    this.#most = most;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async with<R>(work: (thing: T) => Promise<R>): Promise<R> {
+    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    if (this.#lent >= this.#most) await this.#turn();
+    else this.#lent += 1;
+    let thing: T | undefined;
+    try {
+      thing = this.#free.pop() ?? (await this.#make());
+      return await work(thing);
+    } finally {
+      if (thing !== undefined) this.#free.push(thing);
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#lent -= 1;
+    }
+  }
+
+  /** Refuses new borrowers, waits for the others, and ends everything with `end`. */
+  async close(end: (thing: T) => Promise<void>): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    while (this.#lent > 0) await this.#lastBack();
+    for (const thing of this.#free.splice(0)) await end(thing);
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(databaseError(`no connection was free for ${this.#timeoutMs / 1000} seconds`, 'unavailable'));
+      }, this.#timeoutMs);
+      this.#waiting.push(go);
+    });
+  }
+
+  /** Waits at the end of the line, so that all who waited before have had their turn. */
+  async #lastBack(): Promise<void> {
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#lent -= 1;
+  }
+}

@@ -1,0 +1,23 @@
+/** What is used of the `sqlite3` module; its file is built when it is first needed, so it cannot be imported. */
+export interface SqliteModule {
+  readonly OPEN_READWRITE: number;
+  readonly OPEN_CREATE: number;
+  readonly OPEN_FULLMUTEX: number;
+  readonly Database: new (file: string, mode: number, done: (error: Error | null) => void) => SqliteHandle;
+}
+
+export interface SqliteHandle {
+  exec(sql: string, done: (error: Error | null) => void): void;
+  prepare(sql: string, done: (this: SqliteStatement, error: Error | null) => void): SqliteStatement;
+  close(done: (error: Error | null) => void): void;
+}
+
+export interface SqliteStatement {
+  all(values: Readonly<Record<string, unknown>>, done: (error: Error | null, rows: unknown[]) => void): void;
+  finalize(done: () => void): void;
+}
+
+/** `SQLITE_BUSY` and its like, as the module gives them. */
+export function sqliteCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,80 @@
+import type { Connection, Row, Statement, Value } from '../database.ts';
+import { databaseError } from '../errors.ts';
+import { sqliteCode, type SqliteHandle, type SqliteModule, type SqliteStatement } from './module.ts';
+
+/** Prepared statements kept by one connection; more than the repositories have. */
+const KEPT_STATEMENTS = 300;
+
+/** One open connection; its statements run one after the other in libuv's threads. */
+export class SqliteConnection implements Connection {
+  readonly dialect = 'sqlite';
+  readonly #handle: SqliteHandle;
+  readonly #path: string;
+  readonly #statements = new Map<string, Promise<SqliteStatement>>();
+
+  private constructor(handle: SqliteHandle, path: string) {
+    this.#handle = handle;
+    this.#path = path;
+  }
+
+  static async open(module: SqliteModule, path: string, pragmas: string): Promise<SqliteConnection> {
+    const handle = await new Promise<SqliteHandle>((resolve, reject) => {
+      const opened = new module.Database(path, module.OPEN_READWRITE | module.OPEN_CREATE | module.OPEN_FULLMUTEX, (error) => (error ? reject(failure(error, path)) : resolve(opened)));
+    });
+    const connection = new SqliteConnection(handle, path);
+    try {
+      await connection.script(pragmas);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
+    const prepared = await this.#prepare(typeof statement === 'string' ? statement : statement.sqlite);
+    const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value]));
+    return new Promise((resolve, reject) => {
+      prepared.all(named, (error, rows) => (error ? reject(failure(error, this.#path)) : resolve(rows as R[])));
+    });
+  }
+
+  script(sql: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#handle.exec(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve()));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#forgetStatements();
+    await new Promise<void>((resolve) => this.#handle.close(() => resolve()));
+  }
+
+  async #prepare(sql: string): Promise<SqliteStatement> {
+    const kept = this.#statements.get(sql);
+    if (kept) return kept;
+    if (this.#statements.size >= KEPT_STATEMENTS) await this.#forgetStatements();
+    const prepared = new Promise<SqliteStatement>((resolve, reject) => {
+      const statement = this.#handle.prepare(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve(statement)));
+    });
+    this.#statements.set(sql, prepared);
+    prepared.catch(() => this.#statements.delete(sql));
+    return prepared;
+  }
+
+  async #forgetStatements(): Promise<void> {
+    const statements = await Promise.allSettled(this.#statements.values());
+    this.#statements.clear();
+    for (const result of statements) if (result.status === 'fulfilled') await new Promise<void>((resolve) => result.value.finalize(resolve));
+  }
+}
+
+function failure(error: Error, path: string): Error {
+  const code = sqliteCode(error);
+  const mayPass = code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED' || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR';
+  return databaseError(`the database ${path}: ${error.message}`, mayPass ? 'unavailable' : 'internal', error);
+}

@@ -1,0 +1,93 @@
+import { chmod, mkdir, open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import type { Connection, Database } from '../database.ts';
+import { databaseError } from '../errors.ts';
+import { Lending } from './lending.ts';
+import type { SqliteModule } from './module.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+
+export interface SqliteOptions {
+  /** The database's file. A new one is for this user alone, and so is its folder. */
+  readonly path: string;
+  /** The `sqlite3` module's file. */
+  readonly modulePath: string;
+  /** Connections for reading; there is one for writing besides. */
+  readonly readers: number;
+  /** How long a statement waits for other processes, and a caller for a connection. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * SQLite in WAL mode: readers never wait for the writer. SQLite has one writer at a time, so there is one connection that writes, which
+ * transactions take in turn; other processes are waited for.
+ */
+export class SqliteDatabase implements Database {
+  readonly dialect = 'sqlite';
+  readonly address: string;
+  readonly #writer: Lending<SqliteConnection>;
+  readonly #readers: Lending<SqliteConnection>;
+
+  private constructor(module: SqliteModule, { path, readers, timeoutMs }: SqliteOptions) {
+    this.address = path;
+    // Committed transactions survive the death of the process, and with FULL that of the machine, too.
+    const shared = `pragma busy_timeout = ${Math.round(timeoutMs)}; pragma foreign_keys = on; pragma synchronous = full;`;
+    this.#writer = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`), 1, timeoutMs);
+    this.#readers = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`), readers, timeoutMs);
+  }
+
+  static async open(options: SqliteOptions): Promise<SqliteDatabase> {
+    await prepareFile(options.path);
+    const module = createRequire(import.meta.url)(options.modulePath) as SqliteModule;
+    const database = new SqliteDatabase(module, options);
+    try {
+      await database.#writer.with((connection) => connection.query('pragma schema_version')); // it is a database, and in WAL mode from here on
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    return database;
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#readers.with(work);
+  }
+
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#writer.with(async (connection) => {
+      await connection.script('begin immediate');
+      try {
+        const result = await work(connection);
+        await connection.script('commit');
+        return result;
+      } catch (error) {
+        await connection.script('rollback').catch(() => {}); // some errors have rolled it back already
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    const end = (connection: SqliteConnection): Promise<void> => connection.close();
+    await this.#readers.close(end);
+    await this.#writer.close(end); // the last connection folds the log into the file
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+async function prepareFile(path: string): Promise<void> {
+  try {
+    const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    if (made !== undefined) await chmod(dirname(path), 0o700); // whatever the umask
+    await (await open(path, 'a', 0o600)).close(); // SQLite gives its other files the permissions of this one
+  } catch (error) {
+    throw databaseError(`the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`, 'internal', error);
+  }
+}

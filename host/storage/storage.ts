@@ -1,0 +1,129 @@
+import type { Logger } from '../core/logger.ts';
+import type { Database } from './database.ts';
+import { databaseError } from './errors.ts';
+import { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
+import { PostgresDatabase } from './postgres/postgres-database.ts';
+import { Repositories } from './repositories/index.ts';
+import { SqliteDatabase } from './sqlite/sqlite-database.ts';
+
+/** Which database, in the words of the setting `DB_CONFIG`. */
+export interface StorageConfig {
+  readonly datastore_type: 'sqlite' | 'postgresql';
+  readonly datastore_config: {
+    readonly path: string | null;
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly password: string | null;
+    readonly database: string;
+  };
+  /** Connections that are kept, and how many more there may be. */
+  readonly pool_size: number;
+  readonly max_overflow: number;
+  /** Seconds. */
+  readonly pool_recycle: number;
+  readonly query_timeout: number;
+  readonly connection_timeout: number;
+}
+
+export interface StorageOptions {
+  readonly config: StorageConfig;
+  readonly log: Logger;
+  /** The file of the `sqlite3` module, made when it is needed. */
+  readonly sqliteModule: () => Promise<string>;
+  /** Migrations of the application, besides those of the host. */
+  readonly migrations?: readonly MigrationSource[] | undefined;
+}
+
+/** What the host keeps: opened when it is first used, and brought up to date then. */
+export class Storage implements AsyncDisposable {
+  readonly #options: StorageOptions;
+  #opened: Promise<Database> | undefined;
+  #closed = false;
+
+  constructor(options: StorageOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the database and applies what migrations are missing; gives those that this call applied. */
+  async migrate(): Promise<readonly AppliedMigration[]> {
+    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    let applied: readonly AppliedMigration[] = [];
+    if (!this.#opened) {
+      const opened = this.#open((found) => (applied = found));
+      this.#opened = opened;
+      opened.catch(() => (this.#opened = undefined)); // another try may work
+    }
+    await this.#opened;
+    return applied;
+  }
+
+  /** See {@link Database.read}. */
+  async read<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
+    return (await this.#database()).read((connection) => work(new Repositories(connection)));
+  }
+
+  /** One transaction; see {@link Database.write}. */
+  async write<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
+    return (await this.#database()).write((connection) => work(new Repositories(connection)));
+  }
+
+  /** Waits for what is running. May be called twice. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#opened?.then(
+      (database) => database.close(),
+      () => {}, // it was never open
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #database(): Promise<Database> {
+    await this.migrate();
+    if (!this.#opened) throw databaseError('the database is closed', 'unavailable');
+    return this.#opened;
+  }
+
+  async #open(onApplied: (applied: readonly AppliedMigration[]) => void): Promise<Database> {
+    const { log, migrations = [] } = this.#options;
+    const database = await openDatabase(this.#options);
+    try {
+      const applied = await migrate(database, [HOST_MIGRATIONS, ...migrations]);
+      for (const { scope, number, name } of applied) log.info('migration applied', { database: database.address, scope, number, name });
+      onApplied(applied);
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+}
+
+/** Opens the database that the configuration names; the tables in it are as they were left. */
+export async function openDatabase({ config, log, sqliteModule }: Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'>): Promise<Database> {
+  const { path, host, port, user, password, database } = config.datastore_config;
+  const timeoutMs = config.connection_timeout * 1000;
+  const connections = config.pool_size + config.max_overflow;
+  if (config.datastore_type === 'sqlite') {
+    if (path === null) throw databaseError('the database has no path', 'internal');
+    return SqliteDatabase.open({ path, modulePath: await sqliteModule(), readers: Math.min(connections, SQLITE_READERS), timeoutMs });
+  }
+  return PostgresDatabase.open({
+    host,
+    port,
+    user,
+    password: password ?? undefined,
+    database,
+    connections,
+    recycleS: config.pool_recycle,
+    queryTimeoutMs: config.query_timeout * 1000,
+    connectionTimeoutMs: timeoutMs,
+    log,
+  });
+}
+
+/** Each reads in one of libuv's threads, of which there are four. */
+const SQLITE_READERS = 3;
