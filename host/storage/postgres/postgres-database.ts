@@ -1,4 +1,5 @@
-import pg from 'pg';
+import { DatabaseError, Pool, type PoolClient, type QueryResultRow, types as pgTypes } from 'pg';
+import { delay } from '../../core/abort.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Connection, Database, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
@@ -21,24 +22,25 @@ export interface PostgresOptions {
 
 /** A transaction that lost against another one, or came into a deadlock, is run again. */
 const AGAIN = new Set(['40001', '40P01']);
-const MOST_RUNS = 4;
+const MOST_RUNS = 8;
+const FIRST_WAIT_MS = 20;
 /** How often the server's clock is asked for. */
 const CLOCK_AGE_MS = 60_000;
 
-const TEXT_TYPES = new Set<number>([pg.types.builtins.JSON, pg.types.builtins.JSONB]);
-const NUMBER_TYPES = new Set<number>([pg.types.builtins.INT8, pg.types.builtins.NUMERIC]);
+const TEXT_TYPES = new Set<number>([pgTypes.builtins.JSON, pgTypes.builtins.JSONB]);
+const NUMBER_TYPES = new Set<number>([pgTypes.builtins.INT8, pgTypes.builtins.NUMERIC]);
 const types = {
   getTypeParser: ((oid: number, format?: 'text') => {
     if (TEXT_TYPES.has(oid)) return (text: string) => text;
     if (NUMBER_TYPES.has(oid)) return Number;
-    return pg.types.getTypeParser(oid, format);
-  }) as typeof pg.types.getTypeParser,
+    return pgTypes.getTypeParser(oid, format);
+  }) as typeof pgTypes.getTypeParser,
 };
 
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgresql';
   readonly address: string;
-  readonly #pool: pg.Pool;
+  readonly #pool: Pool;
   #clock = { server: Date.now(), local: performance.now() };
   #clockTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
@@ -46,7 +48,7 @@ export class PostgresDatabase implements Database {
   private constructor(options: PostgresOptions) {
     const { host, port, user, password, database } = options;
     this.address = `postgresql://${user}@${host}:${port}/${database}`;
-    this.#pool = new pg.Pool({
+    this.#pool = new Pool({
       host,
       port,
       user,
@@ -90,6 +92,7 @@ export class PostgresDatabase implements Database {
         return await this.#lend((connection) => transaction(connection, work));
       } catch (error) {
         if (run >= MOST_RUNS || !AGAIN.has(postgresCode(error))) throw error;
+        await delay(Math.random() * FIRST_WAIT_MS * 2 ** run); // by chance, so that the same ones do not meet again
       }
     }
   }
@@ -106,7 +109,7 @@ export class PostgresDatabase implements Database {
 
   async #lend<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     if (this.#closed) throw databaseError('the database is closed', 'unavailable');
-    let client: pg.PoolClient;
+    let client: PoolClient;
     try {
       client = await this.#pool.connect();
     } catch (error) {
@@ -133,12 +136,12 @@ export class PostgresDatabase implements Database {
 
 class PostgresConnection implements Connection {
   readonly dialect = 'postgresql';
-  readonly #client: pg.PoolClient;
+  readonly #client: PoolClient;
   readonly #database: PostgresDatabase;
   /** Set when the connection must not be used again. */
   lost: Error | undefined;
 
-  constructor(client: pg.PoolClient, database: PostgresDatabase) {
+  constructor(client: PoolClient, database: PostgresDatabase) {
     this.#client = client;
     this.#database = database;
   }
@@ -150,7 +153,7 @@ class PostgresConnection implements Connection {
   async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
     try {
       const sql = typeof statement === 'string' ? statement : statement.postgresql;
-      return (await this.#client.query<R & pg.QueryResultRow>(sql, values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)))).rows;
+      return (await this.#client.query<R & QueryResultRow>(sql, values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)))).rows;
     } catch (error) {
       throw this.#failure(error);
     }
@@ -170,7 +173,7 @@ class PostgresConnection implements Connection {
 
   #failure(error: unknown): Error {
     const code = (error as { readonly code?: unknown }).code;
-    const isConnection = !(error instanceof pg.DatabaseError) || /^(08|53|57P)/.test(String(code));
+    const isConnection = !(error instanceof DatabaseError) || /^(08|53|57P)/.test(String(code));
     if (isConnection && error instanceof Error) this.lose(error);
     return databaseError(`the database ${this.#database.address}: ${reason(error)}`, isConnection || AGAIN.has(String(code)) || code === '57014' ? 'unavailable' : 'internal', error);
   }
@@ -191,7 +194,7 @@ async function transaction<T>(connection: PostgresConnection, work: (connection:
 /** The SQLSTATE of a {@link databaseError}. */
 function postgresCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof pg.DatabaseError ? (cause.code ?? '') : '';
+  return cause instanceof DatabaseError ? (cause.code ?? '') : '';
 }
 
 /** Node gives several refused addresses one error without a message. */

@@ -28,7 +28,8 @@ export async function startPostgres(): Promise<PostgresCluster | string> {
     const options = { cwd: folder, ...owner };
     await exec(join(bin, 'initdb'), ['--pgdata', join(folder, 'data'), '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'], options);
     const port = await freePort();
-    const server = spawn(join(bin, 'postgres'), ['-D', join(folder, 'data'), '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off'], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off', 'deadlock_timeout=50ms'].flatMap((setting) => ['-c', setting]);
+    const server = spawn(join(bin, 'postgres'), ['-D', join(folder, 'data'), '-p', String(port), ...settings], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     await ready(server);
     return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', stop: () => stop(server, folder) };
   } catch (error) {
