@@ -13,7 +13,7 @@ import { defaultJobs, platformName } from './platform.ts';
 import { checkTools, missingTool } from './tools.ts';
 
 export interface SqliteBuildOptions {
-  /** The build is kept in `<cacheDir>/native`. */
+  /** Where the package is fetched to when npm has left it out. */
   readonly cacheDir: string;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -28,12 +28,12 @@ const require = createRequire(join(packageRoot, 'package.json'));
 const BINDING = "module.exports = require('../node_sqlite3.node');\n";
 
 /**
- * The path of the `sqlite3` module, with its addon built here: no install script runs, nothing but the package itself is fetched. The
- * build is found again by what it is made of, for every Node (it uses Node-API alone). Two calls at a time build once.
+ * The path of the `sqlite3` module, with its addon built into `build/` of this package: no install script runs, nothing but the package itself is
+ * fetched. The build is found again by what it is made of, for every Node (it uses Node-API alone). Two calls at a time build once.
  */
 export async function buildSqlite({ cacheDir, log, signal, env = process.env }: SqliteBuildOptions): Promise<string> {
-  const root = join(cacheDir, 'native');
-  const folder = join(root, `sqlite3-${SQLITE_SOURCE.version}-${platformName}-${await inputsHash()}`);
+  const root = join(packageRoot, 'build'); // beside the addon of this package
+  const folder = join(root, `sqlite3-${await inputsHash()}`);
   const entry = join(folder, 'lib', 'sqlite3.js');
   if (existsSync(entry)) return entry;
   await mkdir(root, { recursive: true });
