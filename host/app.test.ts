@@ -29,7 +29,7 @@ const failing: DeploymentDefinition = {
 };
 
 function makeApp(options: AanaAppOptions = {}): AanaApp {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder } } });
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder } } });
   const app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, ...options });
   app.registerEndpoint({
     name: 'double',
@@ -63,7 +63,7 @@ App('listens, is not ready until it is deployed, then serves, then is gone', asy
 
 App('keeps uploads in a folder that the next start removes when this one is killed', async () => {
   const tempDir = join(folder, 'uploads');
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: tempDir } } });
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: tempDir } } });
   const app = makeApp({ config });
   let uploaded = '';
   app.registerEndpoint({
@@ -132,7 +132,7 @@ App('starts its deployments one after the other when it is told to', async () =>
 
 /** An application on a machine with these devices. */
 function appOn(devices: NonNullable<ConfigInput['devices']>): AanaApp {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder }, devices } });
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder }, devices } });
   return makeApp({ config, definitions: [{ ...SampleDeployment, prepare: async () => ({}) }] });
 }
 
@@ -246,7 +246,7 @@ App('skips a plugin that cannot be loaded, or ends the start when it is strict',
   await writeFile(join(broken, 'dist/broken.wasm'), 'no component');
   await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
   const config = (strict: boolean) =>
-    loadConfig({ cwd: folder, env: {}, base: { strict, cache_dir: join(folder, 'cache'), media: { temp_dir: folder, ffmpeg_path: join(folder, 'ffmpeg') } } });
+    loadConfig({ cwd: folder, env: {}, base: { strict, cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder, ffmpeg_path: join(folder, 'ffmpeg') } } });
   const reported: string[] = [];
   const log = { ...silentLogger, error: (message: string, fields?: object) => void reported.push(`${message} ${JSON.stringify(fields)}`) };
   await using app = makeApp({ config: config(false), log });

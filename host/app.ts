@@ -74,7 +74,7 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
       progress,
       onFailure: (error) => this.#fail(error, progress),
-      closeServer: (graceMs) => this.#connection.closeServer(graceMs),
+      closeServer: async (graceMs) => void (await Promise.all([this.#connection.closeServer(graceMs), this.#services.tasks?.stop(graceMs)])),
       close: (graceMs) => this.#services.close(graceMs),
       end: () => this.#connection.end(),
     });
@@ -90,6 +90,7 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.hasStarted,
       limits: config.limits,
       includeStacktrace: config.include_stacktrace,
+      tasks: this.#services.tasks,
       tempDir: () => this.#services.uploads.path(),
       log: this.#log,
     });

@@ -53,5 +53,6 @@ export type { AppMiddleware, AppStatus, OpenApiParams, RouterLike } from './http
 export { ModelStore, type ResolvedModel } from './models/index.ts';
 export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';
+export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
 export * as schemas from './schemas/index.ts';
 export { z } from 'zod';

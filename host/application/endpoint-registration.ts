@@ -28,8 +28,10 @@ export interface EndpointOptions {
   readonly admin_required?: boolean;
   /** `true` is refused: there are no API keys to tell who has one. Default: false. */
   readonly active_subscription_required?: boolean;
-  /** Whether requests become tasks. `always` is refused: there is no task queue. Default: `optional`. */
+  /** Whether requests become tasks: as the query `defer` says, each of them, or none. Default: `optional`. */
   readonly defer_option?: 'always' | 'never' | 'optional';
+  /** Time for one attempt as a task, in seconds. Default: `task_queue.execution_timeout`. */
+  readonly execution_timeout?: number;
 }
 
 /** An endpoint that is a class of this program. */
@@ -72,6 +74,7 @@ const Registration = z.strictObject({
   admin_required: z.boolean().default(false),
   active_subscription_required: z.boolean().default(false),
   defer_option: z.enum(['always', 'never', 'optional']).default('optional'),
+  execution_timeout: z.number().positive().max(604_800).optional(),
   endpoint_cls: aFunction.optional(),
   input: aSchema.optional(),
   output: aSchema.optional(),
@@ -81,10 +84,9 @@ const Registration = z.strictObject({
 });
 
 /** Options that wait for parts that are not there; to take them and do nothing would leave open what somebody meant to close. */
-const NOT_YET: readonly [key: 'admin_required' | 'active_subscription_required' | 'defer_option', value: unknown, why: string][] = [
+const NOT_YET: readonly [key: 'admin_required' | 'active_subscription_required', value: unknown, why: string][] = [
   ['admin_required', true, 'there are no API keys in this version, so nobody could be told from an admin: leave it out'],
   ['active_subscription_required', true, 'there are no API keys in this version, so nobody could be told from a subscriber: leave it out'],
-  ['defer_option', 'always', 'there is no task queue in this version: leave it out, or say "never"'],
 ];
 
 export type CheckedEndpoint = { readonly host: ServedEndpoint } | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
@@ -94,8 +96,8 @@ export function checkRegistration(registration: EndpointRegistration, applicatio
   const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
   const given = check(Registration, registration, what);
   for (const [key, value, why] of NOT_YET) if (given[key] === value) throw invalid(`${what}: ${key}: ${why}`);
-  const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers } = given;
-  const said = { name, path, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), ...(handlers && { admit: admission(path, handlers) }) };
+  const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers, defer_option: deferOption, execution_timeout: executionTimeoutS } = given;
+  const said = { name, path, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), deferOption, ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
 
   const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
   const [kind] = kinds;
@@ -116,9 +118,9 @@ export function checkRegistration(registration: EndpointRegistration, applicatio
   return { host: hostEndpoint({ ...said, summary, input, output, run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'] }) };
 }
 
-function admission(path: string, handlers: readonly EventHandler[]): () => Promise<void> {
-  return async () => {
-    for (const handler of handlers) await handler.handle(path, { defer: false });
+function admission(path: string, handlers: readonly EventHandler[]): NonNullable<ServedEndpoint['admit']> {
+  return async ({ defer }) => {
+    for (const handler of handlers) await handler.handle(path, { defer });
   };
 }
 

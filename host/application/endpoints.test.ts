@@ -160,7 +160,6 @@ const REFUSED: readonly [title: string, registration: Record<string, unknown>, m
   ['an endpoint of no component', { endpoint_cls: Double, endpoint: 'b' }, /endpoint a: endpoint: names an endpoint of a component/],
   ['admin_required', { endpoint_cls: Double, admin_required: true }, /endpoint a: admin_required: there are no API keys in this version/],
   ['active_subscription_required', { endpoint_cls: Double, active_subscription_required: true }, /active_subscription_required: there are no API keys/],
-  ['defer_option always', { endpoint_cls: Double, defer_option: 'always' }, /defer_option: there is no task queue in this version/],
   ['an unknown defer_option', { endpoint_cls: Double, defer_option: 'sometimes' }, /endpoint a: defer_option/],
   ['an event handler that cannot handle', { endpoint_cls: Double, event_handlers: [() => {}] }, /endpoint a: event_handlers.*must have a method handle/],
   ["a path of the host's own", { endpoint_cls: Double, path: '/api/ready' }, /endpoint a: the path \/api\/ready is the host's own/],

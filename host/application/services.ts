@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -15,6 +16,7 @@ import { PluginHost } from '../plugins/plugin-host.ts';
 import { PluginSet } from '../plugins/plugin-set.ts';
 import type { HttpPort } from '../plugins/ports.ts';
 import { type MigrationSource, PluginStorage, Storage } from '../storage/index.ts';
+import { TaskQueue } from '../tasks/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;
@@ -33,6 +35,8 @@ export class Services {
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
   readonly pluginSet: PluginSet;
   readonly storage: Storage;
+  /** Absent where the configuration has no queue. */
+  readonly tasks: TaskQueue | undefined;
   readonly uploads: ProcessFolder;
   readonly #options: ServicesOptions;
   readonly #plugins: PluginHost;
@@ -76,6 +80,9 @@ export class Services {
       ...{ host: this.#plugins, endpoints: this.endpoints, log, signal },
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
+    this.tasks = config.task_queue.enabled
+      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, log, signal })
+      : undefined;
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
 
@@ -143,6 +150,7 @@ export class Services {
   /** Ends everything that runs; calls of deployments may finish for `graceMs`. */
   async close(graceMs: number): Promise<void> {
     const until = performance.now() + graceMs;
+    await this.tasks?.stop(graceMs);
     await this.#plugins.close();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();

@@ -24,11 +24,21 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   const tempDir = options.config.media.temp_dir ?? tmpdir();
   await prepareTempDir(tempDir);
   void removeStaleFolders(tempDir, options.log); // reports its own failures
-  const work = [startDeployments(all, begin), loadPlugins(all, begin)];
+  const work = [openStorage(all, begin), startDeployments(all, begin), loadPlugins(all, begin)];
   for (const one of work) one.catch((error: unknown) => failed.abort(error));
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
   for (const endpoint of options.services.endpoints.list()) await endpoint.initialize?.();
+  await options.services.tasks?.start();
+}
+
+/** The queue needs the database from the start on; without one it is opened when a plugin or the application first uses it. */
+async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+  if (!services.tasks) return;
+  const { report, done } = begin();
+  report(0, undefined, 'preparing the database');
+  await services.storage.migrate();
+  done();
 }
 
 async function startDeployments({ services, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {

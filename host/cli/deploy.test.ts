@@ -1,7 +1,7 @@
 // deploy, migrate and build of an application, as a user runs them: from a folder of their own, outside of the repository.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,7 +131,8 @@ Deploy('the application has the configuration of the command line', async () => 
 
 Deploy('knows an application of another copy of the package', async () => {
   const copy = join(folder, 'copy/node_modules/aana-host');
-  for (const part of ['dist/host', 'dist/native', 'package.json', 'wit']) cpSync(join(packageRoot, part), join(copy, part), { recursive: true, filter: (path) => !/\.map$|[\\/](fixtures|test|bench)$|\.test\.js$/.test(path) });
+  const built = readdirSync(join(packageRoot, 'build')).filter((name) => /^sqlite3-\w+$/.test(name));
+  for (const part of ['dist/host', 'dist/native', 'host/storage', 'native/sqlite3', 'package.json', 'wit', ...built.map((name) => `build/${name}`)]) cpSync(join(packageRoot, part), join(copy, part), { recursive: true, filter: (path) => !/\.map$|[\\/](fixtures|test|bench)$|\.test\.js$/.test(path) });
   symlinkSync(join(packageRoot, 'node_modules'), join(copy, 'node_modules'));
   symlinkSync(join(packageRoot, 'node_modules/zod'), join(folder, 'copy/node_modules/zod'));
   writeFileSync(join(folder, 'copy/hello.js'), HELLO);

@@ -199,7 +199,7 @@ setInterval(() => {}, 1000);\n`,
 });
 
 Client('an application object attaches without arguments, or where one of ours listens, and listens where none does', async () => {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), media: { temp_dir: folder } } });
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder } } });
   const port = Number(new URL(served.url).port);
   for (const address of [undefined, { port }, { host: 'localhost', port }]) {
     await using attached = await new AanaApp({ config, log: silentLogger }).connect(address);

@@ -82,7 +82,7 @@ any of them:
 DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.example.org", "user": "aana", "password": "…", "database": "aana"}}' npx aana-host serve plugins/
 \`\`\`
 
-The variables of single keys beat it. Tables are made and brought up to date by the first use, or before it with \`aana-host migrate\`.
+The variables of single keys beat it. Tables are made and brought up to date at the start (by the first use where \`task_queue.enabled\` is false), or before it with \`aana-host migrate\`.
 
 ## What plugins get
 

@@ -116,6 +116,16 @@ const DatabaseConfig = z
   })
   .describe('Where tasks and what plugins store are kept.');
 
+const TaskQueueConfig = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether requests can be deferred (`?defer=true`): they become tasks, kept in the database.'),
+  num_workers: z.int().min(1).max(1000).default(4).describe('Tasks that run at the same time.'),
+  execution_timeout: seconds(600, 'Time for one attempt at a task, in seconds. An endpoint and a request can have another one.'),
+  heartbeat_timeout: z.number().min(1).max(86_400).default(60).describe('A host that is not heard of for so long has lost its tasks to others, in seconds.'),
+  max_retries: z.int().min(1).max(100).default(3).describe('Attempts at a task, the first one included.'),
+  maximum_active_tasks_per_user: z.int().min(1).default(25).describe('Tasks of one user that run at the same time.'),
+  retention: z.number().min(0).max(31_536_000).default(604_800).describe('How long ended tasks are kept, in seconds; 0 is for ever.'),
+});
+
 const LogConfig = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
   format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
@@ -138,7 +148,7 @@ export const ConfigSchema = z.strictObject({
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name: the type of each and its options.'),
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
-  data_dir: z.string().min(1).default('').describe('What must not be lost: the database of SQLite.'),
+  data_dir: z.string().min(1).default('').describe('What must not be lost: the database of SQLite, and files of tasks. Hosts that share a database share it.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
   cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.'),
   devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),
@@ -159,6 +169,7 @@ export const ConfigSchema = z.strictObject({
     .describe('What plugins get of what their manifests ask for, by name of the plugin, `*` for all. See below.'),
   models: ModelsConfig.prefault({}).describe('Where models come from.'),
   db_config: DatabaseConfig.prefault({}),
+  task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });
 

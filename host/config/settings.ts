@@ -74,12 +74,22 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'db_config.pool_recycle', kind: 'number', env: 'DB_CONFIG__POOL_RECYCLE' },
   { key: 'db_config.query_timeout', kind: 'number', env: 'DB_CONFIG__QUERY_TIMEOUT' },
   { key: 'db_config.connection_timeout', kind: 'number', env: 'DB_CONFIG__CONNECTION_TIMEOUT' },
+  { key: 'task_queue.enabled', kind: 'boolean', env: 'TASK_QUEUE__ENABLED' },
+  { key: 'task_queue.num_workers', kind: 'number', env: 'TASK_QUEUE__NUM_WORKERS' },
+  { key: 'task_queue.execution_timeout', kind: 'number', env: 'TASK_QUEUE__EXECUTION_TIMEOUT' },
+  { key: 'task_queue.heartbeat_timeout', kind: 'number', env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' },
+  { key: 'task_queue.max_retries', kind: 'number', env: 'TASK_QUEUE__MAX_RETRIES' },
+  { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
+  { key: 'task_queue.retention', kind: 'number', env: 'TASK_QUEUE__RETENTION' },
   { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];
 
 /** Variables whose JSON object sets several keys below theirs; the variables of those keys beat it. */
-export const GROUP_VARIABLES = [{ key: 'db_config', env: 'DB_CONFIG' }] as const;
+export const GROUP_VARIABLES = [
+  { key: 'db_config', env: 'DB_CONFIG' },
+  { key: 'task_queue', env: 'TASK_QUEUE' },
+] as const;
 
 /** The long name of a flag, such as `--port`. */
 export function flagName(setting: Setting): string | undefined {

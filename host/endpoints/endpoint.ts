@@ -34,14 +34,23 @@ export interface EndpointRun {
   readonly files: ReadonlyMap<string, UploadedFile>;
   /** Sends one JSON text to the client; resolves when the client has room for more. Streaming endpoints only. */
   readonly write: (chunk: string) => Promise<void>;
+  /** Hears how far the run is, from 0 to 1, where somebody wants to know. */
+  readonly onProgress?: (fraction: number) => void;
 }
+
+/** Whether an endpoint's requests become tasks: as the request says, each of them, or none. */
+export type DeferOption = 'optional' | 'always' | 'never';
 
 /** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
 export interface ServedEndpoint extends EndpointDescription {
   /** Name of the plugin it comes from. */
   readonly plugin?: string;
   /** Asked before a request is read; what it throws is the answer. */
-  readonly admit?: () => Promise<void>;
+  readonly admit?: (request: { readonly defer: boolean }) => Promise<void>;
+  /** Default: `optional`. */
+  readonly deferOption?: DeferOption;
+  /** Time for one attempt when it runs as a task, in seconds. Default: that of the configuration. */
+  readonly executionTimeoutS?: number;
   /** What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves. */
   initialize?(): Promise<void>;
   /** Gives the input as the run shall see it, or throws a `ValidationError`. */

@@ -10,6 +10,8 @@ export interface HostEndpointContext {
   readonly signal: AbortSignal;
   /** Uploaded file parts by field name; they go with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Tells how far the run is, from 0 to 1; who watches a task sees it. */
+  readonly progress: (fraction: number) => void;
 }
 
 /** What a host function gives: its output, or an async generator of the values that are streamed. */
@@ -17,7 +19,7 @@ export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output
 
 /** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
 export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType>
-  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'tags' | 'openapiExtra'> {
+  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
   readonly description?: string;
   /** An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an uploaded file. */
   readonly input: I;
@@ -38,7 +40,7 @@ export function isAsyncGenerator(run: unknown): boolean {
 }
 
 export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(definition: HostEndpointDefinition<I, O>): ServedEndpoint {
-  const { name, path, summary, description = '', admit, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
+  const { name, path, summary, description = '', admit, deferOption, executionTimeoutS, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
   let initialized: Promise<void> | undefined;
   const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
   const jsonOf = (value: unknown): string => {
@@ -51,6 +53,8 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     summary,
     description,
     ...(admit && { admit }),
+    ...(deferOption && { deferOption }),
+    ...(executionTimeoutS !== undefined && { executionTimeoutS }),
     ...(tags && { tags }),
     ...(openapiExtra && { openapiExtra }),
     inputSchema: schemaOf(definition.input, 'input', name),
@@ -58,9 +62,9 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     streaming,
     validate: (input) => parseInput(definition.input, input),
     initialize,
-    run: async ({ input, requestId, signal, files, write }) => {
+    run: async ({ input, requestId, signal, files, write, onProgress = () => {} }) => {
       if (definition.initialize) await initialize();
-      const output = definition.run(input as z.core.output<I>, { requestId, signal, files });
+      const output = definition.run(input as z.core.output<I>, { requestId, signal, files, progress: onProgress });
       if (!streaming) return jsonOf(await output);
       if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
       for await (const value of output) await write(jsonOf(value));

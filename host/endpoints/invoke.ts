@@ -10,6 +10,8 @@ export interface InvokeOptions {
   readonly files?: ReadonlyMap<string, UploadedFile>;
   /** Takes each streamed JSON text; needed for streaming endpoints. */
   readonly write?: (chunk: string) => Promise<void>;
+  /** Hears how far a run is: a fraction from 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
 }
 
 const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
@@ -21,8 +23,7 @@ const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
  */
 export async function invoke(endpoint: ServedEndpoint, input: unknown, options: InvokeOptions): Promise<string> {
   const files = options.files ?? NO_FILES;
-  const accepted = endpoint.validate(input);
-  checkFiles(endpoint, input, files);
+  const accepted = checkInput(endpoint, input, files);
   const { write } = options;
   if (endpoint.streaming && !write) throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
   options.signal.throwIfAborted();
@@ -41,12 +42,20 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
       timeoutMs: options.timeoutMs,
       signal: ending.signal,
       files,
+      ...(options.onProgress && { onProgress: options.onProgress }),
       write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
     });
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** The input as a run gets it. Throws `ValidationError` or `UploadedFileNotFound`. */
+export function checkInput(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap<string, UploadedFile> = NO_FILES): unknown {
+  const accepted = endpoint.validate(input);
+  checkFiles(endpoint, input, files);
+  return accepted;
 }
 
 /** Every file that the input names was uploaded, and every uploaded file is named. */

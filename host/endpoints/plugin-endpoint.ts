@@ -14,11 +14,12 @@ export interface EndpointSource {
     readonly signal: AbortSignal;
     readonly files: ReadonlyMap<string, UploadedFile>;
     readonly write?: (chunk: string) => Promise<void>;
+    readonly onProgress?: (fraction: number) => void;
   }): Promise<string>;
 }
 
 /** One endpoint of a component, under a name and a path that the application gives it. */
-export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'tags' | 'openapiExtra'> {
+export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
   /** The plugin's folder or component file. */
   readonly source: string;
   /** Its name in the component. Default: the same name, or the only one that there is. */
@@ -40,8 +41,8 @@ export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
     streaming: info.streaming,
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
-    run: ({ input, requestId, timeoutMs, signal, files, write }) =>
-      plugin.run({ endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files, ...(info.streaming ? { write } : {}) }),
+    run: ({ input, requestId, timeoutMs, signal, files, write, onProgress }) =>
+      plugin.run({ endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files, ...(info.streaming ? { write } : {}), ...(onProgress && { onProgress }) }),
   }));
 }
 

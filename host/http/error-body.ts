@@ -6,17 +6,27 @@ export interface ErrorBody {
   readonly message: string;
   readonly data: unknown;
   readonly stacktrace: string | null;
+  /** The message once more, where the original answers with this key alone. */
+  readonly detail?: string;
+}
+
+export interface HttpErrorOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly detail?: string | undefined;
+  readonly data?: unknown;
 }
 
 /** An error that is HTTP's own and has no kind: 405, 415. */
 export class HttpError extends AanaError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly detail: string | undefined;
 
-  constructor(name: string, status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(name, 'bad-request', message);
+  constructor(name: string, status: number, message: string, { headers = {}, detail, data }: HttpErrorOptions = {}) {
+    super(name, 'bad-request', message, { data });
     this.status = status;
     this.headers = headers;
+    this.detail = detail;
   }
 }
 
@@ -26,7 +36,8 @@ export function errorBody(record: ErrorRecord, includeStacktrace: boolean): Erro
 
 /** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
 export function errorJson(thrown: unknown, includeStacktrace: boolean): string {
-  const body = errorBody(toErrorRecord(thrown), includeStacktrace);
+  const detail = thrown instanceof HttpError ? thrown.detail : undefined;
+  const body: ErrorBody = { ...errorBody(toErrorRecord(thrown), includeStacktrace), ...(detail !== undefined && { detail }) };
   try {
     return JSON.stringify(body);
   } catch {

@@ -4,6 +4,7 @@ import Koa, { type Context } from 'koa';
 import { AanaError, toErrorRecord } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type ServedEndpoint, type EndpointRegistry, invoke } from '../endpoints/index.ts';
+import type { TaskQueue } from '../tasks/index.ts';
 import { docsRoutes } from './docs-page.ts';
 import { errorJson, HttpError } from './error-body.ts';
 import { buildOpenApi, type OpenApiOptions } from './openapi.ts';
@@ -12,6 +13,7 @@ import { abortOnClose, takeRequestId } from './request-context.ts';
 import { mountPath, type RouterSet, thrownStatus } from './routers.ts';
 import { statusOf } from './status.ts';
 import { JsonStream } from './stream.ts';
+import { deferRequest, isDeferred, taskRoutes } from './task-routes.ts';
 
 export interface AppStatus {
   readonly status: 'RUNNING' | 'DEPLOYING' | 'UNHEALTHY';
@@ -33,6 +35,8 @@ export interface HttpAppOptions {
   readonly isDeployed: () => boolean;
   readonly limits: BodyLimits & { readonly invocation_timeout_s: number };
   readonly includeStacktrace: boolean;
+  /** Takes deferred requests; without it there are none. */
+  readonly tasks?: TaskQueue | undefined;
   /** Where uploads go: a folder that exists, or a function that makes one. */
   readonly tempDir: string | (() => Promise<string>);
   readonly log: Logger;
@@ -86,7 +90,8 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const endpoint = registry.find(ctx.path);
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   if (system.match(ctx.path, ctx.method).route) return void (await system.routes()(ctx as never, async () => {}));
-  if (system.match(ctx.path, 'GET').path.length > 0) throw methodNotAllowed(ctx, ['GET', 'HEAD']);
+  const own = system.match(ctx.path, 'GET').path.flatMap((layer) => layer.methods);
+  if (own.length > 0) throw methodNotAllowed(ctx, [...new Set(own)].sort());
   const route = routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
@@ -151,7 +156,7 @@ function dropRest({ req, res }: Context): void {
   });
 }
 
-function systemRoutes({ registry, status, isReady, title, version, openapi }: HttpAppOptions): Router {
+function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace }: HttpAppOptions): Router {
   const router = new Router();
   router.get('/api/ready', (ctx) => {
     const ready = isReady();
@@ -164,9 +169,10 @@ function systemRoutes({ registry, status, isReady, title, version, openapi }: Ht
     ctx.body = status();
   });
   router.get('/openapi.json', (ctx) => {
-    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi });
+    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi, hasTasks: tasks !== undefined });
   });
   docsRoutes(router, title);
+  if (tasks) taskRoutes(router, { tasks, includeStacktrace });
   return router;
 }
 
@@ -176,16 +182,20 @@ function nothingAt(path: string): HttpError {
 
 function methodNotAllowed(ctx: Context, methods: readonly string[]): HttpError {
   const allow = methods.join(', ');
-  return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { allow });
+  return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { headers: { allow } });
 }
 
 async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
   const signal = abortOnClose(ctx);
-  await found.admit?.();
+  await found.admit?.({ defer: isDeferred(ctx, found) });
   await using body = await readBody(ctx, options.limits, options.tempDir);
   // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
   const endpoint = options.registry.find(found.path);
   if (!endpoint) throw nothingAt(found.path);
+  if (isDeferred(ctx, endpoint)) {
+    if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
+    return await deferRequest(ctx, endpoint, options.tasks, body); // its files are moved away before they go
+  }
   const stream = new JsonStream(ctx, signal);
   try {
     const output = await invoke(endpoint, body.input, {

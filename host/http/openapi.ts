@@ -1,5 +1,6 @@
 import { oas31 } from 'openapi3-ts';
 import { type ServedEndpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
+import { deferParameters, TASK_ID_SCHEMA, TASK_PATHS } from './openapi-tasks.ts';
 import { schemaExample } from './schema-example.ts';
 
 export interface OpenApiOptions {
@@ -11,6 +12,8 @@ export interface OpenApiOptions {
   readonly mountPath?: string;
   /** Said by the application: members of `info`, and of the document. */
   readonly params?: OpenApiParams | undefined;
+  /** Whether requests can be deferred. */
+  readonly hasTasks?: boolean;
 }
 
 /** `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the document. */
@@ -71,14 +74,15 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     builder
       .addSchema(`${endpoint.name}_request`, asComponent(endpoint.inputSchema, `${endpoint.name}_request`))
       .addSchema(`${endpoint.name}_response`, asComponent(endpoint.outputSchema, `${endpoint.name}_response`))
-      .addPath(endpoint.path, { post: operation(endpoint, baseUrl) });
+      .addPath(endpoint.path, { post: operation(endpoint, baseUrl, options.hasTasks ?? false) });
   }
+  if (options.hasTasks) for (const [path, item] of TASK_PATHS) builder.addPath(path, item);
   const general = { servers: servers ?? (mount === '' ? undefined : [{ url: mount }]), tags, externalDocs, security };
   const given = Object.entries(general).filter(([, value]) => value !== undefined);
   return { ...builder.addPath('/api/ready', READY_PATH).addPath('/api/status', STATUS_PATH).getSpec(), ...Object.fromEntries(given) };
 }
 
-function operation(endpoint: ServedEndpoint, baseUrl: string): oas31.OperationObject {
+function operation(endpoint: ServedEndpoint, baseUrl: string, hasTasks: boolean): oas31.OperationObject {
   const input: oas31.ReferenceObject = { $ref: `#/components/schemas/${endpoint.name}_request` };
   const files = Object.fromEntries(fileKeys(endpoint.inputSchema).map((key) => [key, BINARY]));
   const errors = Object.fromEntries(ERRORS.map(([status, description]) => [status, jsonResponse(description, { $ref: '#/components/schemas/Error' })]));
@@ -87,6 +91,7 @@ function operation(endpoint: ServedEndpoint, baseUrl: string): oas31.OperationOb
     summary: endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
     tags: [...(endpoint.tags ?? [endpoint.plugin ?? 'app'])],
+    ...(hasTasks && endpoint.deferOption !== 'never' && { parameters: deferParameters(endpoint) }),
     requestBody: {
       required: true,
       content: {
@@ -98,7 +103,7 @@ function operation(endpoint: ServedEndpoint, baseUrl: string): oas31.OperationOb
       },
     },
     responses: {
-      '200': endpoint.streaming ? streamResponse(endpoint) : jsonResponse('The answer.', { $ref: `#/components/schemas/${endpoint.name}_response` }),
+      '200': hasTasks && endpoint.deferOption === 'always' ? jsonResponse('The request was kept.', TASK_ID_SCHEMA) : endpoint.streaming ? streamResponse(endpoint) : jsonResponse('The answer.', { $ref: `#/components/schemas/${endpoint.name}_response` }),
       '422': jsonResponse('The input does not match.', { $ref: '#/components/schemas/ValidationError' }),
       ...errors,
     },

@@ -58,7 +58,7 @@ Reload.before.each(async (context) => {
   };
   await context.put('one');
   await writeFile(join(plugin, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
-  const base = { cache_dir: join(built, 'cache'), watch: true, plugin_limits: { threads: 1 }, media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } };
+  const base = { cache_dir: join(built, 'cache'), data_dir: join(dir, 'data'), watch: true, plugin_limits: { threads: 1 }, media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } };
   context.app = new AanaApp({ config: loadConfig({ cwd: dir, env: {}, base }), log: silentLogger, progress: { write: () => true } });
   await context.app.registerPlugins(join(dir, 'plugins')).connect({ port: 0 });
   await context.app.deploy();

@@ -18,6 +18,8 @@ export interface Connection {
   query<R extends object = Row>(statement: Statement | string, values?: readonly Value[]): Promise<R[]>;
   /** Several statements without values, as a migration has them. */
   script(sql: string): Promise<void>;
+  /** Tells the listeners of all hosts, once the transaction is committed. SQLite reaches those of this process. */
+  notify(message: string): Promise<void>;
 }
 
 /** A database with a pool of connections. */
@@ -30,6 +32,8 @@ export interface Database extends AsyncDisposable {
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work` in a transaction on a connection of its own: committed when it resolves, as if it had never been when it rejects. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Hears what transactions notify of; an empty message says that some may have been missed. Gives a function that ends this. */
+  listen(listener: (message: string) => void): () => void;
   /** Waits for what is running. May be called twice; use afterwards throws `DatabaseException`. */
   close(): Promise<void>;
 }

@@ -4,5 +4,7 @@ export { PluginStorage } from './plugin-storage.ts';
 export type { ApiKeyRecord } from './repositories/api-keys.ts';
 export { Repositories } from './repositories/index.ts';
 export type { CaptionRecord, TranscriptRecord, VideoRecord } from './repositories/media.ts';
+export { type ClaimedTask, type Lease, type NewTask, type Outcome, type StoredFile, type TaskEvent, type TaskRecord, TASKS_WAITING } from './repositories/tasks.ts';
 export type { WebhookEvent, WebhookRecord } from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
+export { hasEnded, nextTaskStatus, statusesBefore, TASK_STATUSES, type TaskStatus, type TaskTransition } from './task-state.ts';

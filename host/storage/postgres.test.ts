@@ -4,6 +4,7 @@ import { skip } from '../test/skip.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
+import { taskTests } from './fixtures/tasks.ts';
 
 const databases = await postgresDatabases();
 if (typeof databases === 'string') {
@@ -34,5 +35,6 @@ if (typeof databases === 'string') {
 
   Postgres.run();
   pluginValueTests(databases);
+  taskTests(databases);
   conformance(databases);
 }

@@ -6,6 +6,7 @@ import { silentLogger } from '../core/logger.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
+import { taskTests } from './fixtures/tasks.ts';
 import { Storage } from './index.ts';
 
 const databases = sqliteDatabases();
@@ -51,4 +52,5 @@ Sqlite('does not let readers write', async () => {
 
 Sqlite.run();
 pluginValueTests(databases);
+taskTests(databases);
 conformance(databases);

@@ -68,6 +68,16 @@ export class Storage implements AsyncDisposable {
     return (await this.#database()).write((connection) => work(new Repositories(connection)));
   }
 
+  /** See {@link Database.listen}. */
+  async listen(listener: (message: string) => void): Promise<() => void> {
+    return (await this.#database()).listen(listener);
+  }
+
+  /** Milliseconds since 1970 by the clock that all hosts of this database share. */
+  async now(): Promise<number> {
+    return (await this.#database()).now();
+  }
+
   /** Waits for what is running. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -1,8 +1,9 @@
-import { DatabaseError, Pool, type PoolClient, type QueryResultRow, types as pgTypes } from 'pg';
+import { Client, type ClientConfig, DatabaseError, Pool, type PoolClient, type QueryResultRow, types as pgTypes } from 'pg';
 import { delay } from '../../core/abort.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Connection, Database, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
+import { type Listener, Listeners } from '../listeners.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -27,6 +28,9 @@ const FIRST_WAIT_MS = 20;
 /** How often the server's clock is asked for. */
 const CLOCK_AGE_MS = 60_000;
 
+const CHANNEL = 'aana_host';
+const HEAR_AGAIN_MS = 1000;
+
 const TEXT_TYPES = new Set<number>([pgTypes.builtins.JSON, pgTypes.builtins.JSONB]);
 const NUMBER_TYPES = new Set<number>([pgTypes.builtins.INT8, pgTypes.builtins.NUMERIC]);
 const types = {
@@ -40,6 +44,11 @@ const types = {
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgresql';
   readonly address: string;
+  readonly #server: ClientConfig;
+  readonly #log: Logger;
+  readonly #listeners: Listeners;
+  #listening: Promise<void> | undefined;
+  readonly #ending = new AbortController();
   readonly #pool: Pool;
   #clock = { server: Date.now(), local: performance.now() };
   #clockTimer: NodeJS.Timeout | undefined;
@@ -48,17 +57,15 @@ export class PostgresDatabase implements Database {
   private constructor(options: PostgresOptions) {
     const { host, port, user, password, database } = options;
     this.address = `postgresql://${user}@${host}:${port}/${database}`;
+    this.#server = { host, port, user, ...(password !== undefined && { password }), database, application_name: 'aana-host' };
+    this.#log = options.log;
+    this.#listeners = new Listeners(options.log);
     this.#pool = new Pool({
-      host,
-      port,
-      user,
-      ...(password !== undefined && { password }),
-      database,
+      ...this.#server,
       max: options.connections,
       maxLifetimeSeconds: options.recycleS,
       connectionTimeoutMillis: options.connectionTimeoutMs,
       statement_timeout: options.queryTimeoutMs,
-      application_name: 'aana-host',
       types,
     });
     this.#pool.on('error', (error) => options.log.warn('lost an idle connection to PostgreSQL', { error })); // the pool replaces it
@@ -97,9 +104,15 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  listen(listener: Listener): () => void {
+    this.#listening ??= this.#hear();
+    return this.#listeners.add(listener);
+  }
+
   close(): Promise<void> {
     clearInterval(this.#clockTimer);
-    this.#closed ??= this.#pool.end();
+    this.#ending.abort();
+    this.#closed ??= Promise.all([this.#pool.end(), this.#listening]).then(() => {});
     return this.#closed;
   }
 
@@ -123,6 +136,31 @@ export class PostgresDatabase implements Database {
     } finally {
       client.off('error', onError);
       client.release(connection.lost);
+    }
+  }
+
+  /** Hears notifications on a connection of its own, and opens another one when it is lost. */
+  async #hear(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      const client = new Client(this.#server);
+      try {
+        const lost = new Promise<void>((resolve) => {
+          client.on('error', () => resolve());
+          client.on('end', () => resolve());
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        client.on('notification', ({ payload = '' }) => this.#listeners.tell(payload));
+        await client.connect();
+        await client.query(`listen ${CHANNEL}`);
+        this.#listeners.tell(''); // what was before is not told of
+        await lost;
+      } catch (error) {
+        if (!signal.aborted) this.#log.warn('notifications of PostgreSQL are not heard', { error });
+      } finally {
+        await client.end().catch(() => {}); // it was lost
+      }
+      await delay(HEAR_AGAIN_MS, signal).catch(() => {});
     }
   }
 
@@ -165,6 +203,10 @@ class PostgresConnection implements Connection {
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  async notify(message: string): Promise<void> {
+    await this.query('select pg_notify($1, $2)', [CHANNEL, message]);
   }
 
   lose(error: Error): void {

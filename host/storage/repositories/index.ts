@@ -2,6 +2,7 @@ import type { Connection } from '../database.ts';
 import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { PluginValueRepository } from './plugin-values.ts';
+import { TaskRepository } from './tasks.ts';
 import { WebhookRepository } from './webhooks.ts';
 
 /** The repositories on one connection: inside a transaction they all take part in it. */
@@ -11,6 +12,7 @@ export class Repositories {
   readonly videos: VideoRepository;
   readonly captions: CaptionRepository;
   readonly transcripts: TranscriptRepository;
+  readonly tasks: TaskRepository;
   readonly webhooks: WebhookRepository;
   readonly apiKeys: ApiKeyRepository;
   readonly pluginValues: PluginValueRepository;
@@ -21,6 +23,7 @@ export class Repositories {
     this.videos = new VideoRepository(connection, this.media);
     this.captions = new CaptionRepository(connection);
     this.transcripts = new TranscriptRepository(connection);
+    this.tasks = new TaskRepository(connection);
     this.webhooks = new WebhookRepository(connection);
     this.apiKeys = new ApiKeyRepository(connection);
     this.pluginValues = new PluginValueRepository(connection);

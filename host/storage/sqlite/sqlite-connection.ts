@@ -10,18 +10,23 @@ export class SqliteConnection implements Connection {
   readonly dialect = 'sqlite';
   readonly #handle: SqliteHandle;
   readonly #path: string;
+  /** What the running transaction notifies of. */
+  notifications: string[] = [];
   readonly #statements = new Map<string, Promise<SqliteStatement>>();
 
-  private constructor(handle: SqliteHandle, path: string) {
+  readonly now: () => number;
+
+  private constructor(handle: SqliteHandle, path: string, now: () => number) {
     this.#handle = handle;
     this.#path = path;
+    this.now = now;
   }
 
-  static async open(module: SqliteModule, path: string, pragmas: string): Promise<SqliteConnection> {
+  static async open(module: SqliteModule, path: string, pragmas: string, now: () => number): Promise<SqliteConnection> {
     const handle = await new Promise<SqliteHandle>((resolve, reject) => {
       const opened = new module.Database(path, module.OPEN_READWRITE | module.OPEN_CREATE | module.OPEN_FULLMUTEX, (error) => (error ? reject(failure(error, path)) : resolve(opened)));
     });
-    const connection = new SqliteConnection(handle, path);
+    const connection = new SqliteConnection(handle, path, now);
     try {
       await connection.script(pragmas);
     } catch (error) {
@@ -29,10 +34,6 @@ export class SqliteConnection implements Connection {
       throw error;
     }
     return connection;
-  }
-
-  now(): number {
-    return Date.now();
   }
 
   async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
@@ -47,6 +48,10 @@ export class SqliteConnection implements Connection {
     return new Promise((resolve, reject) => {
       this.#handle.exec(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve()));
     });
+  }
+
+  async notify(message: string): Promise<void> {
+    this.notifications.push(message);
   }
 
   async close(): Promise<void> {

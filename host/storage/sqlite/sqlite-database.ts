@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Connection, Database } from '../database.ts';
 import { databaseError } from '../errors.ts';
+import { type Listener, Listeners } from '../listeners.ts';
 import { Lending } from './lending.ts';
 import type { SqliteModule } from './module.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -16,6 +17,8 @@ export interface SqliteOptions {
   readonly readers: number;
   /** How long a statement waits for other processes, and a caller for a connection. */
   readonly timeoutMs: number;
+  /** Default: the clock of this machine. */
+  readonly now?: () => number;
 }
 
 /**
@@ -25,15 +28,18 @@ export interface SqliteOptions {
 export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite';
   readonly address: string;
+  readonly now: () => number;
+  readonly #listeners = new Listeners();
   readonly #writer: Lending<SqliteConnection>;
   readonly #readers: Lending<SqliteConnection>;
 
-  private constructor(module: SqliteModule, { path, readers, timeoutMs }: SqliteOptions) {
+  private constructor(module: SqliteModule, { path, readers, timeoutMs, now = Date.now }: SqliteOptions) {
     this.address = path;
+    this.now = now;
     // Committed transactions survive the death of the process, and with FULL that of the machine, too.
     const shared = `pragma busy_timeout = ${Math.round(timeoutMs)}; pragma foreign_keys = on; pragma synchronous = full;`;
-    this.#writer = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`), 1, timeoutMs);
-    this.#readers = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`), readers, timeoutMs);
+    this.#writer = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`, now), 1, timeoutMs);
+    this.#readers = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`, now), readers, timeoutMs);
   }
 
   static async open(options: SqliteOptions): Promise<SqliteDatabase> {
@@ -49,10 +55,6 @@ export class SqliteDatabase implements Database {
     return database;
   }
 
-  now(): number {
-    return Date.now();
-  }
-
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#readers.with(work);
   }
@@ -60,15 +62,21 @@ export class SqliteDatabase implements Database {
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#writer.with(async (connection) => {
       await connection.script('begin immediate');
+      connection.notifications = [];
       try {
         const result = await work(connection);
         await connection.script('commit');
+        for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
         return result;
       } catch (error) {
         await connection.script('rollback').catch(() => {}); // some errors have rolled it back already
         throw error;
       }
     });
+  }
+
+  listen(listener: Listener): () => void {
+    return this.#listeners.add(listener);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { raceAbort } from '../core/abort.ts';
+import { type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
+import { type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
+import { HttpError } from './error-body.ts';
+import { abortOnClose } from './request-context.ts';
+
+export interface TaskRoutesOptions {
+  readonly tasks: TaskQueue;
+  readonly includeStacktrace: boolean;
+}
+
+/** How often a client that watches a quiet task hears that the connection is there. */
+const KEEP_ALIVE_MS = 15_000;
+const TASK_ID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+/** Everybody's tasks, while nobody is asked who he is. */
+const USER = null;
+
+const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
+const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
+
+/** Whether a request is to become a task, by its query and what the endpoint allows. */
+export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEndpoint): boolean {
+  const text = queryValue(ctx, 'defer');
+  const asked = text !== undefined && TRUE.has(text.toLowerCase());
+  if (text !== undefined && !asked && !FALSE.has(text.toLowerCase())) throw badQuery('defer', 'bool_parsing', 'Input should be a valid boolean', text);
+  return deferOption === 'always' || (deferOption === 'optional' && asked);
+}
+
+/** Keeps a request as a task and answers with its id. */
+export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks: TaskQueue, body: { readonly input: unknown; readonly files: ReadonlyMap<string, UploadedFile> }): Promise<void> {
+  const key = ctx.get('idempotency-key');
+  if (key.length > 255) throw new HttpError('ValidationError', 422, 'the header Idempotency-Key has 255 characters at most');
+  const taskId = await tasks.enqueue(endpoint, {
+    input: body.input,
+    files: body.files,
+    userId: USER,
+    priority: numberOf(ctx, 'priority', z.int().min(-1000).max(1000)),
+    executionTimeoutS: numberOf(ctx, 'execution_timeout', z.number().positive().max(604_800)),
+    idempotencyKey: key === '' ? undefined : key,
+  });
+  ctx.body = { task_id: taskId };
+}
+
+/** The routes of the original for tasks, and `cancel` and `events`. */
+export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRoutesOptions): void {
+  const show = (task: TaskRecord): object => taskInfo(task, includeStacktrace);
+
+  router.get('/tasks/count', async (ctx) => {
+    const counts = await tasks.count(USER);
+    ctx.body = { ...counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) };
+  });
+  router.get('/tasks', async (ctx) => {
+    const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
+    const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
+    const found = await tasks.list(USER, { status: statusOf(ctx), page, perPage });
+    ctx.body = { tasks: found.map(show) };
+  });
+  router.get('/tasks/get/:id', async (ctx) => {
+    ctx.body = show(await answered(tasks.get(idOf(ctx), USER)));
+  });
+  router.get('/tasks/delete/:id', async (ctx) => {
+    ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), USER))).id };
+  });
+  router.get('/tasks/:id', async (ctx) => {
+    ctx.body = show(await answered(tasks.get(idOf(ctx), USER)));
+  });
+  router.delete('/tasks/:id', async (ctx) => {
+    ctx.body = show(await answered(tasks.delete(idOf(ctx), USER)));
+  });
+  router.post('/tasks/:id/retry', async (ctx) => {
+    ctx.body = show(await answered(tasks.retry(idOf(ctx), USER)));
+  });
+  router.post('/tasks/:id/cancel', async (ctx) => {
+    ctx.body = show(await answered(tasks.cancel(idOf(ctx), USER)));
+  });
+  router.get('/tasks/:id/events', async (ctx) => {
+    const after = lastEventOf(ctx);
+    const signal = abortOnClose(ctx);
+    await sendEvents(ctx, await answered(tasks.watch(idOf(ctx), USER, { after, signal })), signal);
+  });
+}
+
+/** A task as clients see it: the keys of the original, and ours. */
+function taskInfo(task: TaskRecord, includeStacktrace: boolean): object {
+  const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  const result: unknown = task.result === null ? null : JSON.parse(task.result);
+  return {
+    id: task.id,
+    endpoint: task.endpoint,
+    data: JSON.parse(task.data) as unknown,
+    status: task.status,
+    result: task.status === 'failed' && !includeStacktrace ? { ...(result as object), stacktrace: null } : result,
+    progress: task.progress,
+    num_retries: task.num_retries,
+    priority: task.priority,
+    created_at: time(task.created_at),
+    assigned_at: time(task.assigned_at),
+    completed_at: time(task.completed_at),
+  };
+}
+
+/** As server-sent events, until the task has ended or the client goes away. */
+async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal: AbortSignal): Promise<void> {
+  const { res } = ctx;
+  ctx.respond = false;
+  res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+  res.flushHeaders();
+  const keepAlive = setInterval(() => res.write(': \n\n'), KEEP_ALIVE_MS);
+  try {
+    for await (const { id, event, data } of events) {
+      if (!res.write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`)) await raceAbort(once(res, 'drain'), signal);
+    }
+  } catch {
+    // The client asks again from the last event that it has: one that went away, and one whose database was away for a while.
+  } finally {
+    clearInterval(keepAlive);
+    res.end();
+  }
+}
+
+/** In an error of these routes the original has `detail`, and 400 where the state of a task is in the way. */
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof AanaError)) throw error;
+    if (error.kind === 'not-found') throw taskNotFound(error.data);
+    if (error.kind === 'bad-request') throw new HttpError(error.name, 400, error.message, { data: error.data, detail: error.message });
+    if (error.kind === 'conflict') throw new HttpError(error.name, 409, error.message, { data: error.data, detail: error.message });
+    throw error;
+  }
+}
+
+function taskNotFound(data: unknown): HttpError {
+  return new HttpError('NotFoundException', 404, 'Task not found', { data, detail: 'Task not found' });
+}
+
+function idOf(ctx: Context): string {
+  const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
+  if (!TASK_ID.test(id)) throw taskNotFound({ table: 'tasks', id });
+  const hex = id.toLowerCase().replaceAll('-', '');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+function statusOf(ctx: Context): TaskStatus | undefined {
+  const text = queryValue(ctx, 'status');
+  if (text === undefined) return undefined;
+  const status = TASK_STATUSES.find((one) => one === text);
+  if (status === undefined) throw badQuery('status', 'enum', `Input should be one of ${TASK_STATUSES.join(', ')}`, text);
+  return status;
+}
+
+/** Where to go on: what a browser sends when it connects again, or the query for clients that cannot set headers. */
+function lastEventOf(ctx: Context): number {
+  const text = ctx.get('last-event-id');
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  return numberOf(ctx, 'last_event_id', z.int().min(0)) ?? 0;
+}
+
+function numberOf(ctx: Context, name: string, schema: z.ZodNumber): number | undefined {
+  const text = queryValue(ctx, name);
+  if (text === undefined) return undefined;
+  const parsed = schema.safeParse(text.trim() === '' ? Number.NaN : Number(text));
+  if (!parsed.success) throw badQuery(name, 'number_parsing', parsed.error.issues[0]?.message ?? 'Invalid input', text);
+  return parsed.data;
+}
+
+function queryValue(ctx: Context, name: string): string | undefined {
+  return [ctx.query[name]].flat().at(-1);
+}
+
+function badQuery(name: string, type: string, msg: string, input: string): AanaError {
+  return validationError([{ type, loc: ['query', name], msg, input }]);
+}

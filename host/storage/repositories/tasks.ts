@@ -1,0 +1,264 @@
+import { AanaError } from '../../core/errors.ts';
+import type { Connection, Statement } from '../database.ts';
+import { loadStatements } from '../statements.ts';
+import { statusesBefore, type TaskStatus } from '../task-state.ts';
+
+const sql = loadStatements('tasks', [
+  'insert', 'findByKey', 'read', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'finish', 'heartbeat', 'expired',
+  'cancel', 'retry', 'remove', 'prune', 'nextDue', 'beginAttempt', 'endAttempt', 'attempts', 'addEvent', 'events',
+]); // prettier-ignore
+
+/** What listeners of the database are told when a task can be taken; of others they are told the id. */
+export const TASKS_WAITING = 'waiting';
+
+/** Two hosts that take users' tasks at a time would both count before either took; they take turns. */
+const CLAIM_LOCK = 4_161_616_174;
+
+export interface StoredFile {
+  /** Name of the part of the form. */
+  readonly name: string;
+  /** Relative to the folder of the tasks. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly filename?: string | undefined;
+  readonly mimeType?: string | undefined;
+}
+
+export interface NewTask {
+  readonly id: string;
+  /** Path of the endpoint. */
+  readonly endpoint: string;
+  /** The input, as JSON. */
+  readonly data: string;
+  readonly files: readonly StoredFile[];
+  /** Higher ones first. */
+  readonly priority: number;
+  readonly user_id: string | null;
+  /** Time for one attempt. */
+  readonly timeout_ms: number;
+  readonly max_attempts: number;
+  readonly idempotency_key: string | null;
+  /** Same request, same hash. */
+  readonly request_hash: string;
+}
+
+export interface TaskRecord {
+  readonly id: string;
+  readonly endpoint: string;
+  /** JSON, as `result` is. */
+  readonly data: string;
+  readonly status: TaskStatus;
+  readonly result: string | null;
+  /** Percent. */
+  readonly progress: number;
+  readonly priority: number;
+  readonly user_id: string | null;
+  /** Attempts so far. */
+  readonly num_retries: number;
+  readonly created_at: number;
+  readonly assigned_at: number | null;
+  readonly completed_at: number | null;
+}
+
+/** One attempt at a task: who has it says so with its token. */
+export interface Lease {
+  readonly id: string;
+  readonly lease_token: number;
+  readonly num_retries: number;
+  readonly max_attempts: number;
+}
+
+export interface ClaimedTask extends Lease {
+  readonly endpoint: string;
+  readonly data: string;
+  readonly files: readonly StoredFile[];
+  readonly timeout_ms: number;
+}
+
+export interface ClaimOptions {
+  /** Who takes them: unique for each process. */
+  readonly owner: string;
+  /** Paths of the endpoints that it has. */
+  readonly endpoints: readonly string[];
+  readonly limit: number;
+  readonly leaseMs: number;
+  /** Most tasks of one user that run at a time. */
+  readonly activeOfUser: number;
+}
+
+/** How an attempt ends. `release`: another one may come after `delayMs`. */
+export type Outcome =
+  | { readonly kind: 'complete'; readonly result: string }
+  | { readonly kind: 'fail'; readonly error: string }
+  | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost' };
+
+export interface TaskEvent {
+  readonly id: number;
+  readonly event: string;
+  /** JSON. */
+  readonly data: string;
+  readonly created_at: number;
+}
+
+interface Due {
+  readonly id: string;
+  readonly priority: number;
+  readonly seq: number;
+}
+
+/** The durable queue. Every method belongs into a transaction, which tells others of it when it is committed. */
+export class TaskRepository {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Gives the id of the task: an older one's when its key is there for the same request. Throws `IdempotencyKeyReused` for another request. */
+  async enqueue(task: NewTask): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const now = this.#connection.now();
+    const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
+    const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, now];
+    if ((await this.#connection.query(sql.insert, values)).length > 0) {
+      await this.#tell(id, 'created', {});
+      await this.#connection.notify(TASKS_WAITING);
+      return { id, isNew: true };
+    }
+    const [older] = await this.#connection.query<{ id: string; request_hash: string }>(sql.findByKey, [user, key]);
+    if (older?.request_hash === hash) return { id: older.id, isNew: false };
+    throw new AanaError('IdempotencyKeyReused', 'conflict', `the idempotency key ${JSON.stringify(key)} was used for another request`, { data: { task_id: older?.id ?? null } });
+  }
+
+  /** Takes tasks, the most urgent first, then the oldest. */
+  async claim({ owner, endpoints, limit, leaseMs, activeOfUser }: ClaimOptions): Promise<ClaimedTask[]> {
+    const now = this.#connection.now();
+    const paths = JSON.stringify(endpoints);
+    const due = await this.#connection.query<Due>(sql.due, [now, paths, limit]);
+    if ((await this.#connection.query(sql.hasWaitingUsers)).length > 0) {
+      if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
+      due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser])));
+    }
+    due.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
+    const claimed: ClaimedTask[] = [];
+    for (const { id } of due.slice(0, limit)) {
+      const values = [id, owner, now + leaseMs, now, JSON.stringify(statusesBefore('assign'))];
+      const [task] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
+      if (!task) continue; // somebody was faster
+      await this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]);
+      await this.#tell(id, 'assigned', { attempt: task.num_retries });
+      claimed.push({ ...task, files: JSON.parse(task.files) as StoredFile[] });
+    }
+    return claimed;
+  }
+
+  /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
+  async start({ id, lease_token: token, num_retries: attempt }: Lease): Promise<boolean> {
+    if ((await this.#connection.query(sql.start, [id, token, this.#connection.now()])).length === 0) return false;
+    await this.#tell(id, 'running', { attempt });
+    return true;
+  }
+
+  /** Keeps streamed values and progress (percent) as events. */
+  async report({ id, lease_token: token }: Lease, { chunks, progress }: { readonly chunks: readonly string[]; readonly progress: number | undefined }): Promise<boolean> {
+    if ((await this.#connection.query(sql.touch, [id, token, this.#connection.now(), progress ?? null])).length === 0) return false;
+    for (const chunk of chunks) await this.#addEvent(id, 'chunk', chunk);
+    if (progress !== undefined) await this.#addEvent(id, 'progress', JSON.stringify({ progress }));
+    await this.#connection.notify(id);
+    return true;
+  }
+
+  async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
+    const now = this.#connection.now();
+    const { id, lease_token: token, num_retries: attempt } = lease;
+    const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[outcome.kind] as TaskStatus;
+    const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
+    const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
+    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind))];
+    if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
+    const error = outcome.kind === 'complete' ? null : outcome.error;
+    await this.#connection.query(sql.endAttempt, [id, token, now, outcome.kind === 'release' ? outcome.outcome : status, error]);
+    await this.#addEvent(id, status, JSON.stringify({ attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }));
+    await this.#connection.notify(id);
+    if (outcome.kind === 'release') await this.#connection.notify(TASKS_WAITING);
+    return true;
+  }
+
+  /** Keeps the leases of tasks; gives those that `owner` still has, by id with their token. */
+  async heartbeat(owner: string, ids: readonly string[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+    const now = this.#connection.now();
+    const rows = await this.#connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [owner, JSON.stringify(ids), now + leaseMs, now]);
+    return new Map(rows.map(({ id, lease_token: token }) => [id, token]));
+  }
+
+  /** Tasks whose holder has not been heard of for the length of its lease. */
+  expired(limit: number): Promise<Lease[]> {
+    return this.#connection.query<Lease>(sql.expired, [this.#connection.now(), limit]);
+  }
+
+  /** Whether it was there, of this user (of anybody: null), and not ended. */
+  async cancel(id: string, userId: string | null): Promise<boolean> {
+    const now = this.#connection.now();
+    const [row] = await this.#connection.query<{ lease_token: number }>(sql.cancel, [id, userId, now, JSON.stringify(statusesBefore('cancel'))]);
+    if (!row) return false;
+    await this.#connection.query(sql.endAttempt, [id, row.lease_token, now, 'cancelled', null]);
+    await this.#tell(id, 'cancelled', {});
+    return true;
+  }
+
+  /** Whether it was there and had failed. */
+  async retry(id: string, userId: string | null): Promise<boolean> {
+    if ((await this.#connection.query(sql.retry, [id, userId, this.#connection.now()])).length === 0) return false;
+    await this.#tell(id, 'created', {});
+    await this.#connection.notify(TASKS_WAITING);
+    return true;
+  }
+
+  async read(id: string, userId: string | null): Promise<TaskRecord | undefined> {
+    return (await this.#connection.query<TaskRecord>(sql.read, [id, userId]))[0];
+  }
+
+  /** The newest first. */
+  list(userId: string | null, { status, limit, offset }: { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<TaskRecord[]> {
+    return this.#connection.query<TaskRecord>(sql.list, [userId, status ?? null, limit, offset]);
+  }
+
+  async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
+    const rows = await this.#connection.query<{ status: TaskStatus; count: number }>(sql.count, [userId]);
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  }
+
+  /** Whether it was there and no host had it. */
+  async delete(id: string, userId: string | null): Promise<boolean> {
+    const isGone = (await this.#connection.query(sql.remove, [id, userId])).length > 0;
+    if (isGone) await this.#connection.notify(id);
+    return isGone;
+  }
+
+  /** Removes ended tasks that are older than `before`; gives their ids. */
+  async prune(before: number, limit: number): Promise<string[]> {
+    return (await this.#connection.query<{ id: string }>(sql.prune, [before, limit])).map(({ id }) => id);
+  }
+
+  /** When the first waiting task is due; it may be in the past. */
+  async nextDue(): Promise<number | undefined> {
+    return (await this.#connection.query<{ at: number | null }>(sql.nextDue))[0]?.at ?? undefined;
+  }
+
+  attempts(id: string): Promise<{ lease_token: number; host: string; started_at: number; ended_at: number | null; outcome: string | null; error: string | null }[]> {
+    return this.#connection.query(sql.attempts, [id]);
+  }
+
+  /** Those after the event `after`, in order. */
+  events(id: string, after: number, limit: number): Promise<TaskEvent[]> {
+    return this.#connection.query<TaskEvent>(sql.events satisfies Statement, [id, after, limit]);
+  }
+
+  async #tell(id: string, event: string, data: object): Promise<void> {
+    await this.#addEvent(id, event, JSON.stringify(data));
+    await this.#connection.notify(id);
+  }
+
+  async #addEvent(id: string, event: string, data: string): Promise<void> {
+    await this.#connection.query(sql.addEvent, [id, event, data, this.#connection.now()]);
+  }
+}

@@ -1,0 +1,126 @@
+-- statement: insert
+insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout_ms, max_attempts, idempotency_key, request_hash, available_at, created_at, updated_at)
+values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $11, $11)
+on conflict do nothing returning id
+
+-- statement: findByKey
+select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($1 as text), '') and idempotency_key = $2
+
+-- Without a user ($2) everybody's tasks are meant.
+-- statement: read
+select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
+
+-- statement: list
+select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2)
+order by seq desc limit $3 offset $4
+
+-- statement: count
+select status, count(*) as count from tasks where (cast($1 as text) is null or user_id = $1) group by status
+
+-- Those of nobody in particular: due ($1), of endpoints that are here ($2), the most urgent first.
+-- statement: due (sqlite)
+select id, priority, seq from tasks
+where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select value from json_each($2))
+order by priority desc, seq limit $3
+-- statement: due (postgresql)
+select id, priority, seq from tasks
+where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+order by priority desc, seq limit $3 for update skip locked
+
+-- Those of users, as many of each as may be active ($4) besides those that are.
+-- statement: dueOfUsers (sqlite)
+select id, priority, seq from (
+  select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
+  where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select value from json_each($2))
+) as waiting
+where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
+order by priority desc, seq limit $3
+-- statement: dueOfUsers (postgresql)
+select id, priority, seq from (
+  select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
+  where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+) as waiting
+where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
+order by priority desc, seq limit $3
+
+-- statement: hasWaitingUsers
+select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
+
+-- statement: assign (sqlite)
+update tasks set status = 'assigned', lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
+where id = $1 and status in (select value from json_each($5))
+returning id, endpoint, data, files, lease_token, num_retries, max_attempts, timeout_ms
+-- statement: assign (postgresql)
+update tasks set status = 'assigned', lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
+where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
+returning id, endpoint, data, files, lease_token, num_retries, max_attempts, timeout_ms
+
+-- What its holder ($2 is its token) says of a task; nothing when it has lost it.
+-- statement: start
+update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning id
+
+-- statement: touch
+update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress) where id = $1 and lease_token = $2 and status = 'running' returning id
+
+-- statement: finish (sqlite)
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
+where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning id
+-- statement: finish (postgresql)
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
+where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning id
+
+-- statement: heartbeat (sqlite)
+update tasks set lease_expires_at = $3, updated_at = $4
+where lease_owner = $1 and status in ('assigned', 'running') and id in (select value from json_each($2)) returning id, lease_token
+-- statement: heartbeat (postgresql)
+update tasks set lease_expires_at = $3, updated_at = $4
+where lease_owner = $1 and status in ('assigned', 'running') and id in (select json_array_elements_text(cast($2 as json))) returning id, lease_token
+
+-- statement: expired (sqlite)
+select id, lease_token, num_retries, max_attempts from tasks where status in ('assigned', 'running') and lease_expires_at <= $1 order by lease_expires_at limit $2
+-- statement: expired (postgresql)
+select id, lease_token, num_retries, max_attempts from tasks where status in ('assigned', 'running') and lease_expires_at <= $1
+order by lease_expires_at limit $2 for update skip locked
+
+-- statement: cancel (sqlite)
+update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token
+-- statement: cancel (postgresql)
+update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token
+
+-- statement: retry
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
+
+-- A task that a host has cannot be removed.
+-- statement: remove
+delete from tasks where id = $1 and (cast($2 as text) is null or user_id = $2) and status not in ('assigned', 'running') returning id
+
+-- statement: prune
+delete from tasks where seq in (
+  select seq from tasks where status in ('completed', 'failed', 'cancelled') and completed_at <= $1 order by completed_at limit $2
+) returning id
+
+-- When the next one is due that waits for its time.
+-- statement: nextDue
+select min(available_at) as at from tasks where status in ('created', 'not_finished')
+
+-- statement: beginAttempt
+insert into task_attempts (task_id, lease_token, host, started_at) values ($1, $2, $3, $4)
+
+-- statement: endAttempt
+update task_attempts set ended_at = $3, outcome = $4, error = $5 where task_id = $1 and lease_token = $2 and ended_at is null
+
+-- statement: attempts
+select lease_token, host, started_at, ended_at, outcome, error from task_attempts where task_id = $1 order by lease_token
+
+-- statement: addEvent
+insert into task_events (task_id, event, data, created_at) values ($1, $2, $3, $4)
+
+-- statement: events
+select id, event, data, created_at from task_events where task_id = $1 and id > $2 order by id limit $3

@@ -1,0 +1,30 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { hasEnded, nextTaskStatus, statusesBefore, TASK_STATUSES, type TaskStatus, type TaskTransition } from './task-state.ts';
+
+const States = suite('the statuses of a task');
+
+/** What each transition leads to from created, assigned, running, completed, failed, not_finished, cancelled. */
+const TABLE: Readonly<Record<TaskTransition, readonly (TaskStatus | undefined)[]>> = {
+  assign: ['assigned', undefined, undefined, undefined, undefined, 'assigned', undefined],
+  start: [undefined, 'running', undefined, undefined, undefined, undefined, undefined],
+  complete: [undefined, undefined, 'completed', undefined, undefined, undefined, undefined],
+  fail: [undefined, 'failed', 'failed', undefined, undefined, undefined, undefined],
+  release: [undefined, 'not_finished', 'not_finished', undefined, undefined, undefined, undefined],
+  cancel: ['cancelled', 'cancelled', 'cancelled', undefined, undefined, 'cancelled', undefined],
+  retry: [undefined, undefined, undefined, undefined, 'created', undefined, undefined],
+};
+for (const [transition, expected] of Object.entries(TABLE) as [TaskTransition, readonly (TaskStatus | undefined)[]][]) {
+  for (const [index, status] of TASK_STATUSES.entries()) {
+    States(`${status}: ${transition} ${expected[index] ? `leads to ${expected[index]}` : 'means nothing'}`, () => {
+      assert.is(nextTaskStatus(status, transition), expected[index]);
+      assert.is(statusesBefore(transition).includes(status), expected[index] !== undefined);
+    });
+  }
+}
+
+States('a task that has ended stays as it is, unless it failed and is wanted again', () => {
+  assert.equal(TASK_STATUSES.filter(hasEnded), ['completed', 'failed', 'cancelled']);
+});
+
+States.run();

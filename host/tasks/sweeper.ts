@@ -1,0 +1,82 @@
+import { delay } from '../core/abort.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Storage } from '../storage/index.ts';
+import type { TaskFiles } from './task-files.ts';
+
+export interface SweeperOptions {
+  readonly storage: Storage;
+  readonly files: TaskFiles;
+  readonly log: Logger;
+  readonly leaseMs: number;
+  /** How long ended tasks are kept; 0 for ever. */
+  readonly retentionMs: number;
+}
+
+const BATCH = 100;
+const PRUNE_EVERY_MS = 600_000;
+
+/** Puts tasks of hosts that are gone back into the queue, and removes those that ended long ago. Every host does it; they do not disturb each other. */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  readonly #stopping = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+  #prunedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = this.#sweepAndWait();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #sweepAndWait(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await sweep(this.#options.storage, this.#options.log);
+        if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune();
+      } catch (error) {
+        this.#options.log.warn('the queue was not swept', { error });
+      }
+      await delay(Math.max(100, this.#options.leaseMs / 4), signal).catch(() => {});
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const { storage, files, retentionMs } = this.#options;
+    this.#prunedAt = performance.now();
+    for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !this.#stopping.signal.aborted; ) {
+      const ids = await storage.write(({ tasks, connection }) => tasks.prune(connection.now() - retentionMs, BATCH));
+      for (const id of ids) await files.remove(id);
+      removed = ids.length;
+    }
+    await files.removeOrphans((id) => storage.read(async ({ tasks }) => (await tasks.read(id, null)) !== undefined));
+  }
+}
+
+/** Ends the attempts whose lease is over: another one follows while there are any left. */
+export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promise<void> {
+  for (let found = BATCH; found === BATCH; ) {
+    found = await storage.write(async ({ tasks }) => {
+      const expired = await tasks.expired(BATCH);
+      for (const lease of expired) {
+        log.warn('a task was lost by its host', { task: lease.id, attempt: lease.num_retries });
+        const error = JSON.stringify({
+          error: 'HeartbeatTimeoutError',
+          message: `attempt ${lease.num_retries} was lost: its host ended, or stood still`,
+          data: {},
+          stacktrace: null,
+        });
+        const isLast = lease.num_retries >= lease.max_attempts;
+        await tasks.finish(lease, isLast ? { kind: 'fail', error } : { kind: 'release', error, delayMs: 0, outcome: 'lost' });
+      }
+      return expired.length;
+    });
+  }
+}

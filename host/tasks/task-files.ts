@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { UploadedFile } from '../endpoints/index.ts';
+import type { StoredFile } from '../storage/index.ts';
+
+/** A folder without a task that is younger may be of one that is being accepted. */
+const ORPHAN_AGE_MS = 3_600_000;
+const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The uploaded files of tasks: a folder each, in one that all hosts of a database share. */
+export class TaskFiles {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Takes the files of a request over: they are moved where that is possible. */
+  async keep(taskId: string, files: ReadonlyMap<string, UploadedFile>): Promise<StoredFile[]> {
+    if (files.size === 0) return [];
+    await mkdir(join(this.#dir, taskId), { recursive: true, mode: 0o700 });
+    const kept: StoredFile[] = [];
+    for (const [name, { path: from, bytes, filename, mimeType }] of files) {
+      const path = join(taskId, String(kept.length)); // never a name that a client chose
+      await move(from, join(this.#dir, path));
+      kept.push({ name, path, bytes, filename, mimeType });
+    }
+    return kept;
+  }
+
+  /** As an endpoint gets them. */
+  uploaded(files: readonly StoredFile[]): ReadonlyMap<string, UploadedFile> {
+    return new Map(
+      files.map(({ name, path, bytes, filename, mimeType }) => [
+        name,
+        { path: join(this.#dir, path), bytes, ...(filename !== undefined && { filename }), ...(mimeType !== undefined && { mimeType }) },
+      ]),
+    );
+  }
+
+  async remove(taskId: string): Promise<void> {
+    await rm(join(this.#dir, taskId), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Removes folders of tasks that are not there, such as those of a host that died before it had accepted one. */
+  async removeOrphans(exists: (taskId: string) => Promise<boolean>): Promise<void> {
+    for (const name of await readdir(this.#dir).catch(() => [])) {
+      const found = await stat(join(this.#dir, name)).catch(() => undefined);
+      if (!TASK_ID.test(name) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
+      if (!(await exists(name))) await this.remove(name);
+    }
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await copyFile(from, to); // another file system
+  }
+}
+
+/** Same request, same hash: of the endpoint, the input and the contents of the files. */
+export async function hashRequest(endpoint: string, data: string, files: ReadonlyMap<string, UploadedFile>): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([endpoint, data]));
+  for (const [name, { path, bytes }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(JSON.stringify([name, bytes]));
+    await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) hash.update(chunk);
+    });
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,234 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { deferred } from '../core/deferred.ts';
+import { AanaError } from '../core/errors.ts';
+import { silentLogger } from '../core/logger.ts';
+import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
+import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
+import { type DeferredRequest, TaskQueue, type TaskQueueConfig } from './index.ts';
+
+interface Context {
+  dir: string;
+  database: StorageConfig;
+  hosts: { storage: Storage; queue: TaskQueue }[];
+}
+
+const databases = sqliteDatabases();
+const CONFIG: TaskQueueConfig = { num_workers: 2, execution_timeout: 600, heartbeat_timeout: 60, max_retries: 3, maximum_active_tasks_per_user: 25, retention: 3600 };
+const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
+
+const Queue = suite<Context>('TaskQueue');
+Queue.before.each(async (context) => {
+  context.dir = await mkdtemp(join(tmpdir(), 'aana-tasks-'));
+  context.database = await databases.create();
+  context.hosts = [];
+});
+Queue.after.each(async ({ hosts, dir }) => {
+  for (const { queue, storage } of hosts) {
+    await queue.stop(0);
+    await storage.close();
+  }
+  await rm(dir, { recursive: true, force: true });
+});
+Queue.after(() => databases.end());
+
+type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
+
+/** A host with one endpoint, `/run`. */
+function makeHost(context: Context, run: Run, config: Partial<TaskQueueConfig> = {}): { queue: TaskQueue; storage: Storage; defer: (input?: object, more?: Partial<DeferredRequest>) => Promise<string> } {
+  const storage = new Storage({ config: context.database, log: silentLogger, sqliteModule });
+  const endpoints = new EndpointRegistry();
+  const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
+  endpoints.add(endpoint);
+  const queue = new TaskQueue({ storage, endpoints, dir: join(context.dir, 'tasks'), config: { ...CONFIG, ...config }, log: silentLogger, signal: new AbortController().signal });
+  context.hosts.push({ storage, queue });
+  return { queue, storage, defer: (input = {}, more = {}) => queue.enqueue(endpoint, { input, files: NO_FILES, userId: null, ...more }) };
+}
+
+/** Waits for the end of a task. */
+async function ended(queue: TaskQueue, id: string): Promise<TaskRecord> {
+  for await (const _ of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) continue;
+  return queue.get(id, null);
+}
+
+async function namesOf(queue: TaskQueue, id: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) names.push(event);
+  return names;
+}
+
+Queue('runs what was kept, and keeps its result', async (context) => {
+  const { queue, defer } = makeHost(context, async ({ n }) => ({ doubled: n * 2 }));
+  await queue.start();
+  const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => defer({ n })));
+  const results = await Promise.all(ids.map((id) => ended(queue, id)));
+  assert.equal(results.map(({ status, result }) => `${status} ${result}`), [2, 4, 6, 8, 10].map((doubled) => `completed {"doubled":${doubled}}`));
+});
+
+Queue('keeps nothing that does not match', async (context) => {
+  const { queue, defer } = makeHost(context, async () => null);
+  for (const bad of [defer({ n: 'one' }), defer({ file: 'video' })]) assert.instance(await bad.catch((error: unknown) => error), AanaError);
+  assert.equal(await queue.count(null), {});
+  assert.equal(await readdir(join(context.dir, 'tasks')).catch(() => []), []);
+});
+
+Queue('runs no more at a time than there are workers', async (context) => {
+  let [running, most] = [0, 0];
+  const { queue, defer } = makeHost(context, async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    running -= 1;
+  });
+  await queue.start();
+  const ids = await Promise.all(Array.from({ length: 8 }, () => defer()));
+  await Promise.all(ids.map((id) => ended(queue, id)));
+  assert.is(most, 2);
+});
+
+Queue('keeps what an endpoint streams as events, and the list of it as the result', async (context) => {
+  const { queue, defer } = makeHost(context, async function* ({ n }, { progress }) {
+    for (let i = 0; i < n; i += 1) {
+      yield { i };
+      progress(i / n);
+    }
+  });
+  await queue.start();
+  const id = await defer({ n: 600 });
+  const values: unknown[] = [];
+  const names = new Set<string>();
+  let half = 0;
+  for await (const { id: event, event: name, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) {
+    names.add(name);
+    if (name === 'chunk') values.push(JSON.parse(data));
+    if (values.length === 300 && half === 0) half = event;
+  }
+  const expected = Array.from({ length: 600 }, (_, i) => ({ i }));
+  assert.equal(values, expected);
+  assert.equal([...names].sort(), ['assigned', 'chunk', 'completed', 'created', 'progress', 'running']);
+  assert.equal(JSON.parse((await queue.get(id, null)).result ?? ''), expected);
+  const rest: unknown[] = [];
+  for await (const { event, data } of await queue.watch(id, null, { after: half, signal: new AbortController().signal })) if (event === 'chunk') rest.push(JSON.parse(data));
+  assert.equal(rest, expected.slice(300));
+});
+
+Queue('gives files to the run, and removes them after it', async (context) => {
+  const upload = join(context.dir, 'upload');
+  await writeFile(upload, 'content');
+  let path = '';
+  const { queue, defer } = makeHost(context, async (_input, { files }) => {
+    path = files.get('video')?.path ?? '';
+    return [await readFile(path, 'utf8'), files.get('video')?.filename];
+  });
+  const file = { path: upload, bytes: 7, filename: '../../evil' };
+  const id = await defer({ file: 'video' }, { files: new Map([['video', file]]) });
+  await queue.start();
+  assert.is((await ended(queue, id)).result, '["content","../../evil"]');
+  assert.ok(path.startsWith(join(context.dir, 'tasks', id)), path);
+  await queue.stop(10_000);
+  assert.equal(await readdir(join(context.dir, 'tasks')), []);
+});
+
+Queue('repeats what may pass, and not what will not', async (context) => {
+  const runs = new Map<number, number>();
+  const { queue, defer } = makeHost(context, async ({ n }) => {
+    const run = (runs.get(n) ?? 0) + 1;
+    runs.set(n, run);
+    if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video', { data: { video: 'x' } });
+    if (run < 2) throw new AanaError('InferenceException', 'internal', 'the engine failed');
+    return run;
+  });
+  await queue.start();
+  const [final, passing] = await Promise.all([defer({ n: 1 }), defer({ n: 2 })]);
+  const failed = await ended(queue, final);
+  assert.equal({ ...JSON.parse(failed.result ?? ''), stacktrace: '' }, { error: 'VideoReadingException', message: 'no video', data: { video: 'x' }, stacktrace: '' });
+  assert.equal([failed.status, failed.num_retries], ['failed', 1]);
+  const done = await ended(queue, passing);
+  assert.equal([done.status, done.result, done.num_retries], ['completed', '2', 2]);
+  assert.equal(await namesOf(queue, passing), ['created', 'assigned', 'running', 'not_finished', 'assigned', 'running', 'completed']);
+  assert.equal((await queue.retry(final, null)).status, 'created');
+  assert.is((await ended(queue, final)).status, 'failed');
+  for (const id of [passing, 'none']) assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
+});
+
+Queue('ends an attempt whose time is up, and fails when none is left', async (context) => {
+  const { queue, defer } = makeHost(context, (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))), { max_retries: 1 });
+  await queue.start();
+  const failed = await ended(queue, await defer({}, { executionTimeoutS: 0.05 }));
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
+});
+
+Queue('cancels a waiting task, and a running one down to its signal', async (context) => {
+  const [started, reason] = [deferred(), deferred<unknown>()];
+  const { queue, defer } = makeHost(context, (_input, { signal }) => {
+    started.resolve();
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reason.resolve(signal.reason);
+        reject(signal.reason);
+      });
+    });
+  }, { num_workers: 1 });
+  await queue.start();
+  const running = await defer();
+  await started.promise;
+  const waiting = await defer();
+  assert.is((await queue.cancel(waiting, null)).status, 'cancelled');
+  assert.is((await queue.cancel(running, null)).status, 'cancelled');
+  assert.is(((await reason.promise) as AanaError).kind, 'cancelled');
+  assert.is((await queue.cancel(running, null)).status, 'cancelled');
+  await queue.stop(10_000);
+  assert.equal(await queue.count(null), { cancelled: 2 });
+});
+
+Queue('puts running tasks back when it stops, and the next host finishes them', async (context) => {
+  const started = deferred();
+  const first = makeHost(context, (_input, { signal }) => {
+    started.resolve();
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  await first.queue.start();
+  const id = await first.defer();
+  await started.promise;
+  await first.queue.stop(0);
+  assert.equal([(await first.queue.get(id, null)).status, await first.queue.count(null)], ['not_finished', { not_finished: 1 }]);
+  const second = makeHost(context, async () => 'done');
+  await second.queue.start();
+  assert.equal([(await ended(second.queue, id)).result, (await second.queue.get(id, null)).num_retries], ['"done"', 2]);
+});
+
+Queue('runs again what a host had that is not heard of any more', async (context) => {
+  const { queue, storage, defer } = makeHost(context, async () => 'again', { heartbeat_timeout: 1 });
+  const id = await defer();
+  const [lease] = await storage.write(({ tasks }) => tasks.claim({ owner: 'dead', endpoints: ['/run'], limit: 1, leaseMs: -1, activeOfUser: 25 }));
+  assert.is(lease?.id, id);
+  await queue.start();
+  assert.equal([(await ended(queue, id)).result, await namesOf(queue, id)], ['"again"', ['created', 'assigned', 'not_finished', 'assigned', 'running', 'completed']]);
+});
+
+Queue('keeps the lease of a task that takes longer than it', async (context) => {
+  const { queue, defer } = makeHost(context, () => new Promise((resolve) => setTimeout(resolve, 2500, 'slow')), { heartbeat_timeout: 1 });
+  const other = makeHost(context, async () => 'stolen', { heartbeat_timeout: 1 });
+  await queue.start();
+  const id = await defer();
+  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) if (event === 'running') break;
+  await other.queue.start();
+  assert.equal([(await ended(queue, id)).result, (await queue.get(id, null)).num_retries], ['"slow"', 1]);
+});
+
+Queue('leaves tasks of endpoints that it has not to others', async (context) => {
+  const { queue, storage, defer } = makeHost(context, async () => 'here');
+  await storage.write(({ tasks }) =>
+    tasks.enqueue({ id: 'elsewhere', endpoint: '/elsewhere', data: '{}', files: [], priority: 9, user_id: null, timeout_ms: 1000, max_attempts: 3, idempotency_key: null, request_hash: '' }),
+  );
+  await queue.start();
+  assert.is((await ended(queue, await defer())).result, '"here"');
+  assert.is((await queue.get('elsewhere', null)).status, 'created');
+});
+
+Queue.run();

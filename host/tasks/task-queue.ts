@@ -1,0 +1,153 @@
+import { AanaError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
+import { hasEnded, type Storage, type TaskEvent, type TaskRecord, type TaskStatus } from '../storage/index.ts';
+import { Sweeper } from './sweeper.ts';
+import { hashRequest, TaskFiles } from './task-files.ts';
+import { TaskRunner } from './task-runner.ts';
+import { watchTask } from './watch-task.ts';
+
+/** In the words of the settings `TASK_QUEUE__…`; times in seconds. */
+export interface TaskQueueConfig {
+  readonly num_workers: number;
+  readonly execution_timeout: number;
+  readonly heartbeat_timeout: number;
+  readonly max_retries: number;
+  readonly maximum_active_tasks_per_user: number;
+  readonly retention: number;
+}
+
+export interface TaskQueueOptions {
+  readonly storage: Storage;
+  readonly endpoints: EndpointRegistry;
+  /** Where uploaded files of tasks lie; hosts that share a database share it. */
+  readonly dir: string;
+  readonly config: TaskQueueConfig;
+  readonly log: Logger;
+  /** Aborts when the application shuts down: nobody watches tasks any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface DeferredRequest {
+  readonly input: unknown;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly userId: string | null;
+  /** Higher ones first. Default 0. */
+  readonly priority?: number | undefined;
+  /** Seconds for one attempt. Default: the endpoint's, else the configuration's. */
+  readonly executionTimeoutS?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Requests that are kept and run later: nothing that was accepted is lost, whatever becomes of this process. */
+export class TaskQueue {
+  readonly #options: TaskQueueOptions;
+  readonly #files: TaskFiles;
+  readonly #runner: TaskRunner;
+  readonly #sweeper: Sweeper;
+
+  constructor(options: TaskQueueOptions) {
+    this.#options = options;
+    const { storage, endpoints, config, log } = options;
+    const files = new TaskFiles(options.dir);
+    this.#files = files;
+    const leaseMs = config.heartbeat_timeout * 1000;
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user });
+    this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
+  }
+
+  /** Begins to run tasks, also those that were left when a host ended. */
+  async start(): Promise<void> {
+    await this.#runner.start();
+    this.#sweeper.start();
+  }
+
+  /** Takes no more tasks; those that run have `graceMs` to finish, then they go back to the queue. */
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all([this.#runner.stop(graceMs), this.#sweeper.stop()]);
+  }
+
+  /**
+   * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key with the same request gives the
+   * same task. Throws what {@link checkInput} throws, and `IdempotencyKeyReused`.
+   */
+  async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
+    const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey } = request;
+    checkInput(endpoint, input, files);
+    const { storage, config } = this.#options;
+    const data = JSON.stringify(input);
+    const requestHash = await hashRequest(endpoint.path, data, files);
+    const id = newId();
+    const timeoutS = executionTimeoutS ?? endpoint.executionTimeoutS ?? config.execution_timeout;
+    try {
+      const kept = await this.#files.keep(id, files);
+      const task = {
+        id,
+        endpoint: endpoint.path,
+        data,
+        files: kept,
+        priority,
+        user_id: userId,
+        timeout_ms: Math.ceil(timeoutS * 1000),
+        max_attempts: config.max_retries,
+        idempotency_key: idempotencyKey ?? null,
+        request_hash: requestHash,
+      };
+      const accepted = await storage.write(({ tasks }) => tasks.enqueue(task));
+      if (!accepted.isNew) await this.#files.remove(id);
+      return accepted.id;
+    } catch (error) {
+      await this.#files.remove(id);
+      throw error;
+    }
+  }
+
+  /** Throws `NotFoundException`, also for another user's task. */
+  async get(id: string, userId: string | null): Promise<TaskRecord> {
+    const task = await this.#options.storage.read(({ tasks }) => tasks.read(id, userId));
+    if (!task) throw new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, { data: { table: 'tasks', id } });
+    return task;
+  }
+
+  /** The newest first; pages count from 1 on. */
+  list(userId: string | null, { status, page, perPage }: { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<TaskRecord[]> {
+    return this.#options.storage.read(({ tasks }) => tasks.list(userId, { status, limit: perPage, offset: (page - 1) * perPage }));
+  }
+
+  /** By status, without those that no task has. */
+  count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
+    return this.#options.storage.read(({ tasks }) => tasks.count(userId));
+  }
+
+  /** Ends a task that waits or runs, down to the native loop. Throws `TaskEnded` for one that has ended. */
+  async cancel(id: string, userId: string | null): Promise<TaskRecord> {
+    const task = await this.get(id, userId);
+    const isCancelled = await this.#options.storage.write(({ tasks }) => tasks.cancel(id, userId));
+    if (!isCancelled && task.status !== 'cancelled') throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: { id } });
+    await this.#files.remove(id);
+    return this.get(id, userId);
+  }
+
+  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others. */
+  async retry(id: string, userId: string | null): Promise<TaskRecord> {
+    await this.get(id, userId);
+    if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId)))) throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
+    return this.get(id, userId);
+  }
+
+  /** Removes a task, and gives what it was. Throws `TaskIsActive` for one that a host has. */
+  async delete(id: string, userId: string | null): Promise<TaskRecord> {
+    const task = await this.get(id, userId);
+    const isGone = await this.#options.storage.write(({ tasks }) => tasks.delete(id, userId));
+    if (!isGone) throw new AanaError('TaskIsActive', 'bad-request', 'Cannot delete a running or assigned task.', { data: { id } });
+    await this.#files.remove(id);
+    return task;
+  }
+
+  /** What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException` at once. */
+  async watch(id: string, userId: string | null, { after, signal }: { readonly after: number; readonly signal: AbortSignal }): Promise<AsyncGenerator<TaskEvent, void>> {
+    await this.get(id, userId);
+    return watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]), hasEnded: ({ status }) => hasEnded(status) });
+  }
+}

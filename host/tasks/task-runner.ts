@@ -1,0 +1,200 @@
+import { hostname } from 'node:os';
+import { delay } from '../core/abort.ts';
+import { type Deferred, deferred } from '../core/deferred.ts';
+import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
+import { type ClaimedTask, type Outcome, type Storage, TASKS_WAITING } from '../storage/index.ts';
+import { AttemptReport } from './attempt-report.ts';
+import { isRetryable, retryDelayMs } from './retry-policy.ts';
+import type { TaskFiles } from './task-files.ts';
+
+export interface TaskRunnerOptions {
+  readonly storage: Storage;
+  readonly endpoints: EndpointRegistry;
+  readonly files: TaskFiles;
+  readonly log: Logger;
+  /** Tasks at the same time. */
+  readonly workers: number;
+  /** A host that is not heard of for so long has lost its tasks. */
+  readonly leaseMs: number;
+  readonly activeOfUser: number;
+}
+
+interface Running {
+  readonly task: ClaimedTask;
+  readonly ending: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** How often is looked for tasks that nobody told of: those of another process that shares the file, and those whose time has come. */
+const POLL_MS = 1000;
+const AFTER_ERROR_MS = 1000;
+
+/** The reason with which an attempt is ended that is nobody's fault: the task goes back to the queue. */
+const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
+/** The reason with which an attempt is ended whose task is not this host's any more: nothing is to be said of it. */
+const LOST = cancelledError('the task was cancelled, or another host has it');
+
+/** Takes tasks from the queue and runs them, as many at a time as there are workers. */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
+  readonly #running = new Map<string, Running>();
+  readonly #stopping = new AbortController();
+  #wake: Deferred<void> = deferred();
+  #loop: Promise<void> = Promise.resolve();
+  #beats: NodeJS.Timeout | undefined;
+  #unlisten: (() => void) | undefined;
+
+  constructor(options: TaskRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to take tasks. */
+  async start(): Promise<void> {
+    const { storage, leaseMs } = this.#options;
+    this.#unlisten = await storage.listen((message) => this.#hear(message));
+    this.#beats = setInterval(() => void this.#beat(), leaseMs / 4);
+    this.#loop = this.#takeTasks();
+  }
+
+  /** Takes no more; lets running ones finish for `graceMs`, then puts them back into the queue. May be called twice. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort(SHUTDOWN);
+    this.#wake.resolve();
+    this.#unlisten?.();
+    await this.#loop;
+    const timer = setTimeout(() => {
+      for (const { ending } of this.#running.values()) ending.abort(SHUTDOWN);
+    }, graceMs);
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    clearTimeout(timer);
+    clearInterval(this.#beats);
+  }
+
+  #hear(message: string): void {
+    if (message === '' || message === TASKS_WAITING) this.#wake.resolve();
+    if (message === '' || this.#running.has(message)) void this.#beat(); // it may have been cancelled
+  }
+
+  async #takeTasks(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#wake = deferred(); // before the look, so that what comes meanwhile is not missed
+      try {
+        const waitMs = await this.#take();
+        if (waitMs > 0) await this.#idle(waitMs);
+      } catch (error) {
+        this.#options.log.warn('tasks cannot be taken', { error });
+        await delay(AFTER_ERROR_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** Gives how long there is nothing to take. */
+  async #take(): Promise<number> {
+    const { storage, endpoints, workers, leaseMs, activeOfUser } = this.#options;
+    const limit = workers - this.#running.size;
+    if (limit <= 0) return POLL_MS;
+    const paths = endpoints.list().map(({ path }) => path);
+    const { due, now } = await storage.read(async ({ tasks, connection }) => ({ due: await tasks.nextDue(), now: connection.now() }));
+    if (due === undefined || due > now) return Math.min(POLL_MS, (due ?? Infinity) - now);
+    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser }));
+    for (const task of claimed) this.#begin(task);
+    return claimed.length > 0 ? 0 : POLL_MS;
+  }
+
+  async #idle(ms: number): Promise<void> {
+    const timer = setTimeout(this.#wake.resolve, ms);
+    await this.#wake.promise;
+    clearTimeout(timer);
+  }
+
+  #begin(task: ClaimedTask): void {
+    const ending = new AbortController();
+    const done = this.#run(task, ending.signal)
+      .catch((error: unknown) => this.#options.log.error('what became of a task could not be stored; it is run again when its lease is over', { task: task.id, error }))
+      .finally(() => {
+        this.#running.delete(task.id);
+        this.#wake.resolve();
+      });
+    this.#running.set(task.id, { task, ending, done });
+  }
+
+  async #run(task: ClaimedTask, signal: AbortSignal): Promise<void> {
+    const { storage, log, files } = this.#options;
+    const fields = { task: task.id, endpoint: task.endpoint, attempt: task.num_retries };
+    if (!(await this.#store(() => storage.write(({ tasks }) => tasks.start(task))))) return;
+    log.info('task started', fields);
+    const startedAt = performance.now();
+    const outcome = await this.#attempt(task, signal);
+    if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
+    const stored = await this.#store(() => storage.write(({ tasks }) => tasks.finish(task, outcome)));
+    if (stored && outcome.kind === 'complete') await files.remove(task.id);
+    log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
+  }
+
+  /** How the attempt ended; undefined when the task is not this host's any more. */
+  async #attempt(task: ClaimedTask, signal: AbortSignal): Promise<Outcome | undefined> {
+    const { storage, endpoints, files } = this.#options;
+    const ending = new AbortController();
+    const report = new AttemptReport(async (batch) => {
+      if (!(await storage.write(({ tasks }) => tasks.report(task, batch)))) ending.abort(LOST);
+    });
+    try {
+      const endpoint = endpoints.find(task.endpoint);
+      if (!endpoint) throw new AanaError('EndpointNotFoundException', 'unavailable', `there is no endpoint at ${task.endpoint} just now`);
+      const output = await invoke(endpoint, JSON.parse(task.data), {
+        requestId: task.id,
+        timeoutMs: task.timeout_ms,
+        signal: AbortSignal.any([signal, ending.signal]),
+        files: files.uploaded(task.files),
+        write: report.add,
+        onProgress: report.progress,
+      });
+      await report.flush();
+      return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
+    } catch (error) {
+      await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
+      return signal.reason === LOST || ending.signal.aborted ? undefined : failure(task, signal.aborted ? SHUTDOWN : error);
+    } finally {
+      report.drop();
+    }
+  }
+
+  /** Tries again while the database is away, for as long as the lease lasts. */
+  async #store(write: () => Promise<boolean>): Promise<boolean> {
+    const until = performance.now() + this.#options.leaseMs;
+    for (let waitMs = 100; ; waitMs = Math.min(5000, waitMs * 2)) {
+      try {
+        return await write();
+      } catch (error) {
+        if (performance.now() + waitMs > until || toErrorRecord(error).kind !== 'unavailable') throw error;
+        await delay(waitMs);
+      }
+    }
+  }
+
+  /** Keeps the leases of what runs here, and ends what was lost. */
+  async #beat(): Promise<void> {
+    const { storage, leaseMs, log } = this.#options;
+    const running = [...this.#running.values()];
+    if (running.length === 0) return;
+    try {
+      const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, running.map(({ task }) => task.id), leaseMs));
+      for (const { task, ending } of running) if (kept.get(task.id) !== task.lease_token) ending.abort(LOST);
+    } catch (error) {
+      log.warn('the leases of tasks were not renewed', { error });
+    }
+  }
+}
+
+function failure(task: ClaimedTask, error: unknown): Outcome {
+  const record = toErrorRecord(error);
+  const text = JSON.stringify({ error: record.name, message: record.message, data: record.data ?? {}, stacktrace: record.stack ?? null });
+  if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
+  if (!isRetryable(record) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text };
+  return { kind: 'release', error: text, delayMs: retryDelayMs(task.num_retries, Math.random), outcome: 'not_finished' };
+}

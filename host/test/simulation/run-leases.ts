@@ -1,0 +1,206 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../core/logger.ts';
+import { type ClaimedTask, type Database, migrate, type Outcome, Repositories } from '../../storage/index.ts';
+import { SqliteDatabase } from '../../storage/sqlite/sqlite-database.ts';
+import { sweep } from '../../tasks/sweeper.ts';
+import { Random } from './random.ts';
+
+export interface LeaseResult {
+  /** What must never be; empty when all is well. */
+  readonly violations: readonly string[];
+  readonly statistics: { tasks: number; attempts: number; lost: number; late: number; jumps: number };
+}
+
+const LEASE_MS = 1000;
+const MAX_ATTEMPTS = 4;
+const STEPS = 300;
+
+/** A host that takes tasks, and may stand still or die with them. */
+interface Worker {
+  readonly owner: string;
+  readonly held: Map<string, ClaimedTask & { isStarted: boolean }>;
+  /** Does nothing until then, by steps: a pause that is longer than its leases. */
+  pausedUntil: number;
+}
+
+/**
+ * One schedule of hosts that take, run, lose and finish tasks, of pauses, deaths and jumps of the clock, over the real queue in SQLite. The same seed
+ * gives the same run.
+ */
+export async function runLeases(seed: number, modulePath: string): Promise<LeaseResult> {
+  const dir = await mkdtemp(join(tmpdir(), 'aana-leases-'));
+  const clock = { now: 1_000_000_000_000 };
+  const database = await SqliteDatabase.open({ path: join(dir, 'tasks.db'), modulePath, readers: 1, timeoutMs: 5000, now: () => clock.now });
+  try {
+    await migrate(database);
+    const run = new LeaseRun(database, clock, new Random(seed));
+    await run.all();
+    return { violations: run.violations, statistics: run.statistics };
+  } finally {
+    await database.close();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+class LeaseRun {
+  readonly violations: string[] = [];
+  readonly statistics = { tasks: 0, attempts: 0, lost: 0, late: 0, jumps: 0 };
+  readonly #database: Database;
+  readonly #clock: { now: number };
+  readonly #random: Random;
+  #workers: Worker[] = [];
+  #step = 0;
+  #hosts = 0;
+  /** Which attempts were taken, and what was stored as the result, by task. */
+  readonly #tokens = new Map<string, number>();
+  readonly #results = new Map<string, string>();
+
+  constructor(database: Database, clock: { now: number }, random: Random) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async all(): Promise<void> {
+    for (let count = 0; count < 3; count += 1) this.#workers.push(this.#newWorker());
+    for (; this.#step < STEPS; this.#step += 1) await this.#act();
+    await this.#calmDown();
+  }
+
+  #newWorker(): Worker {
+    this.#hosts += 1;
+    return { owner: `host-${this.#hosts}`, held: new Map(), pausedUntil: 0 };
+  }
+
+  #write<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
+    return this.#database.write((connection) => work(new Repositories(connection)));
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    this.#clock.now += random.int(0, LEASE_MS / 4);
+    if (random.chance(0.02)) this.#jump();
+    const worker = this.#workers[random.int(0, this.#workers.length - 1)];
+    if (!worker) return;
+    if (random.chance(0.02)) {
+      this.#workers = this.#workers.map((one) => (one === worker ? this.#newWorker() : one)); // it died with what it had
+      return;
+    }
+    if (worker.pausedUntil > this.#step) return;
+    if (random.chance(0.03)) {
+      worker.pausedUntil = this.#step + random.int(5, 60); // it wakes up and goes on as if nothing had been
+      return;
+    }
+    switch (random.int(0, 6)) {
+      case 0:
+        return this.#enqueue();
+      case 1:
+        return this.#claim(worker);
+      case 2:
+        return this.#beat(worker);
+      case 3:
+        return void (await sweep({ write: (work) => this.#write(work) }, silentLogger));
+      default:
+        return this.#goOn(worker);
+    }
+  }
+
+  /** The clock of the database is set forward or back, by more than a lease. */
+  #jump(): void {
+    this.statistics.jumps += 1;
+    this.#clock.now += Math.round(this.#random.between(-5, 5) * LEASE_MS);
+  }
+
+  async #enqueue(): Promise<void> {
+    this.statistics.tasks += 1;
+    const task = { id: `task-${this.statistics.tasks}`, endpoint: '/e', data: '{}', files: [], priority: this.#random.int(0, 2), user_id: null, timeout_ms: 1, max_attempts: MAX_ATTEMPTS, idempotency_key: null, request_hash: '' };
+    await this.#write(({ tasks }) => tasks.enqueue(task));
+  }
+
+  async #claim(worker: Worker): Promise<void> {
+    const claimed = await this.#write(({ tasks }) => tasks.claim({ owner: worker.owner, endpoints: ['/e'], limit: 2, leaseMs: LEASE_MS, activeOfUser: 1 }));
+    for (const task of claimed) {
+      this.statistics.attempts += 1;
+      const before = this.#tokens.get(task.id) ?? 0;
+      if (task.lease_token <= before) this.violations.push(`${task.id}: token ${task.lease_token} was given after ${before}`);
+      if (task.num_retries > MAX_ATTEMPTS) this.violations.push(`${task.id}: attempt ${task.num_retries} of ${MAX_ATTEMPTS}`);
+      if (this.#results.has(task.id)) this.violations.push(`${task.id} was taken although it had ended`);
+      this.#tokens.set(task.id, task.lease_token);
+      worker.held.set(task.id, { ...task, isStarted: false });
+    }
+  }
+
+  async #beat(worker: Worker): Promise<void> {
+    const kept = await this.#write(({ tasks }) => tasks.heartbeat(worker.owner, [...worker.held.keys()], LEASE_MS));
+    for (const [id, { lease_token: token }] of worker.held) {
+      const isNewest = this.#tokens.get(id) === token;
+      if (kept.get(id) === token && !isNewest) this.violations.push(`${id}: token ${token} was kept alive although a newer one was given`);
+      if (kept.get(id) !== token) worker.held.delete(id);
+    }
+  }
+
+  /** Starts or ends one of the attempts that a worker believes to have. */
+  async #goOn(worker: Worker): Promise<void> {
+    const held = [...worker.held.values()];
+    const task = held[this.#random.int(0, held.length - 1)];
+    if (!task) return;
+    if (!task.isStarted) {
+      if (await this.#write(({ tasks }) => tasks.start(task))) task.isStarted = true;
+      else this.#drop(worker, task);
+      return;
+    }
+    worker.held.delete(task.id);
+    const outcome = this.#outcome(task);
+    const stored = await this.#write(({ tasks }) => tasks.finish(task, outcome));
+    const isNewest = this.#tokens.get(task.id) === task.lease_token;
+    if (!stored) {
+      this.statistics.late += 1;
+      return;
+    }
+    if (!isNewest) this.violations.push(`${task.id}: token ${task.lease_token} wrote after a newer one was given`);
+    if (outcome.kind === 'release') return;
+    if (this.#results.has(task.id)) this.violations.push(`${task.id} ended twice`);
+    this.#results.set(task.id, outcome.kind === 'complete' ? outcome.result : outcome.error);
+  }
+
+  #drop(worker: Worker, { id }: ClaimedTask): void {
+    this.statistics.lost += 1;
+    worker.held.delete(id);
+  }
+
+  #outcome(task: ClaimedTask): Outcome {
+    const chance = this.#random.next();
+    const mark = JSON.stringify({ token: task.lease_token });
+    if (chance < 0.7) return { kind: 'complete', result: mark };
+    if (chance < 0.8 || task.num_retries >= task.max_attempts) return { kind: 'fail', error: mark };
+    return { kind: 'release', error: mark, delayMs: this.#random.int(0, 500), outcome: 'not_finished' };
+  }
+
+  /** With one good host and no faults, every task comes to its end, and has the result that was stored. */
+  async #calmDown(): Promise<void> {
+    const worker = this.#newWorker();
+    this.#workers = [worker];
+    for (let round = 0; round < 10_000; round += 1) {
+      this.#clock.now += LEASE_MS;
+      await this.#beat(worker);
+      await sweep({ write: (work) => this.#write(work) }, silentLogger);
+      await this.#claim(worker);
+      while (worker.held.size > 0) await this.#goOn(worker);
+      const counts = await this.#write(({ tasks }) => tasks.count(null));
+      if (!counts.created && !counts.not_finished && !counts.assigned && !counts.running) return this.#compare();
+    }
+    this.violations.push('tasks were never ended');
+  }
+
+  async #compare(): Promise<void> {
+    const all = await this.#write(({ tasks }) => tasks.list(null, { limit: 10_000, offset: 0 }));
+    if (all.length !== this.statistics.tasks) this.violations.push(`${all.length} tasks are left of ${this.statistics.tasks}`);
+    for (const { id, status, result } of all) {
+      const stored = this.#results.get(id);
+      const isLost = status === 'failed' && result?.includes('HeartbeatTimeoutError') === true && stored === undefined;
+      if (!isLost && result !== stored) this.violations.push(`${id} is ${status} with ${result}, but ${stored} was stored`);
+    }
+  }
+}
