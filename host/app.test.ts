@@ -29,7 +29,7 @@ const failing: DeploymentDefinition = {
 };
 
 function makeApp(options: AanaAppOptions = {}): AanaApp {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder } } });
+  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), task_queue: { enabled: false }, media: { temp_dir: folder } } });
   const app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, ...options });
   app.registerEndpoint({
     name: 'double',

@@ -9,7 +9,7 @@ import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requestGuarded } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
-import { buildNative, buildSqlite } from '../native-build/index.ts';
+import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';
@@ -84,6 +84,11 @@ export class Services {
       ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, log, signal })
       : undefined;
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
+  }
+
+  /** Whether the database can be opened now, without compiling anything first. */
+  async canOpenStorage(): Promise<boolean> {
+    return this.#options.config.db_config.datastore_type !== 'sqlite' || (await isSqliteBuilt());
   }
 
   /** Whether a deployment with this name, or any, runs on the addon. */

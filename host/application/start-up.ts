@@ -29,16 +29,26 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
   for (const endpoint of options.services.endpoints.list()) await endpoint.initialize?.();
-  await options.services.tasks?.start();
+  await startTasks(options);
 }
 
-/** The queue needs the database from the start on; without one it is opened when a plugin or the application first uses it. */
+/** The queue's database is there when requests are served, unless SQLite is still to be compiled: nobody waits for that who defers nothing. */
 async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
-  if (!services.tasks) return;
+  if (!services.tasks || !(await services.canOpenStorage())) return;
   const { report, done } = begin();
   report(0, undefined, 'preparing the database');
   await services.storage.migrate();
   done();
+}
+
+async function startTasks({ services, log, signal }: StartUpOptions): Promise<void> {
+  const { tasks } = services;
+  if (!tasks) return;
+  if (await services.canOpenStorage()) return tasks.start();
+  log.info('compiling SQLite: deferred requests are taken when it is done');
+  tasks.start().catch((error: unknown) => {
+    if (!signal.aborted) log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
+  });
 }
 
 async function startDeployments({ services, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {

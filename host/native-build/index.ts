@@ -108,4 +108,4 @@ async function copyLibraries(from: string, to: string): Promise<void> {
   }
 }
 
-export { buildSqlite, type SqliteBuildOptions } from './sqlite.ts';
+export { buildSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';

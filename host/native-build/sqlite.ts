@@ -33,8 +33,7 @@ const BINDING = "module.exports = require('../node_sqlite3.node');\n";
  */
 export async function buildSqlite({ cacheDir, log, signal, env = process.env }: SqliteBuildOptions): Promise<string> {
   const root = join(packageRoot, 'build'); // beside the addon of this package
-  const folder = join(root, `sqlite3-${await inputsHash()}`);
-  const entry = join(folder, 'lib', 'sqlite3.js');
+  const { folder, entry } = await place();
   if (existsSync(entry)) return entry;
   await mkdir(root, { recursive: true });
   return withFileLock(
@@ -69,6 +68,16 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
     },
     { signal, onWait: () => log.info('waiting for another process that builds SQLite') },
   );
+}
+
+/** Whether there is nothing to build. */
+export async function isSqliteBuilt(): Promise<boolean> {
+  return existsSync((await place()).entry);
+}
+
+async function place(): Promise<{ readonly folder: string; readonly entry: string }> {
+  const folder = join(packageRoot, 'build', `sqlite3-${await inputsHash()}`);
+  return { folder, entry: join(folder, 'lib', 'sqlite3.js') };
 }
 
 async function inputsHash(): Promise<string> {

@@ -60,7 +60,7 @@ export class TaskQueue {
   /** Begins to run tasks, also those that were left when a host ended. */
   async start(): Promise<void> {
     await this.#runner.start();
-    this.#sweeper.start();
+    if (!this.#options.signal.aborted) this.#sweeper.start();
   }
 
   /** Takes no more tasks; those that run have `graceMs` to finish, then they go back to the queue. */

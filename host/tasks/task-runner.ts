@@ -55,7 +55,9 @@ export class TaskRunner {
   /** Begins to take tasks. */
   async start(): Promise<void> {
     const { storage, leaseMs } = this.#options;
-    this.#unlisten = await storage.listen((message) => this.#hear(message));
+    const unlisten = await storage.listen((message) => this.#hear(message));
+    if (this.#stopping.signal.aborted) return unlisten();
+    this.#unlisten = unlisten;
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 4);
     this.#loop = this.#takeTasks();
   }
