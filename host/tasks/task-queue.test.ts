@@ -78,11 +78,14 @@ Queue('keeps nothing that does not match', async (context) => {
 });
 
 Queue('runs no more at a time than there are workers', async (context) => {
+  const both = deferred();
   let [running, most] = [0, 0];
   const { queue, defer } = makeHost(context, async () => {
     running += 1;
     most = Math.max(most, running);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (running === 2) both.resolve();
+    await both.promise;
+    await new Promise((resolve) => setImmediate(resolve));
     running -= 1;
   });
   await queue.start();
