@@ -89,6 +89,16 @@ Room('is made once for two that wake at the same time', async () => {
   }
 });
 
+Room('is made by one that has failed, which keeps its reason', async () => {
+  const made = await started(1, { broken: { user_config: { start: 'exit' }, pinned: true }, two: {} });
+  const error = await failure(use(made, 'broken'));
+  assert.is(error.name, 'FailedDeployment');
+  assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
+  const { status, message, lastLines } = made.status()['broken'] ?? {};
+  assert.equal([status, error.message.endsWith(String(message)), lastLines?.includes('sample: out of memory')], ['DEPLOY_FAILED', true, true]);
+  assert.is((await failure(use(made, 'broken'))).message, error.message);
+});
+
 Room('is waited for with progress, which the status shows too', async () => {
   const made = await started(1, { slow: { user_config: { start: 'slow' } } });
   const [progress, shown]: [LoadProgress[], unknown[]] = [[], []];

@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { failure, pidOf, recordingLogger, started, stopAll, until } from './fixtures/sample-sets.ts';
 import { AanaError } from '../core/errors.ts';
+import { Replica, type ReplicaOptions } from './replica.ts';
 import type { Place, Places } from './replica-version.ts';
 
 const Scaling = suite('a set of replicas under load');
@@ -23,6 +24,21 @@ Scaling('replaces a replica most of whose calls fail in the engine, and loses no
   await until(() => pidOf(set) !== pid, 'it was replaced');
   assert.match(String(lines.find(({ message }) => message === 'replica replaced')?.['reason']), /calls failed in the engine: CUDA error 700/);
   assert.is.not(await set.call('pid', {}), pid);
+});
+
+Scaling('lets a replica finish its calls that is told to go twice', async () => {
+  const replicas: Replica[] = [];
+  const spawn = (options: ReplicaOptions): Replica => {
+    const replica = new Replica(options);
+    replicas.push(replica);
+    return replica;
+  };
+  const set = await started({ spawn });
+  const running = set.call('wait', { ms: 500 });
+  await set.call('echo', {});
+  const [replica] = replicas;
+  await Promise.all([replica?.stop(20_000, 'its calls fail'), set.stop(20_000)]);
+  assert.is(await running, 500);
 });
 
 Scaling('keeps a replica whose callers are at fault', async () => {
