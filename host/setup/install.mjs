@@ -49,7 +49,7 @@ export async function installDependencies(root) {
   const wanted = hashFiles([path.join(root, 'package.json'), path.join(root, 'package-lock.json')]);
   if (readStamp(stamp) === wanted) return;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  await step('installing dependencies (about 130 MB)', npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], root);
+  await step('installing dependencies (about 105 MB)', npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], root);
   fs.writeFileSync(stamp, wanted);
 }
 
