@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
-import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions } from './application/app-options.ts';
+import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { AppConnection } from './application/connection.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
@@ -78,7 +78,7 @@ export class AanaApp implements AsyncDisposable {
       close: (graceMs) => this.#services.close(graceMs),
       end: () => this.#connection.end(),
     });
-    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, signal: this.#lifecycle.signal });
+    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, retryable: retryableNames(options), signal: this.#lifecycle.signal });
     this.#face = createHttpFace({
       title: this.name,
       version: packageVersion(),

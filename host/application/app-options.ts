@@ -13,6 +13,11 @@ export interface AanaAppOptions {
   readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
   /** Folders with numbered migrations of the application's own tables, each under a scope of its own; applied with those of the host. */
   readonly migrations?: readonly MigrationSource[] | undefined;
+  /**
+   * Errors after which a task has another attempt, as classes or as their names. Default: those of the original. What was not available (a full queue,
+   * a lost replica) is repeated in any case.
+   */
+  readonly retryable_exceptions?: readonly (string | (abstract new (...args: never[]) => Error))[] | undefined;
   /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
   readonly openapi_params?: OpenApiParams | undefined;
   /** Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here. */
@@ -44,10 +49,14 @@ export interface DeployOptions {
   readonly sequential?: boolean | undefined;
 }
 
-const OPTIONS: readonly string[] = ['name', 'migration_func', 'migrations', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
+const OPTIONS: readonly string[] = ['name', 'migration_func', 'migrations', 'retryable_exceptions', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
 
 /** In JavaScript a misspelt option would be ignored. */
 export function checkOptions(options: AanaAppOptions): void {
   const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
   if (unknown.length > 0) throw new AanaError('ValidationError', 'invalid-input', `AanaApp: there is no option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`);
+}
+
+export function retryableNames({ retryable_exceptions: exceptions }: AanaAppOptions): readonly string[] | undefined {
+  return exceptions?.map((exception) => (typeof exception === 'string' ? exception : exception.name));
 }

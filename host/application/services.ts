@@ -23,6 +23,8 @@ export interface ServicesOptions {
   readonly log: Logger;
   readonly definitions: readonly DeploymentDefinition[] | undefined;
   readonly migrations?: readonly MigrationSource[] | undefined;
+  /** Names of errors after which a task has another attempt. */
+  readonly retryable?: readonly string[] | undefined;
   /** Aborts when the application shuts down. */
   readonly signal: AbortSignal;
 }
@@ -45,7 +47,7 @@ export class Services {
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
-    const { config, log, definitions, migrations, signal } = options;
+    const { config, log, definitions, migrations, retryable, signal } = options;
     this.#options = options;
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.models = new ModelStore({ cacheDir: config.cache_dir, log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
@@ -81,7 +83,7 @@ export class Services {
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.tasks = config.task_queue.enabled
-      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, log, signal })
+      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, retryable, log, signal })
       : undefined;
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }

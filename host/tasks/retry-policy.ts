@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../core/errors.ts';
 
-/** Errors after which another attempt may succeed, as in the original, with our own names for the same things. */
-const RETRYABLE = new Set([
+/** Names of errors after which another attempt may succeed: those of the original, and our own for the same things. */
+export const RETRYABLE_EXCEPTIONS: readonly string[] = [
   'InferenceException',
   'ActorDiedError',
   'OutOfMemoryError',
@@ -9,13 +9,14 @@ const RETRYABLE = new Set([
   'PipelineRuntimeError',
   'ReplicaLostError',
   'TimeoutError',
-]);
+];
 
 const FIRST_DELAY_MS = 1000;
 const MOST_DELAY_MS = 60_000;
 
-export function isRetryable({ name, kind }: ErrorRecord): boolean {
-  return RETRYABLE.has(name) || kind === 'unavailable';
+/** Whether another attempt may end otherwise: by its name, or because something was not available. */
+export function isRetryable({ name, kind }: ErrorRecord, names: readonly string[]): boolean {
+  return names.includes(name) || kind === 'unavailable';
 }
 
 /** How long to wait after the attempt `attempt` (from 1 on): twice as long each time, and by chance between half and all of it, so that tasks that failed together do not come back together. */

@@ -40,12 +40,12 @@ Queue.after(() => databases.end());
 type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
 
 /** A host with one endpoint, `/run`. */
-function makeHost(context: Context, run: Run, config: Partial<TaskQueueConfig> = {}): { queue: TaskQueue; storage: Storage; defer: (input?: object, more?: Partial<DeferredRequest>) => Promise<string> } {
+function makeHost(context: Context, run: Run, config: Partial<TaskQueueConfig> = {}, retryable?: readonly string[]): { queue: TaskQueue; storage: Storage; defer: (input?: object, more?: Partial<DeferredRequest>) => Promise<string> } {
   const storage = new Storage({ config: context.database, log: silentLogger, sqliteModule });
   const endpoints = new EndpointRegistry();
   const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
   endpoints.add(endpoint);
-  const queue = new TaskQueue({ storage, endpoints, dir: join(context.dir, 'tasks'), config: { ...CONFIG, ...config }, log: silentLogger, signal: new AbortController().signal });
+  const queue = new TaskQueue({ storage, endpoints, dir: join(context.dir, 'tasks'), config: { ...CONFIG, ...config }, retryable, log: silentLogger, signal: new AbortController().signal });
   context.hosts.push({ storage, queue });
   return { queue, storage, defer: (input = {}, more = {}) => queue.enqueue(endpoint, { input, files: NO_FILES, userId: null, ...more }) };
 }
@@ -157,6 +157,22 @@ Queue('repeats what may pass, and not what will not', async (context) => {
   assert.equal((await queue.retry(final, null)).status, 'created');
   assert.is((await ended(queue, final)).status, 'failed');
   for (const id of [passing, 'none']) assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
+});
+
+Queue('repeats the errors that it is told to', async (context) => {
+  let runs = 0;
+  const { queue, defer } = makeHost(
+    context,
+    async () => {
+      runs += 1;
+      throw new AanaError(runs === 1 ? 'QuotaError' : 'InferenceException', 'internal', 'not now');
+    },
+    {},
+    ['QuotaError'],
+  );
+  await queue.start();
+  const failed = await ended(queue, await defer());
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error, runs], ['failed', 'InferenceException', 2]);
 });
 
 Queue('ends an attempt whose time is up, and fails when none is left', async (context) => {

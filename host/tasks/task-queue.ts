@@ -3,6 +3,7 @@ import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import { hasEnded, type Storage, type TaskEvent, type TaskRecord, type TaskStatus } from '../storage/index.ts';
+import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
 import { TaskRunner } from './task-runner.ts';
@@ -24,6 +25,8 @@ export interface TaskQueueOptions {
   /** Where uploaded files of tasks lie; hosts that share a database share it. */
   readonly dir: string;
   readonly config: TaskQueueConfig;
+  /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
+  readonly retryable?: readonly string[] | undefined;
   readonly log: Logger;
   /** Aborts when the application shuts down: nobody watches tasks any more. */
   readonly signal: AbortSignal;
@@ -49,11 +52,11 @@ export class TaskQueue {
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
-    const { storage, endpoints, config, log } = options;
+    const { storage, endpoints, config, log, retryable = RETRYABLE_EXCEPTIONS } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user });
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, retryable });
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
 

@@ -20,6 +20,8 @@ export interface TaskRunnerOptions {
   /** A host that is not heard of for so long has lost its tasks. */
   readonly leaseMs: number;
   readonly activeOfUser: number;
+  /** Names of errors after which there is another attempt. */
+  readonly retryable: readonly string[];
 }
 
 interface Running {
@@ -160,7 +162,7 @@ export class TaskRunner {
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
       await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
-      return signal.reason === LOST || ending.signal.aborted ? undefined : failure(task, signal.aborted ? SHUTDOWN : error);
+      return signal.reason === LOST || ending.signal.aborted ? undefined : failure(task, signal.aborted ? SHUTDOWN : error, this.#options.retryable);
     } finally {
       report.drop();
     }
@@ -193,10 +195,10 @@ export class TaskRunner {
   }
 }
 
-function failure(task: ClaimedTask, error: unknown): Outcome {
+function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]): Outcome {
   const record = toErrorRecord(error);
   const text = JSON.stringify({ error: record.name, message: record.message, data: record.data ?? {}, stacktrace: record.stack ?? null });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
-  if (!isRetryable(record) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text };
+  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text };
   return { kind: 'release', error: text, delayMs: retryDelayMs(task.num_retries, Math.random), outcome: 'not_finished' };
 }
