@@ -258,6 +258,7 @@ export class ReplicaSet {
       return await change();
     } finally {
       this.#isChanging = false;
+      this.#failIfAllFailed(); // one may have been given up while others were there that went with the change
     }
   }
 
