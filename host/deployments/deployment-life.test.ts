@@ -243,6 +243,40 @@ Life('refuses an update that fits nowhere, before anything is stopped', async ()
   assert.equal(pidsOf(made, 'one'), pids);
 });
 
+Life('keeps the places of old replicas from others until an update is over, for their way back', async () => {
+  const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
+  made.register('two', sample(onGpu(0.5)));
+  const controller = new AbortController();
+  const reason = new Error('cancelled');
+  let deployed: Promise<string> | undefined;
+  const onProgress = ({ text }: { readonly text: string }): void => {
+    if (text !== 'a new replica starts') return;
+    deployed ??= made.deployOne('two').then(() => 'deployed', ({ name }: Error) => name).finally(() => controller.abort(reason));
+  };
+  const half = sample(onGpu(0.5, { num_replicas: 2, user_config: { start: 'hang' } }));
+  assert.is(await made.update('one', half, { ...FAST, signal: controller.signal, onProgress }).catch((error: unknown) => error), reason);
+  assert.is(await deployed, 'InsufficientResources');
+  assert.equal([stateOf(made, 'one'), made.status()['one']?.replicas.map(({ state }) => state)], [['RUNNING', 2], ['ready', 'ready']]);
+  await made.update('one', sample(onGpu(0.5, { num_replicas: 2 })), FAST);
+  await made.deployOne('two');
+  assert.equal(stateOf(made, 'two'), ['RUNNING', 1]);
+});
+
+Life('comes back from an update that is cancelled while an old replica, the only one, finishes its calls', async () => {
+  const made = await started({ one: onGpu(2) });
+  made.register('two', sample(onGpu(1)));
+  const call = made.handle('one').call('wait', { ms: 300 });
+  await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
+  const controller = new AbortController();
+  const reason = new Error('cancelled');
+  const updated = made.update('one', sample(onGpu(1)), { ...FAST, signal: controller.signal }).catch((error: unknown) => error);
+  await until(() => made.status()['one']?.replicas[0]?.state === 'draining', 'it was told to go');
+  controller.abort(reason);
+  assert.is(await updated, reason);
+  assert.equal([await call, stateOf(made, 'one'), made.status()['one']?.replicas[0]?.state], [300, ['RUNNING', 1], 'ready']);
+  assert.is((await failure(made.deployOne('two'))).name, 'InsufficientResources');
+});
+
 Life('refuses a second change while one is made', async () => {
   const made = await started({ one: {} });
   const updated = made.update('one', sample({ user_config: { model: 'big' } }), FAST);

@@ -18,6 +18,8 @@ export class DeploymentPlaces {
   /** Set aside, not handed out yet. */
   readonly #reserved: Placement[] = [];
   readonly #taken = new Set<Placement>();
+  /** Of the replicas that an update found: whoever of them left may come back to it. */
+  readonly #held = new Set<Placement>();
   #need: MemoryNeed | undefined;
   /** On the CPU: the place that the weights, which all share, are counted with. */
   #weightsAt: Placement | undefined;
@@ -81,7 +83,7 @@ export class DeploymentPlaces {
 
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined {
-    const placement = this.#reserved.shift() ?? this.#placeMore();
+    const placement = this.#reserved.shift() ?? this.#takeBack() ?? this.#placeMore();
     if (!placement) return undefined;
     this.#taken.add(placement);
     const { machine } = this.#ledger;
@@ -90,9 +92,35 @@ export class DeploymentPlaces {
     return place;
   }
 
+  /** Keeps these places for replicas that come back, and for those of another version that fit into them, until the function that it gives is called. */
+  hold(places: Iterable<Place>): () => void {
+    const held = [...places].flatMap((place) => placements.get(place) ?? []);
+    for (const placement of held) {
+      this.#held.add(placement);
+      this.#ledger.hold(placement);
+    }
+    return () => {
+      for (const placement of held) {
+        this.#held.delete(placement);
+        this.#ledger.letGo(placement);
+        if (!this.#taken.has(placement)) this.#release(placement);
+      }
+    };
+  }
+
   /** Why there is no room for `count` replicas of it. */
   noRoom(count: number): AanaError {
     return this.#tooFewDevices(count);
+  }
+
+  /** A place that was left and is held. */
+  #takeBack(): Placement | undefined {
+    return [...this.#held].find((placement) => {
+      if (this.#taken.has(placement) || !this.#ledger.retake(placement)) return false;
+      if (this.#count(this.#ledger, placement)) return true;
+      this.#ledger.release(placement);
+      return false;
+    });
   }
 
   #placeMore(): Placement | undefined {
@@ -110,10 +138,14 @@ export class DeploymentPlaces {
   #count(ledger: PlacementLedger, placement: Placement): boolean {
     if (!this.#need) return true;
     const { weightsBytes, contextBytes } = this.#need;
-    const hasWeights = placement.gpus.length > 0 || (this.#weightsAt ?? placement) === placement;
+    const before = this.#weightsAt;
+    const hasLeft = before !== undefined && this.#held.has(before) && !this.#taken.has(before);
+    const hasWeights = placement.gpus.length > 0 || before === undefined || before === placement || hasLeft;
     const fits = ledger.count(placement, hasWeights ? weightsBytes + contextBytes : contextBytes);
-    if (fits && hasWeights && placement.gpus.length === 0) this.#weightsAt = placement;
-    return fits;
+    if (!fits || !hasWeights || placement.gpus.length > 0) return fits;
+    if (hasLeft && before !== placement) ledger.count(before, contextBytes);
+    this.#weightsAt = placement;
+    return true;
   }
 
   #release(placement: Placement): void {
@@ -121,7 +153,7 @@ export class DeploymentPlaces {
     this.#ledger.release(placement);
     if (this.#weightsAt !== placement) return;
     // The others still have the file mapped.
-    this.#weightsAt = undefined;
+    if (!this.#held.has(placement)) this.#weightsAt = undefined;
     const [heir] = [...this.#taken, ...this.#reserved];
     if (heir) this.#count(this.#ledger, heir);
   }

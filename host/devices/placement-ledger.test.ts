@@ -56,6 +56,29 @@ Ledger('has room again when a place was released, once', () => {
   assert.is(ledger.size, 2);
 });
 
+Ledger('holds a place after its release: others get nothing of it, its deployment may have others within it', () => {
+  const ledger = new PlacementLedger(machine(1, 80));
+  const old = placed(ledger, demand('llm', 0.6, 60));
+  ledger.hold(old);
+  ledger.release(old);
+  assert.is(ledger.place(demand('asr', 0.5)), undefined);
+  assert.is(ledger.place(demand('asr', 0.1, 21)), undefined);
+  const small = placed(ledger, demand('llm', 0.2, 10));
+  assert.equal(ledger.loads(), [{ share: 0.6, memoryBytes: 60 * GIB }]);
+  const large = placed(ledger, demand('llm', 0.7, 10));
+  assert.equal(sharesOf(ledger), [0.9]);
+  assert.not.ok(ledger.retake(old));
+  ledger.release(large);
+  assert.ok(ledger.retake(old));
+  ledger.letGo(old);
+  assert.equal(sharesOf(ledger), [0.8]);
+  ledger.hold(old);
+  ledger.release(old);
+  ledger.letGo(old);
+  ledger.release(small);
+  assert.is(ledger.size, 0);
+});
+
 Ledger('keeps memory that is set aside for its owner', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   placed(ledger, demand('llm', 0.1, 60));

@@ -49,7 +49,7 @@ Scaling('keeps a replica whose callers are at fault', async () => {
   assert.is(pidOf(set), pid);
 });
 
-const placesFrom = (take: () => Place | undefined): Places => ({ take, noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room') });
+const placesFrom = (take: () => Place | undefined): Places => ({ take, hold: () => () => {}, noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room') });
 
 const SCALING = { minReplicas: 0, maxReplicas: 3, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 300 };
 

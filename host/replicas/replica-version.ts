@@ -14,6 +14,8 @@ export interface Place {
 export interface Places {
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined;
+  /** Keeps these places, also when their replicas are gone, for those that come back and for those of another version; until the function that it gives is called. */
+  hold(places: Iterable<Place>): () => void;
   /** Why there is no room for `count` replicas, naming demand and supply. */
   noRoom(count: number): AanaError;
 }

@@ -26,7 +26,7 @@ function placesOf(count: number): { places: Places; most: () => number } {
     most = Math.max(most, (taken += 1));
     return { env: {}, release: () => (taken -= 1) };
   };
-  return { places: { take, noRoom: (wanted) => new AanaError('InsufficientResources', 'unavailable', `no room for ${wanted}`) }, most: () => most };
+  return { places: { take, hold: () => () => {}, noRoom: (wanted) => new AanaError('InsufficientResources', 'unavailable', `no room for ${wanted}`) }, most: () => most };
 }
 
 /** Calls the set all the time, as handles do, and keeps what they were answered by. */

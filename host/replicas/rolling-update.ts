@@ -62,8 +62,16 @@ export class RollingUpdate {
     return this.#state;
   }
 
-  /** Never rejects. */
+  /** Never rejects. Until its end nobody else gets the places of the old replicas: they may have to come back. */
   async run(): Promise<UpdateResult> {
+    const { fleet, from } = this.#options;
+    const letGo = from.places?.hold(this.#of(from).flatMap((member) => fleet.placeOf(member) ?? []));
+    const result = await this.#toEnd();
+    letGo?.();
+    return result;
+  }
+
+  async #toEnd(): Promise<UpdateResult> {
     for (;;) {
       const outcome = OUTCOMES[this.#state];
       if (outcome) return { outcome, replaced: outcome === 'updated' ? this.#of(this.#options.to).length : 0, reason: this.#failure?.reason ?? '', lastLines: this.#failure?.lastLines ?? [] };
@@ -218,11 +226,13 @@ export class RollingUpdate {
         return;
       }
       let back = fleet.add(from);
-      if (!back && surplus.length > 0) {
+      if (!back) {
+        const [first] = surplus;
+        const leaving = first ?? fleet.members.find(({ slot, version }) => version === from && slot.state === 'retiring');
+        if (!leaving) return; // nothing is started any more
         this.#onPlaceFree = () => (back ??= fleet.add(from));
-        await this.#retire(surplus.slice(0, 1));
+        await (first ? this.#retire([first]) : leaving.slot.gone);
       }
-      if (!back && surplus.length <= 1) return; // somebody has the place; the set takes the next one that is free
       await back?.slot.settled;
     }
   }

@@ -174,8 +174,6 @@ class ScheduleRun {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
-    /** Its old places may be somebody else's when an update that takes others is rolled back. */
-    const hasMoved = this.#schedule.changes.some((change) => change.kind === 'update' && change.deployment === deployment && change.gpus !== undefined);
     const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
@@ -183,7 +181,7 @@ class ScheduleRun {
       (name === 'ReplicaLostError' && !this.#isGentle && (repeats === DEFAULT_RETRIES || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
-      (name === 'InsufficientResources' && (mayHaveSlept || hasMoved)) ||
+      (name === 'InsufficientResources' && mayHaveSlept) ||
       (wasAway && WHILE_AWAY.has(name));
     if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
   }
