@@ -82,11 +82,13 @@ function watchGrowth(options: RunClientOptions, onStall: () => void): () => void
   let largest = 0;
   let grewMs = performance.now();
   let busy = false;
+  let isOver = false;
   const look = async (): Promise<void> => {
     if (busy) return;
     busy = true;
     const bytes = await sizeOfTree(options.watchDir);
     busy = false;
+    if (isOver) return; // what is said after the end of the client would come after what its caller says
     if (bytes > largest) {
       largest = bytes;
       grewMs = performance.now();
@@ -97,7 +99,10 @@ function watchGrowth(options: RunClientOptions, onStall: () => void): () => void
   };
   const timer = setInterval(() => void look(), POLL_MS); // reads sizes only, and those never throw
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
 }
 
 function endGroup(child: ChildProcess): void {
