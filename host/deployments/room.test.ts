@@ -56,12 +56,12 @@ Room('is made by the least recently used', async () => {
 
 Room('is not made by one in use: the call is refused, naming demand and supply', async () => {
   const made = await started(1, { one: {}, two: {} });
-  const running = made.handle('one').call('wait', { ms: 500 });
+  const running = made.handle('one').call('wait', { ms: 2000 });
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
   const error = await failure(use(made, 'two'));
   assert.equal([error.name, error.kind], ['InsufficientResources', 'unavailable']);
   assert.match(error.message, /there is no room for deployment two: it asks for 1 GPU; this machine has 1 GPU: fake with 75 GiB, 100 %/);
-  assert.is(await running, 500);
+  assert.is(await running, 2000);
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
 });
 
