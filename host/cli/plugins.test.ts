@@ -92,9 +92,11 @@ Plugins('are loaded to the end when SIGHUP comes before the server is ready', as
   linkDependencies(project);
   await using server = await startServe({ plugins: [project], config: { deployments: {}, models: { offline: true } }, env });
   await until(() => fetch(`${server.url}/api/ready`).then(() => true, () => false));
-  server.process.kill('SIGHUP');
+  await until(async () => {
+    server.process.kill('SIGHUP');
+    return server.output().includes('plugins are not reloaded: they are being loaded');
+  });
   await server.waitFor(/Deployed successfully\./);
-  assert.match(server.output(), /plugins are not reloaded: they are being loaded/);
   assert.is((await post(`${server.url}/to-be-built/greet`, { who: 'Ada' })).status, 200);
 });
 

@@ -19,12 +19,16 @@ export async function serve(config: Config, folders: readonly string[], log: Log
 
 /** Serves an application until a signal; 130 when the signal came during the start. */
 export async function run(app: AanaApp, connect: ConnectOptions, deploy: DeployOptions = {}): Promise<number> {
-  await app.listen(connect);
+  const ignore = (): void => {};
+  process.on('SIGHUP', ignore); // who sees it listen may ask for a reload before it takes signals itself
   try {
+    await app.listen(connect);
     await app.deploy({ ...deploy, blocking: true });
     return 0;
   } catch (error) {
     if (error instanceof Error && error.name === 'ShuttingDown') return 130;
     throw error;
+  } finally {
+    process.off('SIGHUP', ignore);
   }
 }
