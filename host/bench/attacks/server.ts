@@ -1,14 +1,13 @@
 // The host as it serves, with a hostile plugin and a neighbour. Started by ../attacks.ts.
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/index.ts';
 import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry } from '../../endpoints/index.ts';
-import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
 import { PluginHost } from '../../plugins/plugin-host.ts';
 import type { PluginPorts } from '../../plugins/ports.ts';
+import { listen } from '../plugins/listen.ts';
 import { served } from '../plugins/served.ts';
 
 const config = loadConfig();
@@ -23,21 +22,7 @@ const plugins = new PluginHost({ cacheDir: config.cache_dir, log, limits, ports 
 const registry = new EndpointRegistry();
 registry.addPlugin(await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
 registry.addPlugin(await plugins.load(join(packageRoot, 'host/plugins/fixtures/attacks')));
-const face = createHttpFace({
-  title: 'benchmark',
-  version: '1.0.0',
-  registry,
-  routers: new RouterSet(),
-  status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
-  isReady: () => true,
-  isDeployed: () => true,
-  limits: config.limits,
-  includeStacktrace: false,
-  tempDir: tmpdir(),
-  log,
-});
-const server = new HttpServer(face.callback(), config.limits);
-const { port } = await server.listen('127.0.0.1', 0);
+const { server, port } = await listen(registry, config, log);
 served({
   port,
   close: async () => {

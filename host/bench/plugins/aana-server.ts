@@ -1,5 +1,4 @@
 // The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by ../plugins.ts.
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
@@ -7,9 +6,9 @@ import { type Deferred, deferred } from '../../core/deferred.ts';
 import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 import { PluginHost } from '../../plugins/plugin-host.ts';
 import type { DeploymentPort } from '../../plugins/ports.ts';
+import { listen } from './listen.ts';
 import { Input, Output } from './schemas.ts';
 import { served } from './served.ts';
 
@@ -57,21 +56,7 @@ registry.add(
     run: async ({ text, count }: z.output<typeof Input>) => ({ text, count }),
   }),
 );
-const face = createHttpFace({
-  title: 'benchmark',
-  version: '1.0.0',
-  registry,
-  routers: new RouterSet(),
-  status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
-  isReady: () => true,
-  isDeployed: () => true,
-  limits: config.limits,
-  includeStacktrace: false,
-  tempDir: tmpdir(),
-  log,
-});
-const server = new HttpServer(face.callback(), config.limits);
-const { port } = await server.listen('127.0.0.1', 0);
+const { server, port } = await listen(registry, config, log);
 served({
   port,
   waiting: () => waiting,
