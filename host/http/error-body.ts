@@ -44,3 +44,7 @@ export function errorJson(thrown: unknown, includeStacktrace: boolean): string {
     return JSON.stringify({ ...body, data: {} });
   }
 }
+
+export function nothingAt(path: string): HttpError {
+  return new HttpError('NotFound', 404, `there is nothing at ${path}`);
+}

@@ -4,9 +4,11 @@ import type { Context } from 'koa';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
-import { type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
+import { type ServedEndpoint, type UploadedFile } from '../endpoints/index.ts';
 import { type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
+import { callerOf } from './caller.ts';
 import { HttpError } from './error-body.ts';
+import { badQuery, numberOf, queryValue } from './query.ts';
 import { abortOnClose } from './request-context.ts';
 
 export interface TaskRoutesOptions {
@@ -17,9 +19,6 @@ export interface TaskRoutesOptions {
 /** How often a client that watches a quiet task hears that the connection is there. */
 const KEEP_ALIVE_MS = 15_000;
 const TASK_ID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
-/** Everybody's tasks, while nobody is asked who he is. */
-const USER = null;
-
 const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
 
@@ -38,7 +37,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
   const taskId = await tasks.enqueue(endpoint, {
     input: body.input,
     files: body.files,
-    userId: USER,
+    userId: userOf(ctx),
     priority: numberOf(ctx, 'priority', z.int().min(-1000).max(1000)),
     executionTimeoutS: numberOf(ctx, 'execution_timeout', z.number().positive().max(604_800)),
     idempotencyKey: key === '' ? undefined : key,
@@ -51,37 +50,37 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
   const show = (task: TaskRecord): object => taskInfo(task, includeStacktrace);
 
   router.get('/tasks/count', async (ctx) => {
-    const counts = await tasks.count(USER);
+    const counts = await tasks.count(userOf(ctx));
     ctx.body = { ...counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) };
   });
   router.get('/tasks', async (ctx) => {
     const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
     const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
-    const found = await tasks.list(USER, { status: statusOf(ctx), page, perPage });
+    const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), page, perPage });
     ctx.body = { tasks: found.map(show) };
   });
   router.get('/tasks/get/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.get(idOf(ctx), USER)));
+    ctx.body = show(await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
-    ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), USER))).id };
+    ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), userOf(ctx)))).id };
   });
   router.get('/tasks/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.get(idOf(ctx), USER)));
+    ctx.body = show(await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.delete('/tasks/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.delete(idOf(ctx), USER)));
+    ctx.body = show(await answered(tasks.delete(idOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/retry', async (ctx) => {
-    ctx.body = show(await answered(tasks.retry(idOf(ctx), USER)));
+    ctx.body = show(await answered(tasks.retry(idOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/cancel', async (ctx) => {
-    ctx.body = show(await answered(tasks.cancel(idOf(ctx), USER)));
+    ctx.body = show(await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);
     const signal = abortOnClose(ctx);
-    await sendEvents(ctx, await answered(tasks.watch(idOf(ctx), USER, { after, signal })), signal);
+    await sendEvents(ctx, await answered(tasks.watch(idOf(ctx), userOf(ctx), { after, signal })), signal);
   });
 }
 
@@ -136,6 +135,10 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+function userOf(ctx: Context): string | null {
+  return callerOf(ctx).userId;
+}
+
 function taskNotFound(data: unknown): HttpError {
   return new HttpError('NotFoundException', 404, 'Task not found', { data, detail: 'Task not found' });
 }
@@ -160,20 +163,4 @@ function lastEventOf(ctx: Context): number {
   const text = ctx.get('last-event-id');
   if (/^\d{1,15}$/.test(text)) return Number(text);
   return numberOf(ctx, 'last_event_id', z.int().min(0)) ?? 0;
-}
-
-function numberOf(ctx: Context, name: string, schema: z.ZodNumber): number | undefined {
-  const text = queryValue(ctx, name);
-  if (text === undefined) return undefined;
-  const parsed = schema.safeParse(text.trim() === '' ? Number.NaN : Number(text));
-  if (!parsed.success) throw badQuery(name, 'number_parsing', parsed.error.issues[0]?.message ?? 'Invalid input', text);
-  return parsed.data;
-}
-
-function queryValue(ctx: Context, name: string): string | undefined {
-  return [ctx.query[name]].flat().at(-1);
-}
-
-function badQuery(name: string, type: string, msg: string, input: string): AanaError {
-  return validationError([{ type, loc: ['query', name], msg, input }]);
 }

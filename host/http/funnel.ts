@@ -1,0 +1,61 @@
+import type { Context } from 'koa';
+import { toErrorRecord } from '../core/errors.ts';
+import { errorJson } from './error-body.ts';
+import type { HttpAppOptions } from './options.ts';
+import { takeRequestId } from './request-context.ts';
+import { thrownStatus } from './routers.ts';
+import { statusOf } from './status.ts';
+
+/** Where every error of a request ends: logged once, answered with its status and the four keys. */
+export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
+  const startedAt = performance.now();
+  const requestId = takeRequestId(ctx);
+  ctx.state['requestId'] = requestId;
+  try {
+    await next();
+  } catch (error) {
+    answerError(ctx, error, options);
+  } finally {
+    const ms = Math.round(performance.now() - startedAt);
+    options.log.info('request', { requestId, method: ctx.method, path: ctx.path, status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms });
+  }
+}
+
+function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
+  const record = toErrorRecord(error);
+  const status = thrownStatus(error) ?? statusOf(record.kind);
+  const fields = { requestId: ctx.state['requestId'], path: ctx.path, error: record.name, reason: record.message };
+  if (status === 503) options.log.warn('request not taken', fields);
+  else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
+  else options.log.debug('request refused', fields);
+  ctx.state['failedStatus'] = status;
+  if (ctx.headerSent || ctx.res.destroyed) return;
+  const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
+  if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
+  if (status === 503) ctx.set('retry-after', String(RETRY_AFTER_S));
+  if (!ctx.req.complete) dropRest(ctx);
+  ctx.status = status;
+  ctx.type = 'application/json';
+  ctx.body = errorJson(error, options.includeStacktrace);
+}
+
+/** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */
+const RETRY_AFTER_S = 1;
+const LINGER_MS = 2000;
+
+/**
+ * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends. With
+ * `connection: close` Node would end it at once, and the client would see a reset in place of the answer; so the answer goes out as
+ * if the connection stayed, also to a client that asked for its end.
+ */
+function dropRest({ req, res }: Context): void {
+  const ends = !res.shouldKeepAlive;
+  res.shouldKeepAlive = true;
+  req.on('error', () => {});
+  res.once('finish', () => {
+    const timer = setTimeout(() => req.destroy(), LINGER_MS);
+    for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
+    if (ends) req.once('end', () => req.socket.end());
+    req.resume();
+  });
+}

@@ -1,0 +1,33 @@
+import type { Logger } from '../core/logger.ts';
+import type { EndpointRegistry } from '../endpoints/index.ts';
+import type { TaskQueue } from '../tasks/index.ts';
+import type { OpenApiOptions } from './openapi.ts';
+import type { BodyLimits } from './request-body.ts';
+import type { RouterSet } from './routers.ts';
+
+export interface AppStatus {
+  readonly status: 'RUNNING' | 'DEPLOYING' | 'UNHEALTHY';
+  readonly message: string;
+  readonly deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>;
+}
+
+export interface HttpAppOptions {
+  readonly title: string;
+  readonly version: string;
+  readonly registry: EndpointRegistry;
+  readonly routers: RouterSet;
+  /** Put over what the OpenAPI document says in general: `description`, `servers`, `tags` … */
+  readonly openapi?: OpenApiOptions['params'];
+  readonly status: () => AppStatus;
+  /** What `/api/ready` answers. */
+  readonly isReady: () => boolean;
+  /** Whether the start is over; until then endpoints answer 503. */
+  readonly isDeployed: () => boolean;
+  readonly limits: BodyLimits & { readonly invocation_timeout_s: number };
+  readonly includeStacktrace: boolean;
+  /** Takes deferred requests; without it there are none. */
+  readonly tasks?: TaskQueue | undefined;
+  /** Where uploads go: a folder that exists, or a function that makes one. */
+  readonly tempDir: string | (() => Promise<string>);
+  readonly log: Logger;
+}

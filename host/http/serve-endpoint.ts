@@ -1,0 +1,42 @@
+import type { Context } from 'koa';
+import { toErrorRecord } from '../core/errors.ts';
+import { invoke, type ServedEndpoint } from '../endpoints/index.ts';
+import { HttpError, nothingAt } from './error-body.ts';
+import type { HttpAppOptions } from './options.ts';
+import { readBody } from './request-body.ts';
+import { abortOnClose } from './request-context.ts';
+import { JsonStream } from './stream.ts';
+import { deferRequest, isDeferred } from './task-routes.ts';
+
+/** Runs an endpoint for a request, or keeps the request as a task. */
+export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
+  const signal = abortOnClose(ctx);
+  await found.admit?.({ defer: isDeferred(ctx, found) });
+  await using body = await readBody(ctx, options.limits, options.tempDir);
+  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
+  const endpoint = options.registry.find(found.path);
+  if (!endpoint) throw nothingAt(found.path);
+  if (isDeferred(ctx, endpoint)) {
+    if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
+    return await deferRequest(ctx, endpoint, options.tasks, body); // its files are moved away before they go
+  }
+  const stream = new JsonStream(ctx, signal);
+  try {
+    const output = await invoke(endpoint, body.input, {
+      requestId: String(ctx.state['requestId']),
+      timeoutMs: options.limits.invocation_timeout_s * 1000,
+      signal,
+      files: body.files,
+      write: stream.write,
+    });
+    if (endpoint.streaming) return stream.end();
+    ctx.type = 'application/json';
+    ctx.body = output;
+  } catch (error) {
+    if (!stream.started) throw error;
+    const { name, message } = toErrorRecord(error);
+    ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
+    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, error: name, reason: message });
+    stream.fail(error, options.includeStacktrace);
+  }
+}

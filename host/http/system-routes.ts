@@ -1,0 +1,27 @@
+import { Router } from '@koa/router';
+import { docsRoutes } from './docs-page.ts';
+import { buildOpenApi } from './openapi.ts';
+import type { HttpAppOptions } from './options.ts';
+import { mountPath } from './routers.ts';
+import { taskRoutes } from './task-routes.ts';
+
+/** The host's own routes. */
+export function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace }: HttpAppOptions): Router {
+  const router = new Router();
+  router.get('/api/ready', (ctx) => {
+    const ready = isReady();
+    ctx.status = ready ? 200 : 503;
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { ready };
+  });
+  router.get('/api/status', (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = status();
+  });
+  router.get('/openapi.json', (ctx) => {
+    ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi, hasTasks: tasks !== undefined });
+  });
+  docsRoutes(router, title);
+  if (tasks) taskRoutes(router, { tasks, includeStacktrace });
+  return router;
+}
