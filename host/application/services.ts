@@ -7,9 +7,10 @@ import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDef
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
-import { findFfmpeg, MediaService, ProcessFolder, requestGuarded } from '../media/index.ts';
+import { findFfmpeg, MediaService, ProcessFolder } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
+import { requestGuarded } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';

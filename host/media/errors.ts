@@ -1,28 +1,6 @@
 import { AanaError } from '../core/errors.ts';
+import { withoutCredentials } from '../outgoing/index.ts';
 import type { MediaSource } from './types.ts';
-
-/** The URL as it may stand in messages: without user name and password. */
-export function withoutCredentials(url: URL | string): string {
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    return String(url).replace(/\/\/[^/@]*@/, '//');
-  }
-  parsed.username = '';
-  parsed.password = '';
-  return parsed.href;
-}
-
-export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {
-  const shown = withoutCredentials(url);
-  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, { data: { url: shown }, cause });
-}
-
-export function privateAddressError(url: URL, address: string): AanaError {
-  const message = `the address ${address} of host ${url.hostname} is private; start the server with --allow-private-urls to allow it`;
-  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) } });
-}
 
 export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
   const shown = withoutCredentials(url);

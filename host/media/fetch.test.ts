@@ -143,12 +143,12 @@ Fetch('gives the credentials of the URL to its own origin alone, and to no messa
 });
 
 Fetch('names what is wrong with a URL that is too long, or whose credentials are not encoded', async () => {
-  const long = await fails(fetchToFile(`http://127.0.0.1:9/${'a'.repeat(100_000)}`, file, OPTIONS));
+  const long = await fails(fetchToFile(`http://127.0.0.1:8/${'a'.repeat(100_000)}`, file, OPTIONS));
   assert.is(long.name, 'DownloadException');
-  assert.match(long.message, /^cannot fetch http:\/\/127\.0\.0\.1:9\/a+\.\.\.: the URL is longer than 8192 characters$/);
+  assert.match(long.message, /^cannot fetch http:\/\/127\.0\.0\.1:8\/a+\.\.\.: the URL is longer than 8192 characters$/);
   assert.ok(JSON.stringify(long.data).length < 300);
-  const odd = await fails(fetchToFile('http://user:50%@127.0.0.1:9/', file, OPTIONS));
-  assert.is(odd.message, 'cannot fetch http://127.0.0.1:9/: a "%" in its user name or password is not followed by a code');
+  const odd = await fails(fetchToFile('http://user:50%@127.0.0.1:8/', file, OPTIONS));
+  assert.is(odd.message, 'cannot fetch http://127.0.0.1:8/: a "%" in its user name or password is not followed by a code');
 });
 
 Fetch('names the status of an HTTP error', async () => {

@@ -152,7 +152,7 @@ export class MediaScope {
   }
 
   async #fetch(url: string, signal: AbortSignal): Promise<string> {
-    const { maxBytes, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, lookup, isPublic, log } = this.#options;
+    const { maxBytes, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, network, lookup, isPublic, log } = this.#options;
     const path = await this.#newPath();
     const bytes = await fetchToFile(url, path, {
       maxBytes,
@@ -160,6 +160,7 @@ export class MediaScope {
       idleTimeoutMs: Math.min(fetchIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, fetchTimeoutMs),
       maxRedirects,
       allowPrivate: allowPrivateUrls,
+      network,
       lookup,
       isPublic,
       signal,

@@ -1,6 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import type { AudioReference } from '../schemas/asr.ts';
-import type { AddressPolicy, Lookup } from './addresses.ts';
+import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
   readonly ffmpegPath: string;
@@ -22,6 +22,8 @@ export interface MediaOptions {
   readonly log: Logger;
   /** ffmpeg processes that run at the same time. Default: one for each core. */
   readonly maxProcesses?: number | undefined;
+  /** Proxies and certificate authorities of URLs. Default: no proxy, and the authorities of Node. */
+  readonly network?: Network | undefined;
   /** Resolves host names instead of the system. */
   readonly lookup?: Lookup | undefined;
   /** Says which addresses are public, instead of the registries of special addresses. */

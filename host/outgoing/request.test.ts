@@ -121,7 +121,7 @@ const refused: readonly { what: string; request: Partial<GuardedRequest> }[] = [
 ];
 for (const { what, request } of refused) {
   Request(`refuses ${what}`, async () => {
-    assert.is((await fails(requestGuarded({ ...get('http://127.0.0.1:9/'), ...request }, OPTIONS))).name, 'InvalidRequest');
+    assert.is((await fails(requestGuarded({ ...get('http://127.0.0.1:8/'), ...request }, OPTIONS))).name, 'InvalidRequest');
   });
 }
 

@@ -1,0 +1,50 @@
+import { AanaError } from '../core/errors.ts';
+
+/** The URL as it may stand in messages: without user name and password. */
+export function withoutCredentials(url: URL | string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return String(url).replace(/\/\/[^/@]*@/, '//');
+  }
+  parsed.username = '';
+  parsed.password = '';
+  return parsed.href;
+}
+
+export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {
+  const shown = withoutCredentials(url);
+  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, { data: { url: shown }, cause });
+}
+
+export function privateAddressError(url: URL, address: string): AanaError {
+  const message = `the address ${address} of host ${url.hostname} is private; start the server with --allow-private-urls to allow it`;
+  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) } });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed before the end',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name server does not answer',
+  ETIMEDOUT: 'the connection timed out',
+  HPE_HEADER_OVERFLOW: 'the head of its answer is longer than is read',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+};
+
+/** Why a connection or an answer failed, in words. */
+export function reasonOf(error: unknown): string {
+  // several addresses were tried: each has its error
+  const single = error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error;
+  if (!(single instanceof Error)) return String(single);
+  const code = 'code' in single && typeof single.code === 'string' ? single.code : '';
+  return REASONS[code] ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : single.message || code);
+}

@@ -1,0 +1,92 @@
+import { raceAbort } from '../core/abort.ts';
+import { type AddressPolicy, isPublicAddress, literalAddress, type Lookup, systemLookup } from './addresses.ts';
+import { downloadError, privateAddressError, reasonOf, withoutCredentials } from './errors.ts';
+import type { Network } from './network.ts';
+
+/** What every outgoing request is held to. */
+export interface Guards {
+  /** For everything: names, redirects, body. */
+  readonly timeoutMs: number;
+  /** Longest silence of the server. */
+  readonly idleTimeoutMs: number;
+  /** More are an error; with 0 a redirect is the answer. */
+  readonly maxRedirects: number;
+  /** Whether addresses that are not on the public internet may be reached. */
+  readonly allowPrivate: boolean;
+  /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
+  readonly network?: Network | undefined;
+  /** Resolves host names instead of the system. */
+  readonly lookup?: Lookup | undefined;
+  /** Says which addresses are public, instead of the registries of special addresses. */
+  readonly isPublic?: AddressPolicy | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Under way: the signal aborts with the caller, and when the time is over. */
+export type ActiveGuards = Guards & { readonly signal: AbortSignal };
+
+/** What servers take at most, and messages can show. */
+const MAX_URL_LENGTH = 8192;
+
+/** Ports of other protocols, which a request could be made to speak: the "bad ports" of the Fetch standard. */
+const BAD_PORTS: ReadonlySet<string> = new Set(
+  (
+    '0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 139 143 161 179 389 427 465 512 513 514 515 ' +
+    '526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080'
+  ).split(' '),
+);
+
+/** The URL, when it is one that is asked at all; `DownloadException` says what is wrong otherwise. */
+export function parseUrl(address: string): URL {
+  if (address.length > MAX_URL_LENGTH) throw downloadError(`${withoutCredentials(address).slice(0, 100)}...`, `the URL is longer than ${MAX_URL_LENGTH} characters`);
+  let url: URL;
+  try {
+    url = new URL(address);
+  } catch (error) {
+    throw downloadError(address, 'it is not a URL', error);
+  }
+  requireHttp(url, url);
+  return url;
+}
+
+/** Where the answer of `from` leads; errors name `start`, which the client knows. */
+export function redirectTarget(start: URL, from: URL, location: string): URL {
+  let url: URL;
+  try {
+    url = new URL(location, from);
+  } catch (error) {
+    throw downloadError(start, 'it redirects to something that is not a URL', error);
+  }
+  requireHttp(start, url);
+  return url;
+}
+
+function requireHttp(start: URL, url: URL): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
+  if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);
+}
+
+/** All addresses of the URL's host, each of which was checked. */
+export async function resolveChecked(url: URL, options: ActiveGuards): Promise<readonly string[]> {
+  const literal = literalAddress(url.hostname);
+  const addresses = literal === undefined ? await resolve(url, options) : [literal];
+  requireAllowed(url, addresses, options);
+  return addresses;
+}
+
+export function requireAllowed(url: URL, addresses: readonly string[], { allowPrivate, isPublic = isPublicAddress }: Guards): void {
+  const refused = allowPrivate ? undefined : addresses.find((address) => !isPublic(address));
+  if (refused !== undefined) throw privateAddressError(url, refused);
+}
+
+async function resolve(url: URL, { lookup = systemLookup, signal }: ActiveGuards): Promise<readonly string[]> {
+  let addresses: readonly string[];
+  try {
+    addresses = await raceAbort(lookup(url.hostname), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw downloadError(url, `the host ${url.hostname} is not known (${reasonOf(error)})`, error);
+  }
+  if (addresses.length === 0) throw downloadError(url, `the host ${url.hostname} has no address`);
+  return addresses;
+}

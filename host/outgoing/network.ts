@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import * as tls from 'node:tls';
+import ipaddr from 'ipaddr.js';
+import { AanaError } from '../core/errors.ts';
+import { literalAddress } from './addresses.ts';
+
+export interface NetworkSettings {
+  /** Proxy for URLs with http: `http://user:password@host:port`, or https. */
+  readonly httpProxy: string | null;
+  /** Proxy for URLs with https. */
+  readonly httpsProxy: string | null;
+  /** Hosts that are asked without a proxy. */
+  readonly noProxy: readonly string[];
+  /** Whether names are left to the proxy, addresses of theirs unchecked. */
+  readonly proxyResolves: boolean;
+  /** PEM files of authorities that are trusted besides those of Node. */
+  readonly authorityFiles: readonly string[];
+}
+
+/** The ways out of this machine. */
+export interface Network {
+  readonly proxyResolves: boolean;
+  /** PEM texts of all trusted authorities; `undefined`: those that Node trusts. */
+  readonly authorities: readonly string[] | undefined;
+  /** The proxy that the URL is asked through. */
+  proxyFor(url: URL): URL | undefined;
+}
+
+/** No proxy, and the authorities of Node. */
+export const directNetwork: Network = { proxyResolves: false, authorities: undefined, proxyFor: () => undefined };
+
+/** Reads the files of authorities. Throws `ConfigError` for one that cannot be read or holds no certificate. */
+export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, authorityFiles }: NetworkSettings): Network {
+  const proxies = new Map([
+    ['http:', httpProxy === null ? undefined : new URL(httpProxy)],
+    ['https:', httpsProxy === null ? undefined : new URL(httpsProxy)],
+  ]);
+  const exceptions = noProxy.map(exceptionOf);
+  return {
+    proxyResolves,
+    authorities: authorityFiles.length === 0 ? undefined : [...ownAuthorities(), ...authorityFiles.map(readAuthorities)],
+    proxyFor: (url) => (isLocal(url) || exceptions.some((matches) => matches(url)) ? undefined : proxies.get(url.protocol)),
+  };
+}
+
+function ownAuthorities(): readonly string[] {
+  // later Nodes tell what they trust with all of their settings; the bundled ones are what earlier ones have
+  return 'getCACertificates' in tls ? (tls.getCACertificates as (type: string) => string[])('default') : tls.rootCertificates;
+}
+
+function readAuthorities(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file: ${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, { cause: error });
+  }
+  try {
+    if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it holds no certificate in PEM form');
+    tls.createSecureContext({ ca: text });
+  } catch (error) {
+    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file: ${file} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+  return text;
+}
+
+/** This machine is never asked through a proxy: to the proxy, the name would be the proxy itself. */
+function isLocal({ hostname }: URL): boolean {
+  const address = literalAddress(hostname);
+  return address === undefined ? /^(.*\.)?localhost\.?$/.test(hostname) : ipaddr.process(address).range() === 'loopback';
+}
+
+/** `*`, `host` or `.host` (both with all below), either with `:port`, an address, or a network such as `10.0.0.0/8`. */
+function exceptionOf(entry: string): (url: URL) => boolean {
+  if (entry === '*') return () => true;
+  if (ipaddr.isValidCIDR(entry)) {
+    const [network, bits] = ipaddr.parseCIDR(entry);
+    return ({ hostname }) => {
+      const address = literalAddress(hostname);
+      const parsed = address === undefined ? undefined : ipaddr.process(address);
+      return parsed !== undefined && parsed.kind() === network.kind() && parsed.match(network, bits);
+    };
+  }
+  const [, host = '', port] = /^(\[[^\]]*\]|[^:]*|.*)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+  const bare = host.replace(/^\*?\./, '').replace(/^\[|\]$/g, '');
+  return (url) => {
+    const hostname = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    const itsPort = url.port || (url.protocol === 'https:' ? '443' : '80');
+    return (port === undefined || port === itsPort) && bare !== '' && (hostname === bare || hostname.endsWith(`.${bare}`));
+  };
+}
