@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnvironment, type Config } from '../config/index.ts';
+import { authorityFiles, childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
@@ -10,7 +10,7 @@ import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
-import { requestGuarded } from '../outgoing/index.ts';
+import { type Network, networkOf, requestGuarded } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';
@@ -42,6 +42,7 @@ export class Services {
   readonly tasks: TaskQueue | undefined;
   readonly uploads: ProcessFolder;
   readonly #options: ServicesOptions;
+  readonly #network: Network;
   readonly #plugins: PluginHost;
   #media: MediaService | undefined;
   #openingMedia: Promise<MediaService> | undefined;
@@ -51,7 +52,8 @@ export class Services {
     const { config, log, definitions, migrations, retryable, signal } = options;
     this.#options = options;
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
-    this.models = new ModelStore({ cacheDir: config.cache_dir, log, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    this.#network = networkFrom(config);
+    this.models = new ModelStore({ cacheDir: config.cache_dir, log, network: this.#network, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
     this.deployments = new DeploymentManager({
       log,
       env: childEnvironment(config),
@@ -75,7 +77,7 @@ export class Services {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),
         storage: new PluginStorage(this.storage),
-        http: httpPort(config),
+        http: httpPort(config, this.#network),
         log,
       },
     });
@@ -141,7 +143,7 @@ export class Services {
   /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */
   openMedia(signal: AbortSignal = this.#options.signal, report?: ReportProgress): Promise<MediaService> {
     const { config, log } = this.#options;
-    this.#openingMedia ??= this.ffmpeg(signal, report).then((path) => (this.#media = new MediaService(mediaOptions(config, path, log))));
+    this.#openingMedia ??= this.ffmpeg(signal, report).then((path) => (this.#media = new MediaService(mediaOptions(config, path, this.#network, log))));
     this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work
     return this.#openingMedia;
   }
@@ -173,7 +175,12 @@ export class Services {
   }
 }
 
-function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+function networkFrom(config: Config): Network {
+  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy, proxy_resolves: proxyResolves } = config.outgoing;
+  return networkOf({ httpProxy, httpsProxy, noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [], proxyResolves, authorityFiles: authorityFiles(config) });
+}
+
+function mediaOptions({ media }: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {
   return {
     ffmpegPath,
     allowPaths: media.allow_paths,
@@ -183,6 +190,7 @@ function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): Const
     fetchTimeoutMs: media.fetch_timeout_s * 1000,
     maxRedirects: media.max_redirects,
     tempDir: media.temp_dir ?? tmpdir(),
+    network,
     log,
   };
 }
@@ -190,7 +198,7 @@ function mediaOptions({ media }: Config, ffmpegPath: string, log: Logger): Const
 /** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
 const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
 
-function httpPort({ media }: Config): HttpPort {
-  const guards = { ...REQUEST_LIMITS, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
+function httpPort({ media }: Config, network: Network): HttpPort {
+  const guards = { ...REQUEST_LIMITS, network, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
   return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }

@@ -1,4 +1,4 @@
-export { childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
+export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { renderConfigurationDocs } from './render-docs.ts';
 export { type Config, type ConfigInput, ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';

@@ -122,7 +122,8 @@ function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | unde
       setAt(tree, path, kind === 'path' ? fromFolder(value, cwd) : value);
     }
   }
-  for (const { key, kind, env: name } of SETTINGS) {
+  for (const { key, kind, env: usual, alsoEnv } of SETTINGS) {
+    const name = alsoEnv !== undefined && env[alsoEnv] ? alsoEnv : usual;
     const text = env[name];
     // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable is as unset.
     if (text === undefined || (text === '' && key !== 'cuda_visible_devices')) continue;
@@ -152,6 +153,13 @@ function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: s
 /** The environment for child processes: that of this process, with what the configuration says about devices. */
 export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return config.cuda_visible_devices === null ? { ...env } : { ...env, CUDA_VISIBLE_DEVICES: config.cuda_visible_devices };
+}
+
+/** PEM files of certificate authorities that outgoing requests trust besides those of Node; Node reads the variable itself until others are given. */
+export function authorityFiles({ outgoing }: Config, env: NodeJS.ProcessEnv = process.env): readonly string[] {
+  if (outgoing.ca_file === null) return [];
+  const extra = env['NODE_EXTRA_CA_CERTS'];
+  return extra ? [outgoing.ca_file, extra] : [outgoing.ca_file];
 }
 
 interface Issue {

@@ -42,7 +42,7 @@ export function renderConfigurationDocs(deployment: unknown): string {
   const rows = configKeys().map(([key, value]) => {
     const setting = SETTINGS.find((candidate) => candidate.key === key);
     const flag = setting && flagName(setting);
-    const cells = [`\`${key}\``, typeOf(value), defaultOf(key, value), setting ? `\`${setting.env}\`` : '', flag ? `\`${flag}\`` : '', value.description ?? ''];
+    const cells = [`\`${key}\``, typeOf(value), defaultOf(key, value), setting ? [setting.env, setting.alsoEnv].filter(Boolean).map((name) => `\`${name}\``).join(', ') : '', flag ? `\`${flag}\`` : '', value.description ?? ''];
     return `| ${cells.join(' | ')} |`;
   });
   const options = configKeys(deployment as JsonSchema).map(([key, value]) => {

@@ -29,6 +29,36 @@ const MediaConfig = z.strictObject({
   temp_dir: z.string().min(1).nullable().default(null).describe('Where uploads and decoded audio lie while a request runs. Without it: the temporary directory of the system.'),
 });
 
+const proxy = (what: string) =>
+  z
+    .string()
+    .refine(isProxyUrl, 'must be the address of an HTTP proxy, such as http://proxy.example.org:3128')
+    .transform((text) => (text.includes('://') ? text : `http://${text}`))
+    .nullable()
+    .default(null)
+    .describe(`Proxy for ${what}, \`http://user:password@host:port\`; \`https://\` is a proxy that is spoken to over TLS.`);
+
+function isProxyUrl(text: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(text.includes('://') ? text : `http://${text}`);
+    decodeURIComponent(`${username}${password}`);
+    return protocol === 'http:' || protocol === 'https:';
+  } catch {
+    return false;
+  }
+}
+
+const OutgoingConfig = z.strictObject({
+  http_proxy: proxy('URLs with http'),
+  https_proxy: proxy('URLs with https'),
+  no_proxy: z.string().nullable().default(null).describe('Hosts that are asked directly, with commas between them: `example.org` (and all below it), `10.0.0.0/8`, `host:port`, or `*`.'),
+  proxy_resolves: z
+    .boolean()
+    .default(false)
+    .describe('Whether the proxy looks names up, where this machine cannot. Private addresses are then refused only where a URL names them: the proxy must refuse the others.'),
+  ca_file: z.string().min(1).nullable().default(null).describe('PEM file of certificate authorities that are trusted besides those of Node and of NODE_EXTRA_CA_CERTS.'),
+});
+
 const LimitsConfig = z.strictObject({
   max_body_bytes: positiveBytes(2 * GIB, 'Largest request: all uploaded files together, in bytes.'),
   max_file_bytes: positiveBytes(2 * GIB, 'Largest uploaded file, in bytes.'),
@@ -158,6 +188,7 @@ export const ConfigSchema = z.strictObject({
     .describe('How the native addon is built: over published libraries, from source, or whichever fits the platform.'),
   shutdown_grace_s: z.number().min(0).max(86_400).default(30).describe('Time that running requests have to finish when the server stops, in seconds.'),
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
+  outgoing: OutgoingConfig.prefault({}).describe('Requests to other servers: media, plugins, webhooks and models.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
   strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
   watch: z.boolean().default(false).describe('Whether plugins are built and reloaded when their files change.'),

@@ -8,6 +8,8 @@ export interface Setting {
   readonly kind: SettingKind;
   /** Environment variable. `paths` are separated as in PATH, `json` is a JSON value. Empty is as unset. */
   readonly env: string;
+  /** Another spelling of the variable, which beats the first: programs are used to either. */
+  readonly alsoEnv?: string;
   /** Flag of `serve`, as the command line library takes it. `paths` may be repeated. */
   readonly flag?: string;
 }
@@ -36,6 +38,11 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'media.fetch_timeout_s', kind: 'number', env: 'AANA_FETCH_TIMEOUT_S' },
   { key: 'media.max_redirects', kind: 'number', env: 'AANA_MAX_REDIRECTS' },
   { key: 'media.temp_dir', kind: 'path', env: 'AANA_TEMP_DIR', flag: '--temp-dir <dir>' },
+  { key: 'outgoing.http_proxy', kind: 'text', env: 'HTTP_PROXY', alsoEnv: 'http_proxy' },
+  { key: 'outgoing.https_proxy', kind: 'text', env: 'HTTPS_PROXY', alsoEnv: 'https_proxy' },
+  { key: 'outgoing.no_proxy', kind: 'text', env: 'NO_PROXY', alsoEnv: 'no_proxy' },
+  { key: 'outgoing.proxy_resolves', kind: 'boolean', env: 'AANA_PROXY_RESOLVES' },
+  { key: 'outgoing.ca_file', kind: 'path', env: 'SSL_CERT_FILE' },
   { key: 'limits.max_body_bytes', kind: 'number', env: 'AANA_MAX_BODY_BYTES' },
   { key: 'limits.max_file_bytes', kind: 'number', env: 'AANA_MAX_FILE_BYTES' },
   { key: 'limits.max_files', kind: 'number', env: 'AANA_MAX_FILES' },

@@ -10,6 +10,7 @@ import type { MadeFileResult } from './convert/made-file.ts';
 import { quantiseGgml } from './convert/quantise.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
 import { type ModelTarget, targetOfEntry } from './model-target.ts';
+import type { Network } from '../outgoing/index.ts';
 import { inspectStored } from './sidecar.ts';
 import { describeSource, packagesOfSource } from './sources/describe-source.ts';
 import { discardPartial, httpDownload } from './sources/http-download.ts';
@@ -20,6 +21,7 @@ import { diskFullError, isDiskFull } from './sources/source-errors.ts';
 export interface MakeContext {
   readonly cacheDir: string;
   readonly hub: Hub;
+  readonly network?: Network | undefined;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ReportProgress | undefined;
@@ -152,7 +154,7 @@ async function downloadVerified(target: ModelTarget, source: Extract<ModelSource
   const isPinned = (target.sha256 ?? target.sha1) !== undefined;
   const common = { partial, isPinned, signal, onProgress: (bytes: number, total?: number) => context.onProgress?.(bytes, total ?? target.bytes, 'downloading') };
   for (;;) {
-    const result = source.from === 'hub' ? await context.hub.download({ ...common, ...source }) : await httpDownload({ ...common, url: source.url });
+    const result = source.from === 'hub' ? await context.hub.download({ ...common, ...source }) : await httpDownload({ ...common, url: source.url, network: context.network });
     const sha256 = await hashFile(partial, 'sha256', 'hex', signal);
     const pinned = target.sha256 === undefined && target.sha1 === undefined ? { ...target, sha256: result.sha256 } : target;
     const wrong = await mismatch(pinned, partial, sha256, signal);

@@ -2,6 +2,7 @@ import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Network } from '../outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';
 import type { ModelKind } from './catalogue-types.ts';
@@ -22,6 +23,8 @@ export interface ModelStoreOptions {
   readonly hfToken?: string | undefined;
   /** Address of the hub or of a mirror; default `https://huggingface.co`. */
   readonly hfEndpoint?: string | undefined;
+  /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
+  readonly network?: Network | undefined;
   /** Nothing is fetched; what is not there is an error. */
   readonly offline?: boolean | undefined;
 }
@@ -68,7 +71,7 @@ export class ModelStore {
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
-    this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken });
+    this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken, network: options.network });
   }
 
   /** The catalogue in its order, then what else is stored. */
@@ -102,7 +105,7 @@ export class ModelStore {
       const meanwhile = (await this.#resolveTarget(target)) ?? (await this.#adopt(target));
       if (meanwhile) return meanwhile;
       const output = `${file}.verified`;
-      const context = { ...options, cacheDir: this.#options.cacheDir, hub: this.#hub, log: this.#options.log };
+      const context = { ...options, cacheDir: this.#options.cacheDir, hub: this.#hub, network: this.#options.network, log: this.#options.log };
       try {
         const made = await makeTarget(target, output, context);
         if (target.executable) await chmod(output, 0o755);

@@ -2,7 +2,7 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect as netConnect, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as tlsConnect } from 'node:tls';
+import { connect as tlsConnect, type SecureContext } from 'node:tls';
 import { literalAddress } from './addresses.ts';
 import { type ActiveGuards, requireAllowed, resolveChecked } from './guards.ts';
 import { directNetwork, type Network } from './network.ts';
@@ -23,31 +23,43 @@ export interface ConnectOptions extends Pick<ActiveGuards, 'network' | 'idleTime
  * proxy is set it is asked for a tunnel to that address; with `proxyResolves` it is asked for the name, and only addresses that are written in the URL are checked.
  */
 export async function connectChecked(url: URL, options: ActiveGuards): Promise<Connection> {
+  return connect(url, { ...options, addresses: await checkedAddresses(url, options) });
+}
+
+/** The same as bytes: what the URL's scheme puts over the connection is left to the caller. */
+export async function tunnelChecked(url: URL, options: ActiveGuards): Promise<Duplex> {
+  return reach(url, { ...options, addresses: await checkedAddresses(url, options) });
+}
+
+/** A connection without checks: for addresses that the operator gave. */
+export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
+  const proxy = (options.network ?? directNetwork).proxyFor(url);
+  if (proxy && url.protocol === 'http:' && options.addresses === undefined) {
+    const stream = await dial(proxy, options);
+    return { stream: proxy.protocol === 'https:' ? await secure(stream, proxy, options) : stream, throughProxy: { headers: proxyHeaders(proxy) } };
+  }
+  const stream = await reach(url, options);
+  return { stream: url.protocol === 'https:' ? await secure(stream, url, options) : stream };
+}
+
+async function checkedAddresses(url: URL, options: ActiveGuards): Promise<readonly string[] | undefined> {
   const network = options.network ?? directNetwork;
-  if (network.proxyFor(url) === undefined || !network.proxyResolves) return connect(url, { ...options, addresses: await resolveChecked(url, options) });
+  if (network.proxyFor(url) === undefined || !network.proxyResolves) return resolveChecked(url, options);
   const literal = literalAddress(url.hostname);
   if (literal !== undefined) requireAllowed(url, [literal], options);
-  return connect(url, options);
+  return undefined;
 }
 
-/** The same without checks: for addresses that the operator gave. */
-export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
-  const { network = directNetwork } = options;
-  const proxy = network.proxyFor(url);
-  if (proxy && url.protocol === 'http:' && options.addresses === undefined) {
-    return { stream: await connectDirectly(proxy, options), throughProxy: { headers: proxyHeaders(proxy) } };
-  }
-  if (!proxy) return { stream: await connectDirectly(url, options) };
-  const tunnel = await openTunnel(proxy, url, options);
-  return { stream: url.protocol === 'https:' ? await secure(tunnel, url, options) : tunnel };
+function reach(url: URL, options: ConnectOptions): Promise<Duplex> {
+  const proxy = (options.network ?? directNetwork).proxyFor(url);
+  return proxy ? openTunnel(proxy, url, options) : dial(url, options);
 }
 
-async function connectDirectly(url: URL, options: ConnectOptions): Promise<Duplex> {
+async function dial(url: URL, options: ConnectOptions): Promise<Duplex> {
   const { addresses } = options;
-  const host = bareHost(url);
-  const socket = netConnect({ host, port: portOf(url), ...(addresses && { lookup: pinnedLookup(addresses) }) });
+  const socket = netConnect({ host: bareHost(url), port: portOf(url), ...(addresses && { lookup: pinnedLookup(addresses) }) });
   await ready(socket, 'connect', options);
-  return url.protocol === 'https:' ? secure(socket, url, options) : socket;
+  return socket;
 }
 
 /** A tunnel to the first address that the proxy reaches. */
@@ -105,8 +117,9 @@ async function secure(raw: Duplex, url: URL, options: ConnectOptions): Promise<D
   return stream;
 }
 
-function certificates({ authorities }: Network): { ca?: string[] } {
-  return authorities ? { ca: [...authorities] } : {};
+function certificates(network: Network): { secureContext?: SecureContext } {
+  const secureContext = network.secureContext();
+  return secureContext ? { secureContext } : {};
 }
 
 /** Resolves with the event; a failure, a silence or the signal destroys the socket. */

@@ -20,14 +20,14 @@ export interface NetworkSettings {
 /** The ways out of this machine. */
 export interface Network {
   readonly proxyResolves: boolean;
-  /** PEM texts of all trusted authorities; `undefined`: those that Node trusts. */
-  readonly authorities: readonly string[] | undefined;
+  /** What certificates are checked against; `undefined`: the authorities that Node trusts. Made when it is first asked for. */
+  secureContext(): tls.SecureContext | undefined;
   /** The proxy that the URL is asked through. */
   proxyFor(url: URL): URL | undefined;
 }
 
 /** No proxy, and the authorities of Node. */
-export const directNetwork: Network = { proxyResolves: false, authorities: undefined, proxyFor: () => undefined };
+export const directNetwork: Network = { proxyResolves: false, secureContext: () => undefined, proxyFor: () => undefined };
 
 /** Reads the files of authorities. Throws `ConfigError` for one that cannot be read or holds no certificate. */
 export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, authorityFiles }: NetworkSettings): Network {
@@ -36,9 +36,11 @@ export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, autho
     ['https:', httpsProxy === null ? undefined : new URL(httpsProxy)],
   ]);
   const exceptions = noProxy.map(exceptionOf);
+  const texts = [...new Set(authorityFiles)].map(readAuthorities);
+  let context: tls.SecureContext | undefined;
   return {
     proxyResolves,
-    authorities: authorityFiles.length === 0 ? undefined : [...ownAuthorities(), ...authorityFiles.map(readAuthorities)],
+    secureContext: () => (context ??= texts.length === 0 ? undefined : tls.createSecureContext({ ca: [...ownAuthorities(), ...texts] })),
     proxyFor: (url) => (isLocal(url) || exceptions.some((matches) => matches(url)) ? undefined : proxies.get(url.protocol)),
   };
 }
@@ -49,19 +51,15 @@ function ownAuthorities(): readonly string[] {
 }
 
 function readAuthorities(file: string): string {
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file: ${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, { cause: error });
-  }
-  try {
+    const text = readFileSync(file, 'utf8');
     if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it holds no certificate in PEM form');
     tls.createSecureContext({ ca: text });
+    return text;
   } catch (error) {
-    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file: ${file} cannot be used: ${(error as Error).message}`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file (SSL_CERT_FILE): ${file} cannot be used: ${why}`, { cause: error });
   }
-  return text;
 }
 
 /** This machine is never asked through a proxy: to the proxy, the name would be the proxy itself. */

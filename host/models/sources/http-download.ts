@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
+import { connect, type Network, reasonOf, send } from '../../outgoing/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
 import { downloadError, UnreachableError } from './source-errors.ts';
 
@@ -17,6 +17,7 @@ export interface HttpDownloadOptions {
   readonly token?: string | undefined;
   /** Time for the first answer; default 5000. */
   readonly answerTimeoutMs?: number | undefined;
+  readonly network?: Network | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ReportProgress | undefined;
 }
@@ -69,20 +70,21 @@ class BrokenOffError extends Error {
 async function downloadOnce(options: HttpDownloadOptions, offset: number): Promise<HttpDownloadResult> {
   const { response, sha256, stop } = await request(options, offset);
   try {
-    const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '');
-    if (response.status === 416 && offset > 0) {
-      const total = Number(/^bytes \*\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]);
+    const status = response.statusCode ?? 0;
+    const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers['content-range'] ?? '');
+    if (status === 416 && offset > 0) {
+      const total = Number(/^bytes \*\/(\d+)$/.exec(response.headers['content-range'] ?? '')?.[1]);
       if (total === offset) return { sha256, wasResumed: true }; // it was whole already
       await discardPartial(options.partial);
       throw downloadError(options.url, 'an earlier part was longer than the file; try again');
     }
-    if (response.status !== 200 && response.status !== 206) throw downloadError(options.url, describeStatus(response.status));
-    const isContinued = response.status === 206 && Number(range?.[1]) === offset;
-    if (response.status === 206 && !isContinued) throw downloadError(options.url, 'the server sent another part than the one asked for');
+    if (status !== 200 && status !== 206) throw downloadError(options.url, describeStatus(status));
+    const isContinued = status === 206 && Number(range?.[1]) === offset;
+    if (status === 206 && !isContinued) throw downloadError(options.url, 'the server sent another part than the one asked for');
     const start = isContinued ? offset : 0;
-    const length = response.headers.get('content-length');
-    const total = length === null ? undefined : start + Number(length);
-    await rememberEtag(options.partial, response.headers.get('etag'));
+    const length = response.headers['content-length'];
+    const total = length === undefined ? undefined : start + Number(length);
+    await rememberEtag(options.partial, response.headers.etag);
     await writeBody(options, response, start, total, stop);
     return { sha256, wasResumed: isContinued && offset > 0 };
   } finally {
@@ -90,7 +92,7 @@ async function downloadOnce(options: HttpDownloadOptions, offset: number): Promi
   }
 }
 
-async function writeBody(options: HttpDownloadOptions, response: Response, start: number, total: number | undefined, stop: () => void): Promise<void> {
+async function writeBody(options: HttpDownloadOptions, response: IncomingMessage, start: number, total: number | undefined, stop: () => void): Promise<void> {
   let bytes = start;
   options.onProgress?.(bytes, total);
   let stalled: NodeJS.Timeout | undefined;
@@ -108,8 +110,7 @@ async function writeBody(options: HttpDownloadOptions, response: Response, start
   };
   awake();
   try {
-    const body = response.body ? Readable.fromWeb(response.body as ReadableStream<Uint8Array>) : Readable.from([]);
-    await pipeline(body, counted, createWriteStream(options.partial, { flags: start > 0 ? 'a' : 'w' }));
+    await pipeline(response, counted, createWriteStream(options.partial, { flags: start > 0 ? 'a' : 'w' }));
   } catch (error) {
     options.signal?.throwIfAborted();
     if (isFileError(error)) throw error;
@@ -139,10 +140,11 @@ async function request(options: HttpDownloadOptions, offset: number) {
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const isOrigin = new URL(url).origin === origin;
     const sent = isOrigin && options.token ? { ...headers, authorization: `Bearer ${options.token}` } : headers;
-    const { response, stop } = await answerWithin(url, sent, hop === 0 ? (options.answerTimeoutMs ?? 5_000) : HOP_TIMEOUT_MS, options.signal);
-    sha256 ??= /^"?([0-9a-f]{64})"?$/.exec(response.headers.get('x-linked-etag') ?? '')?.[1];
-    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
-    if (location === null) return { response, sha256, stop };
+    const { response, stop } = await answerWithin(url, sent, hop === 0 ? (options.answerTimeoutMs ?? 5_000) : HOP_TIMEOUT_MS, options);
+    sha256 ??= /^"?([0-9a-f]{64})"?$/.exec(String(response.headers['x-linked-etag'] ?? ''))?.[1];
+    const status = response.statusCode ?? 0;
+    const location = status >= 300 && status < 400 ? response.headers.location : undefined;
+    if (location === undefined) return { response, sha256, stop };
     stop();
     url = new URL(location, url).href;
     if (!/^https?:/.test(url)) throw downloadError(options.url, `it redirects to ${url.split(':')[0]}:`);
@@ -150,9 +152,10 @@ async function request(options: HttpDownloadOptions, offset: number) {
   throw downloadError(options.url, `more than ${MAX_REDIRECTS} redirects`);
 }
 
-/** `fetch` with a time limit on the answer's head; `stop` ends the body too. */
-export async function answerWithin(url: string, headers: Record<string, string>, timeoutMs: number, signal: AbortSignal | undefined) {
+/** GET with a time limit on the answer's head; `stop` ends the body too. */
+export async function answerWithin(address: string, headers: Readonly<Record<string, string>>, timeoutMs: number, { network, signal }: Pick<HttpDownloadOptions, 'network' | 'signal'>) {
   signal?.throwIfAborted();
+  const url = new URL(address);
   const controller = new AbortController();
   const stop = (): void => controller.abort();
   const onAbort = (): void => controller.abort(signal?.reason);
@@ -163,21 +166,17 @@ export async function answerWithin(url: string, headers: Record<string, string>,
     stop();
   };
   try {
-    const response = await fetch(url, { headers, redirect: 'manual', signal: controller.signal });
+    const options = { network, idleTimeoutMs: STALL_MS, signal: controller.signal };
+    const response = await send({ method: 'GET', url, headers: Object.entries(headers) }, await connect(url, options), options);
     return { response, stop: release };
   } catch (error) {
+    const isLate = controller.signal.aborted;
     release();
     signal?.throwIfAborted();
-    throw new UnreachableError(new URL(url).origin, controller.signal.aborted && !causeOf(error) ? `no answer in ${timeoutMs / 1000} s` : causeOf(error), error);
+    throw new UnreachableError(url.origin, isLate ? `no answer in ${timeoutMs / 1000} s` : reasonOf(error), error);
   } finally {
     clearTimeout(timer);
   }
-}
-
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
-  return cause instanceof Error ? cause.message : '';
 }
 
 async function resumableBytes({ partial, isPinned }: HttpDownloadOptions): Promise<number> {
@@ -189,8 +188,8 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
-async function rememberEtag(partial: string, etag: string | null): Promise<void> {
-  if (etag !== null && !etag.startsWith('W/')) await writeFile(etagFile(partial), etag);
+async function rememberEtag(partial: string, etag: string | undefined): Promise<void> {
+  if (etag !== undefined && !etag.startsWith('W/')) await writeFile(etagFile(partial), etag);
   else await rm(etagFile(partial), { force: true });
 }
 

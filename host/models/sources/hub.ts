@@ -1,3 +1,5 @@
+import { json } from 'node:stream/consumers';
+import type { Network } from '../../outgoing/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
 import { answerWithin, describeStatus, httpDownload, type HttpDownloadResult } from './http-download.ts';
 import { downloadError, UnreachableError } from './source-errors.ts';
@@ -6,6 +8,7 @@ export interface HubOptions {
   /** Default `https://huggingface.co`. */
   readonly endpoint?: string | undefined;
   readonly token?: string | undefined;
+  readonly network?: Network | undefined;
 }
 
 export interface HubDownload {
@@ -25,16 +28,18 @@ const UNREACHABLE_FOR_MS = 60_000;
 export class Hub {
   readonly endpoint: string;
   readonly #token: string | undefined;
+  readonly #network: Network | undefined;
   #unreachable: { readonly error: UnreachableError; readonly untilMs: number } | undefined;
 
-  constructor({ endpoint, token }: HubOptions) {
+  constructor({ endpoint, token, network }: HubOptions) {
     this.endpoint = (endpoint || 'https://huggingface.co').replace(/\/+$/, '');
     this.#token = token || undefined;
+    this.#network = network;
   }
 
   async download({ repo, file, ...options }: HubDownload): Promise<HttpDownloadResult> {
     const url = `${this.endpoint}/${repo}/resolve/main/${file.split('/').map(encodeURIComponent).join('/')}`;
-    return this.#remember(() => httpDownload({ ...options, url, token: this.#token, answerTimeoutMs: ANSWER_TIMEOUT_MS }));
+    return this.#remember(() => httpDownload({ ...options, url, token: this.#token, network: this.#network, answerTimeoutMs: ANSWER_TIMEOUT_MS }));
   }
 
   /** Names of the repository's files, and its licence if the model card says one. */
@@ -42,10 +47,10 @@ export class Hub {
     const url = `${this.endpoint}/api/models/${repo}`;
     return this.#remember(async () => {
       const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
-      const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, signal);
+      const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, { network: this.#network, signal });
       try {
-        if (response.status !== 200) throw downloadError(url, describeStatus(response.status));
-        return parseDescription(await response.json());
+        if (response.statusCode !== 200) throw downloadError(url, describeStatus(response.statusCode ?? 0));
+        return parseDescription(await json(response));
       } finally {
         stop();
       }

@@ -1,0 +1,131 @@
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Duplex, pipeline, Transform } from 'node:stream';
+import { AanaError } from '../core/errors.ts';
+import { randomSuffix } from '../core/ids.ts';
+import { connectChecked, tunnelChecked } from './connect.ts';
+import { downloadError, reasonOf } from './errors.ts';
+import { type ActiveGuards, type Guards, parseUrl } from './guards.ts';
+
+export interface GuardProxyOptions extends Guards {
+  /** Most that its servers may send, all connections together. */
+  readonly maxBytes: number;
+}
+
+export interface GuardProxy extends AsyncDisposable {
+  /** `http://user:password@127.0.0.1:port`; only who knows it is served. */
+  readonly url: string;
+  /** The first request that was refused, or the limit that was met. */
+  refusal(): AanaError | undefined;
+}
+
+/**
+ * A forward proxy on loopback for a child that makes its own requests: each of its connections goes to an address that was checked, as
+ * those of this process do. Names that it asks for are looked up here, so they are checked wherever they come from.
+ */
+export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardProxy> {
+  const closing = new AbortController();
+  const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(options.timeoutMs), ...(options.signal ? [options.signal] : [])]);
+  const active: ActiveGuards = { ...options, signal };
+  const password = `${randomSuffix()}${randomSuffix()}`;
+  const expected = Buffer.from(`Basic ${Buffer.from(`aana:${password}`).toString('base64')}`);
+  const isKnown = ({ headers }: IncomingMessage): boolean => {
+    const given = Buffer.from(headers['proxy-authorization'] ?? '');
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+  let refusal: AanaError | undefined;
+  let left = options.maxBytes;
+  const note = (url: string | URL, error: unknown): AanaError => {
+    const known = error instanceof AanaError ? error : downloadError(url, reasonOf(error), error);
+    if (known.kind === 'denied' || known.kind === 'too-large') refusal ??= known;
+    return known;
+  };
+  const counted = (url: URL): Transform =>
+    new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        left -= chunk.length;
+        if (left >= 0) done(null, chunk);
+        else done(note(url, new AanaError('MediaTooLargeException', 'too-large', `${url.host} and what it leads to sent more than ${options.maxBytes} bytes`, { data: { max_bytes: options.maxBytes } })));
+      },
+    });
+
+  const server = createServer({ maxHeaderSize: 65_536 });
+  const streams = new Set<Duplex>();
+  const ends = (stream: Duplex): void => {
+    streams.add(stream);
+    stream.on('error', () => {}).once('close', () => streams.delete(stream));
+  };
+  server.on('connection', ends);
+
+  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    const refuse = (status: string, why: string): void => void client.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n${why}\n`);
+    if (!isKnown(request)) {
+      refuse('407 Proxy Authentication Required', 'no');
+      return;
+    }
+    const address = `https://${request.url ?? ''}/`;
+    void (async () => {
+      try {
+        const url = parseUrl(address);
+        const upstream = await tunnelChecked(url, active);
+        ends(upstream);
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        if (head.length > 0) upstream.write(head);
+        pipeline(client, upstream, () => upstream.destroy());
+        pipeline(upstream, counted(url), client, () => client.destroy());
+      } catch (error) {
+        refuse('403 Forbidden', note(address, error).message);
+      }
+    })();
+  });
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const refuse = (status: number, why: string): void => void response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${why}\n`);
+    if (!isKnown(request)) {
+      refuse(407, 'no');
+      return;
+    }
+    const address = request.url ?? '';
+    void (async () => {
+      try {
+        const url = parseUrl(address);
+        if (url.protocol !== 'http:') throw downloadError(url, 'a proxy is asked for a tunnel to https');
+        const { stream, throughProxy } = await connectChecked(url, active);
+        ends(stream);
+        const headers = { ...endToEnd(request.headers), host: url.host, connection: 'close', ...throughProxy?.headers };
+        const path = `${url.pathname}${url.search}`;
+        const upstream = httpRequest({ method: request.method, path: throughProxy ? `http://${url.host}${path}` : path, headers, createConnection: () => stream, signal });
+        upstream.setTimeout(options.idleTimeoutMs, () => upstream.destroy(new Error('silence')));
+        upstream.on('error', (error) => (response.headersSent ? response.destroy() : refuse(502, note(address, error).message)));
+        upstream.on('response', (message) => {
+          response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
+          pipeline(message, counted(url), response, () => stream.destroy());
+        });
+        pipeline(request, upstream, () => {});
+      } catch (error) {
+        refuse(403, note(address, error).message);
+      }
+    })();
+  });
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://aana:${password}@127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refusal: () => refusal,
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      for (const stream of streams) stream.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host)$/;
+
+function endToEnd(headers: IncomingMessage['headers']): Record<string, string | string[]> {
+  return Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined && !HOP_BY_HOP.test(entry[0])));
+}
