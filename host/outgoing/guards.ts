@@ -66,10 +66,14 @@ function requireHttp(start: URL, url: URL): void {
   if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);
 }
 
+/** This machine by definition; resolvers differ in whether they know it. */
+const BELOW_LOCALHOST = /(^localhost|\.localhost)\.?$/;
+const LOOPBACK = ['127.0.0.1', '::1'] as const;
+
 /** All addresses of the URL's host, each of which was checked. */
 export async function resolveChecked(url: URL, options: ActiveGuards): Promise<readonly string[]> {
   const literal = literalAddress(url.hostname);
-  const addresses = literal === undefined ? await resolve(url, options) : [literal];
+  const addresses = literal !== undefined ? [literal] : BELOW_LOCALHOST.test(url.hostname) ? LOOPBACK : await resolve(url, options);
   requireAllowed(url, addresses, options);
   return addresses;
 }
