@@ -7,7 +7,7 @@ import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDef
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
-import { findFfmpeg, MediaService, ProcessFolder } from '../media/index.ts';
+import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
 import { type Network, networkOf, requestGuarded } from '../outgoing/index.ts';
@@ -142,10 +142,17 @@ export class Services {
 
   /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */
   openMedia(signal: AbortSignal = this.#options.signal, report?: ReportProgress): Promise<MediaService> {
-    const { config, log } = this.#options;
-    this.#openingMedia ??= this.ffmpeg(signal, report).then((path) => (this.#media = new MediaService(mediaOptions(config, path, this.#network, log))));
+    this.#openingMedia ??= this.#openMedia(signal, report);
     this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work
     return this.#openingMedia;
+  }
+
+  async #openMedia(signal: AbortSignal, report: ReportProgress | undefined): Promise<MediaService> {
+    const { config, log } = this.#options;
+    if (config.media.yt_dlp_path !== null) await requireYtDlp(config.media.yt_dlp_path);
+    const ffmpegPath = await this.ffmpeg(signal, report);
+    this.#media = new MediaService(mediaOptions(config, ffmpegPath, this.#network, log));
+    return this.#media;
   }
 
   /** The ffmpeg to use, fetched first when this machine has none. */
@@ -180,9 +187,11 @@ function networkFrom(config: Config): Network {
   return networkOf({ httpProxy, httpsProxy, noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [], proxyResolves, authorityFiles: authorityFiles(config) });
 }
 
-function mediaOptions({ media }: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+function mediaOptions(config: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+  const { media } = config;
   return {
     ffmpegPath,
+    ...(media.yt_dlp_path !== null && { ytDlp: { path: media.yt_dlp_path, env: childEnvironment(config) } }),
     allowPaths: media.allow_paths,
     allowPrivateUrls: media.allow_private_urls,
     maxBytes: media.max_bytes,

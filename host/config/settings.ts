@@ -33,6 +33,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'media.allow_paths', kind: 'paths', env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>' },
   { key: 'media.allow_private_urls', kind: 'boolean', env: 'AANA_ALLOW_PRIVATE_URLS', flag: '--allow-private-urls' },
   { key: 'media.ffmpeg_path', kind: 'path', env: 'AANA_FFMPEG_PATH', flag: '--ffmpeg <file>' },
+  { key: 'media.yt_dlp_path', kind: 'path', env: 'AANA_YT_DLP_PATH', flag: '--yt-dlp <file>' },
   { key: 'media.max_bytes', kind: 'number', env: 'AANA_MEDIA_MAX_BYTES' },
   { key: 'media.max_duration_s', kind: 'number', env: 'AANA_MEDIA_MAX_DURATION_S' },
   { key: 'media.fetch_timeout_s', kind: 'number', env: 'AANA_FETCH_TIMEOUT_S' },

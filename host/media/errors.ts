@@ -1,5 +1,5 @@
 import { AanaError } from '../core/errors.ts';
-import { withoutCredentials } from '../outgoing/index.ts';
+import { downloadError, withoutCredentials } from '../outgoing/index.ts';
 import type { MediaSource } from './types.ts';
 
 export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
@@ -7,6 +7,11 @@ export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
   return new AanaError('MediaTooLargeException', 'too-large', `${shown} has more than ${maxBytes} bytes, the most that is fetched`, {
     data: { url: shown, max_bytes: maxBytes },
   });
+}
+
+export function pageError(url: string, canBeVideo: boolean): AanaError {
+  const way = canBeVideo ? ', or have the server set up to download videos from pages (media.yt_dlp_path)' : '';
+  return downloadError(url, `it is a web page; give the address of the file itself${way}`);
 }
 
 export function mediaTooLongError(source: MediaSource, maxDurationS: number, durationS?: number): AanaError {

@@ -9,11 +9,11 @@ export interface FetchOptions extends Guards {
 }
 
 /**
- * Fetches `address` (http or https) into the new file `path` and gives its size, under the guards of outgoing requests.
- * A file that was not finished is removed. Throws `DownloadException`, `PrivateAddressException`, `MediaTooLargeException`,
+ * Fetches `address` (http or https) into the new file `path` and gives its size, under the guards of outgoing requests; of a web page
+ * nothing is read, and `'page'` is the answer. A file that was not finished is removed. Throws `DownloadException`, `PrivateAddressException`, `MediaTooLargeException`,
  * `DiskFullException`, or the signal's reason.
  */
-export async function fetchToFile(address: string, path: string, options: FetchOptions): Promise<number> {
+export async function fetchToFile(address: string, path: string, options: FetchOptions): Promise<number | 'page'> {
   options.signal?.throwIfAborted();
   const start = parseUrl(address);
   try {
@@ -24,12 +24,20 @@ export async function fetchToFile(address: string, path: string, options: FetchO
         message.destroy();
         throw downloadError(start, `the server answered ${status}${message.statusMessage ? ` ${message.statusMessage}` : ''}`);
       }
+      if (isPage(message)) {
+        message.destroy();
+        return 'page';
+      }
       return save(url, message, path, options.maxBytes, active.signal);
     });
   } catch (error) {
     await rm(path, { force: true });
     throw error;
   }
+}
+
+function isPage({ headers }: IncomingMessage): boolean {
+  return /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** The user name and password of the URL become a header, which goes to its own origin alone; those in a redirect are not used. */

@@ -49,7 +49,7 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
 }
 
 /** Time, memory and priority of one ffmpeg process. Address space: audio of any format was seen to need less than 256 MiB, probing 4K video more. */
-const FFMPEG_LIMITS = { nice: 10, addressBytes: 2 ** 31, openFiles: 64, graceMs: 0 } as const;
+const FFMPEG_LIMITS = { nice: 10, addressBytes: 2 ** 31, openFiles: 64, ownGroup: true, graceMs: 0 } as const;
 
 /**
  * What may be opened as media. Playlists, concat scripts and the like, which make ffmpeg open other files and addresses, are not here;

@@ -3,3 +3,4 @@ export { type FfmpegLocation, type FindFfmpegOptions, findFfmpeg } from './ffmpe
 export { MediaScope, MediaService, type OpenOptions } from './service.ts';
 export { prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 export type { AudioChannels, AudioMedia, ImageInfo, ImageMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
+export { requireYtDlp } from './yt-dlp.ts';

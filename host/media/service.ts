@@ -5,16 +5,19 @@ import { cancelledError } from '../core/errors.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { DecodedAudio } from './decoded-audio.ts';
 import { decodeAudio } from './decode.ts';
-import { diskFullError, isDiskFull, uploadMissingError, videoReadingError } from './errors.ts';
+import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
 import { allowedFile } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { downloadPage, type PageMedia } from './yt-dlp.ts';
 import type { AudioChannels, AudioMedia, ImageMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
+/** Downloads from pages at a time: a Python process each, which mostly waits. */
+const MAX_PAGES = 4;
 
 export interface OpenOptions {
   /** The file parts of the request by field name. */
@@ -26,6 +29,7 @@ export interface OpenOptions {
 export class MediaService {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
+  readonly #pages: Limiter;
   readonly #folder: ProcessFolder;
   #closed = false;
 
@@ -33,13 +37,14 @@ export class MediaService {
   constructor(options: MediaOptions) {
     this.#options = options;
     this.#limiter = new Limiter(options.maxProcesses ?? availableParallelism());
+    this.#pages = new Limiter(options.maxProcesses ?? MAX_PAGES);
     this.#folder = new ProcessFolder(options.tempDir);
     void removeStaleFolders(options.tempDir, options.log); // reports its own failures
   }
 
   /** The caller disposes it. */
   openScope(rules: Partial<Pick<MediaOptions, 'allowPaths'>> = {}): MediaScope {
-    return new MediaScope({ ...this.#options, ...rules }, this.#limiter, () => this.#makeFolder());
+    return new MediaScope({ ...this.#options, ...rules }, { decoding: this.#limiter, pages: this.#pages }, () => this.#makeFolder());
   }
 
   /** Decodes one audio that outlives a request: for this user's own programs, which may name any file that this process can read. */
@@ -82,6 +87,7 @@ export class MediaService {
 export class MediaScope {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
+  readonly #pages: Limiter;
   readonly #makeFolder: () => Promise<string>;
   readonly #disposal = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
@@ -90,9 +96,10 @@ export class MediaScope {
   #folder: Promise<string> | undefined;
 
   /** @internal use {@link MediaService.openScope} */
-  constructor(options: MediaOptions, limiter: Limiter, makeFolder: () => Promise<string>) {
+  constructor(options: MediaOptions, limiters: { readonly decoding: Limiter; readonly pages: Limiter }, makeFolder: () => Promise<string>) {
     this.#options = options;
-    this.#limiter = limiter;
+    this.#limiter = limiters.decoding;
+    this.#pages = limiters.pages;
     this.#makeFolder = makeFolder;
   }
 
@@ -117,7 +124,7 @@ export class MediaScope {
   /** The same for an image. Throws `ImageReadingException` for what is none. */
   openImage(source: MediaSource, { files, signal }: OpenOptions): Promise<ImageMedia> {
     return this.#track(signal, async (combined) => {
-      const path = await this.#locate(source, files, combined);
+      const { path } = await this.#locate(source, files, combined, false);
       const { ffmpegPath } = this.#options;
       const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal: combined }), combined);
       const pixels: ImageMedia['pixels'] = (size, options) =>
@@ -135,27 +142,26 @@ export class MediaScope {
   }
 
   async #open(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal): Promise<OpenedFile> {
-    const path = await this.#locate(source, files, signal);
+    const { path, ...told } = await this.#locate(source, files, signal, true);
     const probe = await this.#limiter.run(() => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }), signal);
-    return { path, probe, audio: new Map() };
+    return { path, probe: { ...probe, info: { ...probe.info, ...told } }, audio: new Map() };
   }
 
-  async #locate(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal): Promise<string> {
+  async #locate(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal, canBePage: boolean): Promise<PageMedia> {
     if (source.content != null) {
       const file = files.get(source.content);
       if (!file) throw uploadMissingError(source.content);
-      return file.path;
+      return { path: file.path };
     }
-    if (source.path != null) return allowedFile(source.path, this.#options.allowPaths);
-    if (source.url != null) return this.#fetch(source.url, signal);
+    if (source.path != null) return { path: await allowedFile(source.path, this.#options.allowPaths) };
+    if (source.url != null) return this.#fetch(source, source.url, signal, canBePage);
     throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
   }
 
-  async #fetch(url: string, signal: AbortSignal): Promise<string> {
-    const { maxBytes, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, network, lookup, isPublic, log } = this.#options;
+  async #fetch(source: MediaSource, url: string, signal: AbortSignal, canBePage: boolean): Promise<PageMedia> {
+    const { maxBytes, maxDurationS, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, network, lookup, isPublic, ytDlp, log } = this.#options;
     const path = await this.#newPath();
-    const bytes = await fetchToFile(url, path, {
-      maxBytes,
+    const guards = {
       timeoutMs: fetchTimeoutMs,
       idleTimeoutMs: Math.min(fetchIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, fetchTimeoutMs),
       maxRedirects,
@@ -164,9 +170,16 @@ export class MediaScope {
       lookup,
       isPublic,
       signal,
-    });
-    log.debug('media fetched', { bytes });
-    return path;
+    };
+    const bytes = await fetchToFile(url, path, { ...guards, maxBytes });
+    if (bytes !== 'page') {
+      log.debug('media fetched', { bytes });
+      return { path };
+    }
+    if (!ytDlp || !canBePage) throw pageError(url, canBePage);
+    const found = await this.#pages.run(() => downloadPage(new URL(url), { ...guards, maxBytes, maxDurationS, source, folder: path, ytDlpPath: ytDlp.path, env: ytDlp.env }), signal);
+    log.debug('media downloaded from a page');
+    return found;
   }
 
   async #extract(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal | undefined): Promise<AudioMedia> {

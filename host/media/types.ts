@@ -4,6 +4,8 @@ import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
   readonly ffmpegPath: string;
+  /** Downloads the videos of web pages; without it a page is refused. */
+  readonly ytDlp?: { readonly path: string; /** Of which it gets what programs need to run. */ readonly env: NodeJS.ProcessEnv } | undefined;
   /** Directories whose files a client may name by `path`. */
   readonly allowPaths: readonly string[];
   /** Whether URLs may lead to addresses that are not on the public internet. */
@@ -51,6 +53,9 @@ export interface VideoInfo {
   readonly duration?: number;
   readonly hasAudio: boolean;
   readonly hasVideo: boolean;
+  /** What a site's page says of the video that was downloaded from it. */
+  readonly title?: string;
+  readonly description?: string;
 }
 
 export interface ImageInfo {

@@ -15,11 +15,16 @@ export interface SpawnContainedOptions extends ProcessLimits {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000; 0 kills at once. */
   readonly graceMs?: number | undefined;
+  /** A process group of its own: what the child started ends with it, also when it is killed. Default: the group of this process. */
+  readonly ownGroup?: boolean | undefined;
   /** The launcher to use instead of the built one; `false` for none. */
   readonly launcher?: string | false | undefined;
 }
 
 const DEFAULT_GRACE_MS = 2000;
+
+/** Children that lead a process group. */
+const leaders = new WeakSet<ChildProcess>();
 
 /**
  * Starts `command` so that it dies with this process however that ends (Linux: the kernel's parent-death signal, which reaches a
@@ -39,6 +44,10 @@ export function spawnContained(command: string, args: readonly string[], options
     ? spawn(launcher, [...launcherArguments(options, process.pid), command, ...args], spawnOptions(options))
     : spawn(command, args, spawnOptions(options));
   if (!launcher) lowerPriority(child, options.nice);
+  if (options.ownGroup && process.platform !== 'win32') {
+    leaders.add(child);
+    child.once('exit', () => signalChild(child, 'SIGKILL')); // whom it left behind
+  }
   if (options.signal) endOnAbort(child, options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
   return child;
 }
@@ -47,22 +56,36 @@ export function spawnContained(command: string, args: readonly string[], options
 export function endChild(child: ChildProcess, graceMs: number = DEFAULT_GRACE_MS): void {
   if (hasEnded(child)) return;
   if (graceMs <= 0) {
-    child.kill('SIGKILL');
+    signalChild(child, 'SIGKILL');
     return;
   }
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  signalChild(child, 'SIGTERM');
+  const timer = setTimeout(() => signalChild(child, 'SIGKILL'), graceMs);
   child.once('exit', () => clearTimeout(timer));
+}
+
+/** To its group, if it leads one. */
+function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (!leaders.has(child)) {
+    child.kill(signal);
+    return;
+  }
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
+  } catch {
+    // nobody is left
+  }
 }
 
 export function commandNotFound(command: string, cause: unknown, detail: string): AanaError {
   return new AanaError('CommandNotFound', 'internal', `cannot run ${command}: ${detail}`, { data: { command }, cause });
 }
 
-function spawnOptions(options: SpawnContainedOptions): { stdio: StdioOptions; env?: NodeJS.ProcessEnv; cwd?: string; windowsHide: true } {
+function spawnOptions(options: SpawnContainedOptions): { stdio: StdioOptions; env?: NodeJS.ProcessEnv; cwd?: string; detached?: true; windowsHide: true } {
   return {
     stdio: options.stdio ?? 'pipe',
     windowsHide: true,
+    ...(options.ownGroup && process.platform !== 'win32' && { detached: true as const }),
     ...(options.env && { env: options.env }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   };
