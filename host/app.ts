@@ -90,6 +90,7 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.hasStarted,
       limits: config.limits,
       includeStacktrace: config.include_stacktrace,
+      compatStatus: config.compat_status,
       tasks: this.#services.tasks,
       tempDir: () => this.#services.uploads.path(),
       log: this.#log,

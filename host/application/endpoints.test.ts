@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import { AanaError, Endpoint, type EndpointRegistration, type HandleOf, type HostEndpointContext } from '../index.ts';
+import { silentLogger } from '../core/logger.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Input = z.strictObject({ n: z.number().describe('The number to double') });
@@ -75,15 +76,19 @@ Endpoints('a class whose run is an async generator streams', async () => {
   assert.is(await response.text(), '{"n":0}{"n":1}{"n":2}');
 });
 
-Endpoints('an input that does not match is 422, an output that does not is the server\'s fault and says where', async () => {
-  await using app = makeApp(folder).registerEndpoint({ name: 'wrong', path: '/wrong', input: Input, output: Output, run: async () => ({ n: 'two' }) as never });
+Endpoints('an input that does not match is 422, an output that does not is the server\'s fault, and the log alone says where', async () => {
+  const lines: unknown[] = [];
+  const log = { ...silentLogger, error: (_: string, fields?: unknown) => void lines.push(fields) };
+  await using app = makeApp(folder, { log }).registerEndpoint({ name: 'wrong', path: '/wrong', input: Input, output: Output, run: async () => ({ n: 'two' }) as never });
   await started(app.registerEndpoint(double));
   assert.is((await postJson(`${app.url}/double`, { n: 'x' })).status, 422);
   const response = await postJson(`${app.url}/wrong`, { n: 1 });
   assert.is(response.status, 500);
   const { error, message } = (await response.json()) as { error: string; message: string };
   assert.is(error, 'OutputError');
-  assert.match(message, /^endpoint wrong: its output does not match: n:? /);
+  assert.is(message, 'endpoint wrong: its output does not match its schema');
+  assert.equal((lines[0] as { output: unknown }).output, [{ loc: ['n'], type: 'float_type' }]);
+  assert.not.match(JSON.stringify(lines), 'two');
 });
 
 Endpoints('what initialize throws ends the start and names the endpoint', async () => {

@@ -8,6 +8,7 @@ import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
+import { renderErrorDocs } from '../http/index.ts';
 import { type CommandOutput, modelsImport, modelsList, modelsPath, modelsPull, modelsRemove } from '../models/commands.ts';
 import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
@@ -150,8 +151,12 @@ export function program(state: { exitCode: number }): Command {
     });
   });
 
-  command(command(root, 'docs', 'pages made from the sources'), 'config', 'the page that lists every key, variable and flag').action(() => {
+  const docs = command(root, 'docs', 'pages made from the sources');
+  command(docs, 'config', 'the page that lists every key, variable and flag').action(() => {
     process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
+  });
+  command(docs, 'errors', 'the page that lists every error').action(() => {
+    process.stdout.write(renderErrorDocs());
   });
   command(root, 'version', 'the version of this package').action(() => {
     process.stdout.write(`${packageVersion()}\n`);

@@ -70,6 +70,7 @@ const LimitsConfig = z.strictObject({
   header_timeout_s: seconds(30, 'Time for a client to send the head of a request, in seconds.'),
   request_timeout_s: seconds(900, 'Time for a client to send a whole request, in seconds.'),
   keep_alive_timeout_s: seconds(10, 'Time an idle connection stays open, in seconds.'),
+  stream_keep_alive_s: seconds(15, 'Silence on a stream after which a sign of life is sent, where its format has one, in seconds.'),
 });
 
 /** Limits that both all plugins and one plugin can have. */
@@ -181,6 +182,10 @@ export const ConfigSchema = z.strictObject({
   cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
   data_dir: z.string().min(1).default('').describe('What must not be lost: the database of SQLite, and files of tasks. Hosts that share a database share it.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
+  compat_status: z
+    .enum(['none', 'original'])
+    .default('none')
+    .describe('Whose statuses errors have: their own, or those of the original system, which are 400 but for a few (docs/errors.md).'),
   cuda_visible_devices: z.string().nullable().default(null).describe('GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.'),
   devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),
   native_build: z

@@ -3,10 +3,12 @@
  *
  * - `invalid-input`: the request does not match the schema (422)
  * - `bad-request`: well-formed, but cannot be served: an unreachable URL, a file that is not media (400)
+ * - `unauthenticated`: no key, or one that is not known or has expired (401)
  * - `denied`: a private address, a path outside the allowed directories (403)
  * - `not-found`: no such thing (404)
  * - `conflict`: it contradicts what is there (409)
  * - `too-large`: over a size limit (413)
+ * - `rate-limited`: too many requests in a while (429)
  * - `unavailable`: a replica was lost or a queue is full; trying again may work (503)
  * - `deadline-exceeded`: over a time limit (504)
  * - `cancelled`: the client went away (499)
@@ -16,10 +18,12 @@
 export type ErrorKind =
   | 'invalid-input'
   | 'bad-request'
+  | 'unauthenticated'
   | 'denied'
   | 'not-found'
   | 'conflict'
   | 'too-large'
+  | 'rate-limited'
   | 'unavailable'
   | 'deadline-exceeded'
   | 'cancelled'
@@ -38,6 +42,8 @@ export interface ErrorRecord {
 export interface AanaErrorOptions extends ErrorOptions {
   /** Facts a client may see, as JSON. Default `{}`. */
   readonly data?: unknown;
+  /** Facts for the log of this process alone: they cross no border, and no client sees them. */
+  readonly logFields?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -48,12 +54,14 @@ export class AanaError extends Error {
   override readonly name: string;
   readonly kind: ErrorKind;
   readonly data: unknown;
+  readonly logFields: Readonly<Record<string, unknown>> | undefined;
 
   constructor(name: string, kind: ErrorKind, message: string, options: AanaErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.kind = kind;
     this.data = options.data ?? {};
+    this.logFields = options.logFields;
   }
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import type { UploadedFile } from '../media/index.ts';
 import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
+import { echoed } from './echo.ts';
 
 export type { UploadedFile };
 
@@ -59,14 +60,18 @@ export interface ServedEndpoint extends EndpointDescription {
   run(invocation: EndpointRun): Promise<string>;
 }
 
-/** The input does not match: one entry for each thing that is wrong. */
+/** More than anybody reads; a request of a few megabytes could have a million. */
+const MOST_ENTRIES = 100;
+
+/** The input does not match: one entry for each thing that is wrong, with the value there when it is small. */
 export function validationError(entries: readonly ValidationEntry[]): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data: entries });
+  const data = entries.slice(0, MOST_ENTRIES).map((entry) => ({ ...entry, input: echoed(entry.input) }));
+  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data });
 }
 
 /** Parses an input, or throws the `ValidationError` that says what is wrong with it. */
 export function parseInput<T extends z.core.$ZodType>(schema: T, input: unknown): z.core.output<T> {
-  const result = z.safeParse(schema, input, { reportInput: true });
+  const result = z.safeParse(schema, input); // with `reportInput` it would cost several times as much
   if (result.success) return result.data;
   const issues = result.error.issues.map((issue) => ({ ...issue }));
   throw validationError(validationEntries(issues, input));

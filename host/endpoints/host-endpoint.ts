@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { validationEntries, validationMessage } from '../schemas/index.ts';
 import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
+import { checkOutput } from './output-check.ts';
 
 /** What a host function gets besides its input. */
 export interface HostEndpointContext {
@@ -89,11 +89,4 @@ function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', name: string)
   } catch (cause) {
     throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${io} is no schema of zod 4`, { cause });
   }
-}
-
-function checkOutput(name: string, output: z.core.$ZodType, value: unknown): void {
-  const result = z.safeParse(output, value, { reportInput: true });
-  if (result.success) return;
-  const entries = validationEntries(result.error.issues.map((issue) => ({ ...issue })), value);
-  throw new AanaError('OutputError', 'internal', `endpoint ${name}: its output does not match: ${validationMessage(entries)}`);
 }

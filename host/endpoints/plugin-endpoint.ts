@@ -1,6 +1,6 @@
-import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { type ServedEndpoint, type EndpointDescription, parseInput, type UploadedFile } from './endpoint.ts';
+import { compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
 /** What is used of a loaded plugin. */
 export interface EndpointSource {
@@ -29,9 +29,21 @@ export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | '
   readonly description?: string | undefined;
 }
 
-/** The endpoints of a loaded plugin; their input is checked here, before an instance of the component is taken. */
+/** The endpoints of a loaded plugin. What they take is checked here, before an instance of the component is taken, and what they give, before a client gets it. */
 export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
-  return plugin.endpoints.map((info) => ({
+  return plugin.endpoints.map((info) => pluginEndpoint(plugin, info));
+}
+
+function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): ServedEndpoint {
+  const check = outputCheck(info.name, info.outputSchema);
+  const checked = (write: (chunk: string) => Promise<void>): ((chunk: string) => Promise<void>) =>
+    check
+      ? async (chunk) => {
+          check(chunk);
+          return write(chunk);
+        }
+      : write;
+  return {
     name: info.name,
     path: info.path,
     summary: info.summary,
@@ -41,9 +53,15 @@ export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
     streaming: info.streaming,
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
-    run: ({ input, requestId, timeoutMs, signal, files, write, onProgress }) =>
-      plugin.run({ endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files, ...(info.streaming ? { write } : {}), ...(onProgress && { onProgress }) }),
-  }));
+    run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress }) => {
+      const invocation = { endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files };
+      const answer = await plugin.run({ ...invocation, ...(info.streaming && { write: checked(write) }), ...(onProgress && { onProgress }) }).catch((error: unknown) => {
+        throw fromComponent(info.name, error);
+      });
+      if (!info.streaming) check?.(answer);
+      return answer;
+    },
+  };
 }
 
 /** The one of a plugin's endpoints that was chosen. Throws `EndpointError`, naming those that there are. */
@@ -56,12 +74,7 @@ export function chosenFrom(endpoints: readonly ServedEndpoint[], { name, endpoin
 
 /** Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot be used. */
 function jsonSchemaValidator(endpoint: string, schema: object): (input: unknown) => unknown {
-  let compiled: z.ZodType;
-  try {
-    compiled = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch (cause) {
-    throw new AanaError('EndpointError', 'internal', `endpoint ${endpoint}: its input schema cannot be used: ${(cause as Error).message}`, { cause });
-  }
+  const compiled = compileSchema(endpoint, 'input', schema);
   return (input) => {
     parseInput(compiled, input);
     return input;

@@ -5,7 +5,7 @@ import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints }
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
 /** Paths of the host itself, with all below them. */
-const RESERVED = ['/api', '/docs', '/redoc', '/openapi.json', '/tasks', '/webhooks', '/chat', '/v1'];
+const RESERVED = ['/api', '/docs', '/redoc', '/openapi.json', '/tasks', '/webhooks', '/chat', '/v1', '/livez', '/readyz'];
 
 /** Where a loaded plugin comes from, and whether all of its endpoints are served or only chosen ones. */
 export interface PluginOrigin {

@@ -30,13 +30,25 @@ export class HttpError extends AanaError {
   }
 }
 
+export interface ErrorAnswerOptions {
+  readonly includeStacktrace: boolean;
+  /** Whose statuses, and `detail`, errors have. Default: `none`, their own. */
+  readonly compatStatus?: CompatStatus | undefined;
+}
+
+/** Whose statuses errors have: their own, or those of the original system, for clients that were written against it. */
+export type CompatStatus = 'none' | 'original';
+
+/** All that the original answers with there. */
+const ORIGINAL_DETAIL: Readonly<Record<string, string>> = { NotFound: 'Not Found', MethodNotAllowed: 'Method Not Allowed' };
+
 export function errorBody(record: ErrorRecord, includeStacktrace: boolean): ErrorBody {
   return { error: record.name, message: record.message, data: record.data, stacktrace: includeStacktrace ? (record.stack ?? null) : null };
 }
 
 /** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
-export function errorJson(thrown: unknown, includeStacktrace: boolean): string {
-  const detail = thrown instanceof HttpError ? thrown.detail : undefined;
+export function errorJson(thrown: unknown, { includeStacktrace, compatStatus }: ErrorAnswerOptions): string {
+  const detail = thrown instanceof HttpError ? (thrown.detail ?? (compatStatus === 'original' ? ORIGINAL_DETAIL[thrown.name] : undefined)) : undefined;
   const body: ErrorBody = { ...errorBody(toErrorRecord(thrown), includeStacktrace), ...(detail !== undefined && { detail }) };
   try {
     return JSON.stringify(body);

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
-import { toErrorRecord } from '../core/errors.ts';
+import { AanaError, toErrorRecord } from '../core/errors.ts';
+import type { LogFields } from '../core/logger.ts';
 import { errorJson } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
-import { takeRequestId } from './request-context.ts';
-import { thrownStatus } from './routers.ts';
-import { statusOf } from './status.ts';
+import { takeRequestId, traceIdOf } from './request-context.ts';
+import { statusOfThrown } from './status.ts';
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
 export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
@@ -16,27 +16,35 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
   } catch (error) {
     answerError(ctx, error, options);
   } finally {
+    const traceId = traceIdOf(ctx);
     const ms = Math.round(performance.now() - startedAt);
-    options.log.info('request', { requestId, method: ctx.method, path: ctx.path, status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms });
+    options.log.info('request', { requestId, method: ctx.method, path: ctx.path, status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms, ...(traceId !== undefined && { traceId }) });
   }
 }
 
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
   const record = toErrorRecord(error);
-  const status = thrownStatus(error) ?? statusOf(record.kind);
-  const fields = { requestId: ctx.state['requestId'], path: ctx.path, error: record.name, reason: record.message };
+  const status = statusOfThrown(error);
+  const fields = { ...errorLogFields(ctx, error), path: ctx.path };
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
   else options.log.debug('request refused', fields);
-  ctx.state['failedStatus'] = status;
+  const answered = statusOfThrown(error, options.compatStatus);
+  ctx.state['failedStatus'] = answered;
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
   if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
   if (status === 503) ctx.set('retry-after', String(RETRY_AFTER_S));
   if (!ctx.req.complete) dropRest(ctx);
-  ctx.status = status;
+  ctx.status = answered;
   ctx.type = 'application/json';
-  ctx.body = errorJson(error, options.includeStacktrace);
+  ctx.body = errorJson(error, options);
+}
+
+/** What the log says of an error; never more of a client's data than its message has. */
+export function errorLogFields(ctx: Context, thrown: unknown): LogFields {
+  const { name, message } = toErrorRecord(thrown);
+  return { requestId: ctx.state['requestId'], error: name, reason: message, ...(thrown instanceof AanaError && thrown.logFields) };
 }
 
 /** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */

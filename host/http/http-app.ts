@@ -59,17 +59,20 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   if (system.match(ctx.path, ctx.method).route) return void (await system.routes()(ctx as never, async () => {}));
   const own = system.match(ctx.path, 'GET').path.flatMap((layer) => layer.methods);
-  if (own.length > 0) throw methodNotAllowed(ctx, [...new Set(own)].sort());
+  if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
   const route = routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
   if (route) return void (await route(ctx as never, async () => {}));
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
-  if (methods.length > 0) throw methodNotAllowed(ctx, methods);
+  if (methods.length > 0) return refuseMethod(ctx, methods);
   throw nothingAt(ctx.path);
 }
 
-function methodNotAllowed(ctx: Context, methods: readonly string[]): HttpError {
+/** Tells which methods a path takes: to OPTIONS as the answer, to any other one as the reason of its refusal. */
+function refuseMethod(ctx: Context, methods: readonly string[]): void {
   const allow = methods.join(', ');
-  return new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { headers: { allow } });
+  if (ctx.method !== 'OPTIONS') throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { headers: { allow } });
+  ctx.set('allow', allow);
+  ctx.status = 204;
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '../core/logger.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
+import type { CompatStatus } from './error-body.ts';
 import type { OpenApiOptions } from './openapi.ts';
 import type { BodyLimits } from './request-body.ts';
 import type { RouterSet } from './routers.ts';
@@ -23,8 +24,10 @@ export interface HttpAppOptions {
   readonly isReady: () => boolean;
   /** Whether the start is over; until then endpoints answer 503. */
   readonly isDeployed: () => boolean;
-  readonly limits: BodyLimits & { readonly invocation_timeout_s: number };
+  readonly limits: BodyLimits & { readonly invocation_timeout_s: number; readonly stream_keep_alive_s: number };
   readonly includeStacktrace: boolean;
+  /** Whose statuses errors have. Default: `none`, their own. */
+  readonly compatStatus?: CompatStatus | undefined;
   /** Takes deferred requests; without it there are none. */
   readonly tasks?: TaskQueue | undefined;
   /** Where uploads go: a folder that exists, or a function that makes one. */

@@ -12,6 +12,11 @@ export function takeRequestId(ctx: Context): string {
   return id;
 }
 
+/** The trace that a request belongs to, by the W3C's `traceparent`. */
+export function traceIdOf(ctx: Context): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(ctx.get('traceparent'))?.[1];
+}
+
 /** Aborts with a `CancelledError` when the connection closes before the answer is complete. */
 export function abortOnClose(ctx: Context): AbortSignal {
   const controller = new AbortController();

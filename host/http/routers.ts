@@ -80,12 +80,6 @@ function routerError(message: string): AanaError {
   return new AanaError('RouterError', 'conflict', message);
 }
 
-/** The error that a handler has thrown with `ctx.throw` or `http-errors`: its status, where it has one. */
-export function thrownStatus(error: unknown): number | undefined {
-  const { status } = (error ?? {}) as { status?: unknown };
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
-}
-
 /** Where the application is mounted in another one: `/ai`, or nothing. */
 export function mountPath(ctx: Context): string {
   const [path = ''] = ctx.originalUrl.split('?');

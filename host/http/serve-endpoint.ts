@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
-import { toErrorRecord } from '../core/errors.ts';
 import { invoke, type ServedEndpoint } from '../endpoints/index.ts';
 import { HttpError, nothingAt } from './error-body.ts';
+import { errorLogFields } from './funnel.ts';
 import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
 import { abortOnClose } from './request-context.ts';
@@ -20,7 +20,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
     return await deferRequest(ctx, endpoint, options.tasks, body); // its files are moved away before they go
   }
-  const stream = new JsonStream(ctx, signal);
+  const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
   try {
     const output = await invoke(endpoint, body.input, {
       requestId: String(ctx.state['requestId']),
@@ -34,9 +34,8 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     ctx.body = output;
   } catch (error) {
     if (!stream.started) throw error;
-    const { name, message } = toErrorRecord(error);
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
-    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, error: name, reason: message });
-    stream.fail(error, options.includeStacktrace);
+    options.log.warn('stream failed', { ...errorLogFields(ctx, error), path: ctx.path });
+    stream.fail(error, options);
   }
 }

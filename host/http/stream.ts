@@ -1,53 +1,78 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import { raceAbort } from '../core/abort.ts';
-import { errorJson } from './error-body.ts';
+import { type ErrorAnswerOptions, errorJson } from './error-body.ts';
+import { type StreamFormat, streamFormatFor } from './stream-formats.ts';
+
+export interface JsonStreamOptions {
+  readonly signal: AbortSignal;
+  /** Silence after which a sign of life is sent, where the format has one. */
+  readonly keepAliveMs: number;
+}
 
 /**
- * The answer of a streaming endpoint: JSON texts one after the other with nothing between them, each a chunk of HTTP of its own.
+ * The answer of a streaming endpoint: JSON texts in the format that the client asks for, each a chunk of HTTP of its own.
  * Nothing is sent before the first one, so an earlier error can still be an ordinary answer.
  */
 export class JsonStream {
   readonly #ctx: Context;
-  readonly #signal: AbortSignal;
-  #started = false;
+  readonly #options: JsonStreamOptions;
+  #format: StreamFormat | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #count = 0;
 
-  constructor(ctx: Context, signal: AbortSignal) {
+  constructor(ctx: Context, options: JsonStreamOptions) {
     this.#ctx = ctx;
-    this.#signal = signal;
+    this.#options = options;
   }
 
   get started(): boolean {
-    return this.#started;
+    return this.#format !== undefined;
   }
 
   /** Sends one JSON text; resolves when the client has room for more, rejects with the signal's reason when it has gone. */
-  readonly write = async (chunk: string): Promise<void> => {
-    this.#signal.throwIfAborted();
-    this.#start();
+  readonly write = async (json: string): Promise<void> => {
+    const { signal } = this.#options;
+    signal.throwIfAborted();
+    const format = this.#format ?? this.#start();
     const { res } = this.#ctx;
-    if (!res.write(chunk)) await raceAbort(drained(res), this.#signal);
+    this.#keepAlive?.refresh();
+    if (!res.write(format.value(json, ++this.#count))) await raceAbort(drained(res), signal);
   };
 
   end(): void {
-    this.#start();
-    this.#ctx.res.end();
+    const format = this.#format ?? this.#start();
+    this.#finish(format.end(this.#count + 1));
   }
 
   /** Ends a stream that has begun with the error as its last object. */
-  fail(thrown: unknown, includeStacktrace: boolean): void {
-    this.#ctx.res.end(errorJson(thrown, includeStacktrace));
+  fail(thrown: unknown, options: ErrorAnswerOptions): void {
+    const format = this.#format ?? this.#start();
+    this.#finish(format.error(errorJson(thrown, options), this.#count + 1));
   }
 
-  #start(): void {
-    if (this.#started) return;
-    this.#started = true;
+  #start(): StreamFormat {
+    const { format, type } = streamFormatFor(this.#ctx);
     const { res } = this.#ctx;
+    this.#format = format;
     this.#ctx.respond = false;
     res.statusCode = 200;
-    res.setHeader('content-type', 'application/json-seq');
+    res.setHeader('content-type', type);
     res.setHeader('x-accel-buffering', 'no');
     res.setHeader('cache-control', 'no-store');
+    const { keepAlive } = format;
+    if (keepAlive !== undefined) {
+      this.#keepAlive = setInterval(() => {
+        if (!res.writableNeedDrain) res.write(keepAlive);
+      }, this.#options.keepAliveMs);
+      res.once('close', () => clearInterval(this.#keepAlive));
+    }
+    return format;
+  }
+
+  #finish(last: string): void {
+    clearInterval(this.#keepAlive);
+    this.#ctx.res.end(last);
   }
 }
 

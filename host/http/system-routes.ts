@@ -8,11 +8,15 @@ import { taskRoutes } from './task-routes.ts';
 /** The host's own routes. */
 export function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace }: HttpAppOptions): Router {
   const router = new Router();
-  router.get('/api/ready', (ctx) => {
+  router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
     ctx.status = ready ? 200 : 503;
     ctx.set('cache-control', 'no-store');
     ctx.body = { ready };
+  });
+  router.get('/livez', (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { alive: true };
   });
   router.get('/api/status', (ctx) => {
     ctx.set('cache-control', 'no-store');

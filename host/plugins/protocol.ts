@@ -8,7 +8,7 @@ export type RuntimeMode = 'suspending' | 'blocking';
 
 /** The record `error` of the world. */
 export interface WitError {
-  readonly kind: Exclude<ErrorKind, 'plugin-failed'>;
+  readonly kind: Exclude<ErrorKind, 'plugin-failed' | 'unauthenticated' | 'rate-limited'>;
   readonly name: string;
   readonly message: string;
   /** JSON. */

@@ -10,7 +10,7 @@ const mediaInput = (noun: string) =>
     .strictObject({
       path: z.optional(z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.')))),
       url: z.optional(
-        z.nullable(z.string().check(z.regex(/^https?:\/\/\S+$/i, 'must be an absolute http or https URL'), z.describe(`Address of the ${noun}: http or https.`))),
+        z.nullable(z.string().check(z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'), z.describe(`Address of the ${noun}: http or https.`))),
       ),
       content: z.optional(
         z.nullable(z.string().check(z.meta({ description: `Field name of the uploaded file part that holds the ${noun}.`, [FILE_REFERENCE]: true }))),

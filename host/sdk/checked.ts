@@ -19,9 +19,16 @@ export function fromClient(issues: Issues, value: unknown): HostError {
   return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // as the host says it
 }
 
-export function fromPlugin(issues: Issues, value: unknown): HostError {
+export function fromHelper(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'internal', `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`);
+  return new HostError('ValidationError', 'internal', `a helper was given, or gave, what its schema does not allow: ${validationMessage(entries)}`);
+}
+
+/** What an endpoint gave: the host's log has the places, no client gets them, or the message. */
+export function fromEndpoint(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  const places = entries.map(({ loc, type }) => ({ loc, type }));
+  return new HostError('OutputError', 'internal', `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`, { data: places });
 }
 
 /** Frees what `work` opened; throws error records, and logs where the plugin's own errors came from. */

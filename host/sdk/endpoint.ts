@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Capability, type Uses, withCapabilities } from './capabilities.ts';
-import { checked, fromClient, fromPlugin, runInScope } from './checked.ts';
+import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
 import { Context, StreamContext } from './context.ts';
 import { isTypedAnswer } from './deployments.ts';
 import type { HandleScope } from './handles.ts';
@@ -77,7 +77,7 @@ export function defineEndpoint<I extends Schema, O extends Schema, U extends Cap
     outputSchema: jsonSchema(output, 'output'),
     streaming: definition.stream === true,
   };
-  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromPlugin)) ?? null);
+  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromEndpoint)) ?? null);
 
   let state: { readonly value: S } | undefined;
   const initialize = (): { readonly value: S } => (state ??= { value: notPromise(name, definition.initialize?.() as S) });

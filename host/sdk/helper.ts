@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { checked, fromPlugin, runInScope } from './checked.ts';
+import { checked, fromHelper, runInScope } from './checked.ts';
 import { Context } from './context.ts';
 import { type HandleScope, RemoteTask } from './handles.ts';
 import { hostCall } from './host-error.ts';
@@ -30,8 +30,8 @@ export function defineHelper<I extends Schema, O extends Schema>({ name, input, 
     ...{ name, input, output },
     run: (host, raw) =>
       runInScope(host, name, (scope) => {
-        const args = checked(input, JSON.parse(raw), fromPlugin);
-        return JSON.stringify(checked(output, run(args, new Context(host, scope)), fromPlugin) ?? null);
+        const args = checked(input, JSON.parse(raw), fromHelper);
+        return JSON.stringify(checked(output, run(args, new Context(host, scope)), fromHelper) ?? null);
       }),
   };
 }

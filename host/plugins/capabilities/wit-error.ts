@@ -1,23 +1,28 @@
 import { AanaError, type ErrorKind, toErrorRecord } from '../../core/errors.ts';
 import type { WitError } from '../protocol.ts';
 
-const kinds: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'invalid-input',
-  'bad-request',
-  'denied',
-  'not-found',
-  'conflict',
-  'too-large',
-  'unavailable',
-  'deadline-exceeded',
-  'cancelled',
-  'internal',
-]);
+/** Each kind as guests see it: the world has not all of them. */
+const guestKinds: Readonly<Record<ErrorKind, WitError['kind']>> = {
+  'invalid-input': 'invalid-input',
+  'bad-request': 'bad-request',
+  unauthenticated: 'denied',
+  denied: 'denied',
+  'not-found': 'not-found',
+  conflict: 'conflict',
+  'too-large': 'too-large',
+  'rate-limited': 'unavailable',
+  unavailable: 'unavailable',
+  'deadline-exceeded': 'deadline-exceeded',
+  cancelled: 'cancelled',
+  'plugin-failed': 'internal',
+  internal: 'internal',
+};
+const kinds: ReadonlySet<ErrorKind> = new Set(Object.values(guestKinds));
 
 /** A host error as a guest gets it. */
 export function toWitError(thrown: unknown): WitError {
   const { kind, name, message, data } = toErrorRecord(thrown);
-  return { kind: kind === 'plugin-failed' ? 'internal' : kind, name, message, data: JSON.stringify(data) ?? '{}' };
+  return { kind: guestKinds[kind], name, message, data: JSON.stringify(data) ?? '{}' };
 }
 
 /** A guest's error as the host throws it. What does not fit the record is made to. */
