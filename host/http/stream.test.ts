@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaError } from '../core/errors.ts';
-import { eventually, rawPost, startServer, type TestServer } from './fixtures/test-server.ts';
+import { eventually, rawPost, readChunks, startServer, type TestServer } from './fixtures/test-server.ts';
+
+/** Objects of 8 KB that the buffers of both ends of a socket hold, and more. */
+const MOST_ON_ITS_WAY = 4000;
 
 const Stream = suite('streaming');
 let at: TestServer;
@@ -11,25 +15,8 @@ Stream.before.each(async () => {
 });
 Stream.after.each(async () => at[Symbol.asyncDispose]());
 
-/** Head and chunks of a response as they stand on the wire. */
-async function readChunks(path: string, json: unknown): Promise<{ head: string; chunks: string[] }> {
-  const socket = await rawPost(at.port, path, json, ['connection: close']);
-  let text = '';
-  for await (const part of socket) text += String(part);
-  const end = text.indexOf('\r\n\r\n');
-  const chunks: string[] = [];
-  let rest = text.slice(end + 4);
-  while (rest !== '') {
-    const size = Number.parseInt(rest, 16);
-    const start = rest.indexOf('\r\n') + 2;
-    if (size > 0) chunks.push(rest.slice(start, start + size));
-    rest = rest.slice(start + size + 2);
-  }
-  return { head: text.slice(0, end).toLowerCase(), chunks };
-}
-
 Stream('sends each object as one HTTP chunk with nothing between them', async () => {
-  const { head, chunks } = await readChunks('/count_stream', { until: 4 });
+  const { head, chunks } = await readChunks(at.port, '/count_stream', { until: 4 });
   assert.match(head, 'http/1.1 200');
   assert.match(head, 'content-type: application/json-seq');
   assert.match(head, 'x-accel-buffering: no');
@@ -58,14 +45,14 @@ Stream('answers an error before the first object with its ordinary status', asyn
 });
 
 Stream('ends with one error object when it fails after the first one', async () => {
-  const { head, chunks } = await readChunks('/count_stream', { until: 5, fail_at: 2 });
+  const { head, chunks } = await readChunks(at.port, '/count_stream', { until: 5, fail_at: 2 });
   assert.match(head, 'http/1.1 200');
   assert.is(chunks.length, 3);
   assert.equal(JSON.parse(chunks[2] ?? ''), { error: 'InferenceException', message: 'the replica was lost', data: { model_name: 'm' }, stacktrace: null });
 });
 
 Stream('answers a stream of nothing with 200 and an empty body', async () => {
-  const { head, chunks } = await readChunks('/count_stream', { until: 0 });
+  const { head, chunks } = await readChunks(at.port, '/count_stream', { until: 0 });
   assert.match(head, 'http/1.1 200');
   assert.equal(chunks, []);
 });
@@ -88,10 +75,32 @@ Stream('holds the producer back while the client does not read, and goes on when
   assert.ok(bytes > total * 8000);
 });
 
+for (const accept of ['application/json-seq', 'application/x-ndjson', 'text/event-stream']) {
+  Stream(`makes no more than what is on its way to a reader of single bytes, as ${accept}`, async () => {
+    const roundTrips = async (): Promise<void> => {
+      for (let i = 0; i < 50; i++) await (await fetch(`${at.url}/api/ready`)).text();
+    };
+    const socket = await rawPost(at.port, '/flood_stream', { chunks: 1_000_000 }, [`accept: ${accept}`]);
+    await once(socket, 'readable'); // and nobody reads
+    let before = -1;
+    while (before !== at.seen.written) {
+      before = at.seen.written;
+      await roundTrips();
+    }
+    assert.ok(before < MOST_ON_ITS_WAY, `the producer made ${before} objects of 8 KB for a reader that has taken nothing`);
+    for (let byte = 0; byte < 2000; byte++) if (socket.read(1) === null) await once(socket, 'readable');
+    await roundTrips();
+    assert.ok(at.seen.written - before < 200, `it made ${at.seen.written - before} more for a reader that has taken 2000 bytes`);
+    socket.destroy();
+    await eventually(() => at.seen.aborted !== undefined, 'the abort');
+  });
+}
+
 Stream('aborts a run with the reason that the client has gone', async () => {
-  for (const path of ['/wait', '/flood_stream']) {
-    at.seen.aborted = undefined;
-    const socket = await rawPost(at.port, path, path === '/wait' ? {} : { chunks: 1_000_000 });
+  const streamed = ['*/*', 'application/x-ndjson', 'text/event-stream'].map((accept) => ['/flood_stream', accept] as const);
+  for (const [path, accept] of [['/wait', '*/*'] as const, ...streamed]) {
+    Object.assign(at.seen, { aborted: undefined, running: 0, written: 0 });
+    const socket = await rawPost(at.port, path, path === '/wait' ? {} : { chunks: 1_000_000 }, [`accept: ${accept}`]);
     await eventually(() => at.seen.running > 0 || at.seen.written > 0, 'the run begins');
     socket.destroy();
     await eventually(() => at.seen.aborted !== undefined, 'the abort');
