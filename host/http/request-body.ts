@@ -8,6 +8,7 @@ import { AanaError, cancelledError } from '../core/errors.ts';
 import { type UploadedFile, validationError } from '../endpoints/index.ts';
 import { HttpError } from './error-body.ts';
 import { decodeUtf8, parseJson, tooLarge } from './json.ts';
+import { classify, multipartWithHeadLimit, type PartHead } from './part-heads.ts';
 import { onlyBody } from './small-form.ts';
 
 export interface BodyLimits {
@@ -105,13 +106,6 @@ function formField(text: string, limit: number): string {
   return value;
 }
 
-/** What formidable, below koa-body, tells of a part before it reads it. */
-interface PartHead {
-  name: string | null;
-  originalFilename: string | null;
-  mimetype: string | null;
-}
-
 async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
   const length = Number(ctx.get('content-length') || Number.NaN);
@@ -150,9 +144,12 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
         maxFields: limits.max_files + 16,
         maxFieldsSize: limits.max_json_bytes,
         allowEmptyFiles: true,
+        enabledPlugins: [multipartWithHeadLimit],
         minFileSize: 0,
         onPart: (part, handle) => {
-          classify(part as unknown as PartHead, names);
+          const head = part as unknown as PartHead;
+          names.push(head.name ?? '');
+          classify(head);
           part.on('data', (data: Buffer) => framing.account(data.length));
           if (part.name === 'body') part.on('data', (data: Buffer) => json.push(data)); // formidable's own text has lost what is not UTF-8
           handle(part);
@@ -198,25 +195,18 @@ const FRAMING_CHECK_MS = 25;
 /** More than what the buffers between the socket and the parts can hold. */
 const FRAMING_SLACK_BYTES = 4 * 1024 * 1024;
 
-/** formidable keeps the headers of a part in memory however long they are; a request whose bytes do not end up in parts is ended. */
+/** formidable reads what stands before the first part and after the last one without end; a request whose bytes do not end up in parts is ended. */
 function limitFraming(req: IncomingMessage, limit: number): Disposable & { account(bytes: number): void } {
   const start = req.socket.bytesRead;
   let accounted = 0;
   const timer = setInterval(() => {
-    if (req.socket.bytesRead - start - accounted > limit) req.destroy(tooLarge('the headers of a part are too large', limit));
+    if (req.socket.bytesRead - start - accounted > limit) req.destroy(tooLarge('the form has too much besides its parts', limit));
   }, FRAMING_CHECK_MS);
   return {
     // base64 makes three bytes of four
     account: (bytes) => void (accounted += Math.ceil((bytes * 4) / 3)),
     [Symbol.dispose]: () => clearInterval(timer),
   };
-}
-
-/** formidable takes a part for a file by its content type; what makes it one is a file name, and `body` is never one. */
-function classify(part: PartHead, names: string[]): void {
-  names.push(part.name ?? '');
-  if (part.name === 'body') part.mimetype = null;
-  else if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
 }
 
 function checkNames(names: readonly string[]): void {
@@ -238,7 +228,8 @@ function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>)
     Object.entries(parts).map(([name, part]) => {
       const file = [part].flat()[0] as FormidableFile;
       const { filepath: path, originalFilename, mimetype, size: bytes } = file;
-      return [name, { path, bytes, ...(originalFilename ? { filename: originalFilename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) }];
+      const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send the path
+      return [name, { path, bytes, ...(filename ? { filename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) }];
     }),
   );
 }
