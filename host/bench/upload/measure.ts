@@ -1,0 +1,60 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Subject } from '../plugins/processes.ts';
+
+export interface UploadMeasured {
+  readonly mib: number;
+  /** Resident memory of the server's process: before, at most, and after, in MiB. */
+  readonly rssMib: { readonly before: number; readonly peak: number; readonly after: number };
+  readonly mibPerSecond: number;
+  /** CPU time of the server for a GiB. */
+  readonly cpuSecondsPerGib: number;
+}
+
+const MIB = 1024 * 1024;
+const BOUNDARY = 'a-boundary-of-some-length';
+const HEAD = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="clip"; filename="clip.mp4"\r\ncontent-type: video/mp4\r\n\r\n`;
+const TAIL = `\r\n--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"file":"clip"}\r\n--${BOUNDARY}--\r\n`;
+/** Bytes that the reader of forms has to look at: none of them begins a boundary, many have its first byte. */
+const PIECE = Buffer.from(Array.from({ length: 64 * 1024 }, (_, i) => (i * 31 + (i >> 8)) % 256));
+
+/** Uploads one file of so many MiB to a server of this folder and watches its memory (Linux). */
+export async function measureUpload({ port, pid, usage }: Subject, mib: number): Promise<UploadMeasured> {
+  const before = await memoryOf(pid, { restart: true });
+  const { cpuMicroseconds } = await usage();
+  const startedAt = performance.now();
+  const answer = await upload(port, mib);
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (answer !== JSON.stringify({ bytes: mib * MIB })) throw new Error(`the upload was answered with ${answer}`);
+  const cpuSeconds = ((await usage()).cpuMicroseconds - cpuMicroseconds) / 1e6;
+  const { rss, peak } = await memoryOf(pid);
+  return { mib, rssMib: { before: before.rss, peak, after: rss }, mibPerSecond: Math.round(mib / seconds), cpuSecondsPerGib: Number(((cpuSeconds / mib) * 1024).toFixed(2)) };
+}
+
+async function upload(port: number, mib: number): Promise<string> {
+  const length = HEAD.length + mib * MIB + TAIL.length;
+  const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, 'content-length': length };
+  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/upload', headers });
+  const answered = new Promise<string>((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', async (response) => resolve(Buffer.concat(await response.toArray()).toString()));
+  });
+  await pipeline(Readable.from(pieces(mib), { objectMode: false, highWaterMark: 256 * 1024 }), sent);
+  return answered;
+}
+
+function* pieces(mib: number): Generator<Buffer> {
+  yield Buffer.from(HEAD);
+  for (let sent = 0; sent < mib * MIB; sent += PIECE.length) yield PIECE;
+  yield Buffer.from(TAIL);
+}
+
+/** MiB that a process has, and had at most since it was last asked to `restart`. */
+async function memoryOf(pid: number, { restart = false } = {}): Promise<{ rss: number; peak: number }> {
+  if (restart) await writeFile(`/proc/${pid}/clear_refs`, '5');
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const mib = (key: string): number => Math.round(Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024);
+  return { rss: mib('VmRSS'), peak: mib('VmHWM') };
+}

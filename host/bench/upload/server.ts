@@ -1,0 +1,22 @@
+// The host as it serves, with an endpoint that takes files and looks at their size. Started by ./measure.ts.
+import * as z from 'zod';
+import { loadConfig } from '../../config/index.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
+import { FILE_REFERENCE } from '../../schemas/index.ts';
+import { listen } from '../plugins/listen.ts';
+import { served } from '../plugins/served.ts';
+
+const registry = new EndpointRegistry();
+registry.add(
+  hostEndpoint({
+    name: 'upload',
+    path: '/upload',
+    summary: 'For the benchmark',
+    input: z.strictObject({ file: z.string().meta({ [FILE_REFERENCE]: true }) }),
+    output: z.strictObject({ bytes: z.int() }),
+    run: async ({ file }, { files }) => ({ bytes: files.get(file)?.bytes ?? -1 }),
+  }),
+);
+const { server, port } = await listen(registry, loadConfig({ base: { limits: { max_body_bytes: 2 ** 40, max_file_bytes: 2 ** 40 } } }), silentLogger);
+served({ port, close: async () => server.destroy() });
