@@ -88,6 +88,12 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
   return { name: 'Error', kind: 'internal', message: String(thrown), data: {} };
 }
 
+/** What a log says of an error: its name, its message, and what is for the log alone. */
+export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
+  const { name, message } = toErrorRecord(thrown);
+  return { error: name, reason: message, ...(thrown instanceof AanaError && thrown.logFields) };
+}
+
 /** The inverse of {@link toErrorRecord}; keeps the remote stack, when there is one, below the local one. */
 export function fromErrorRecord(record: ErrorRecord): AanaError {
   const error = new AanaError(record.name, record.kind, record.message, { data: record.data });

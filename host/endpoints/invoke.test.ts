@@ -77,6 +77,64 @@ Invoke('refuses an input that names a file that was not uploaded, and says which
   assert.match((await failure(invoke(look, { video: { content: 'clip' } }, options()))).message, 'no file was uploaded');
 });
 
+Invoke('takes the scheme of a URL in any case', async () => {
+  for (const url of ['http://x/y', 'HTTP://x/y', 'Https://x/y']) assert.is(await invoke(look, { video: { url } }, options()), '{"ok":true}');
+  assert.is((await failure(invoke(look, { video: { url: 'ftp://x/y' } }, options()))).name, 'ValidationError');
+});
+
+Invoke('finds the files that an input names at any depth, several of them', async () => {
+  const input = z.strictObject({ scenes: z.record(z.string(), z.array(z.strictObject({ cut: z.union([z.null(), VideoInput]) }))), cover: VideoInput });
+  const [deep] = pluginEndpoints(plugin(z.toJSONSchema(input, { io: 'input' }))) as [ServedEndpoint];
+  const body = { scenes: { first: [{ cut: { content: 'a' } }, { cut: null }, { cut: { content: 'b' } }] }, cover: { content: 'a' } };
+  assert.is(await invoke(deep, body, options({ a: file('/a'), b: file('/b') })), '{"ok":true}');
+  const error = await failure(invoke(deep, body, options({ a: file('/a') })));
+  assert.equal((error.data as { loc: unknown }[]).map(({ loc }) => loc), [['scenes', 'first', 2, 'cut', 'content']]);
+});
+
+const OUTPUT = z.toJSONSchema(z.object({ segments: z.array(z.object({ text: z.string() })) }), { io: 'output' });
+const giving = (output: string, streaming = false, outputSchema: object = OUTPUT): ServedEndpoint =>
+  pluginEndpoints({
+    ...plugin({}),
+    endpoints: [{ name: 'give', path: '/give', summary: '', description: '', inputSchema: {}, outputSchema, streaming }],
+    run: async ({ write }: { write?: (chunk: string) => Promise<void> }) => {
+      await write?.(output);
+      return streaming ? 'null' : output;
+    },
+  })[0] as ServedEndpoint;
+
+const WRONG: [title: string, output: string, places: unknown[]][] = [
+  ['has another type', '{"segments":[{"text":"fine"},{"text":12345}]}', [{ loc: ['segments', 1, 'text'], type: 'string_type' }]],
+  ['lacks a key', '{}', [{ loc: ['segments'], type: 'missing' }]],
+  ['has a key too many', '{"segments":[],"secret":12345}', [{ loc: ['secret'], type: 'extra_forbidden' }]],
+  ['is no JSON', '{"segments":', [{ loc: [], type: 'json_invalid' }]],
+];
+for (const [title, output, places] of WRONG) {
+  Invoke(`sends no output of a component that ${title}, streamed or not, and tells the log alone where`, async () => {
+    for (const streaming of [false, true]) {
+      const sent: string[] = [];
+      const error = await failure(invoke(giving(output, streaming), {}, { ...options(), write: async (chunk) => void sent.push(chunk) }));
+      assert.equal([error.name, error.kind, error.message, error.data], ['OutputError', 'internal', 'endpoint give: its output does not match its schema', {}]);
+      assert.equal(error.logFields, { output: places });
+      assert.equal(sent, []);
+    }
+  });
+}
+
+Invoke('gives an output that matches, or whose schema says nothing, as it came', async () => {
+  for (const [output, schema] of [['{ "segments": [] }', OUTPUT], ['[1, 2', {}]] as const) assert.is(await invoke(giving(output, false, schema), {}, options()), output);
+});
+
+Invoke('tells the log what the SDK found in an output, and nobody else', async () => {
+  const places = [{ loc: ['text'], type: 'string_type' }];
+  const sdk = { ...plugin({}), run: () => Promise.reject(new AanaError('OutputError', 'internal', 'text: is no string', { data: places })) };
+  const error = await failure(invoke(pluginEndpoints(sdk)[0] as ServedEndpoint, {}, options()));
+  assert.equal([error.message, error.data, error.logFields], ['endpoint look: its output does not match its schema', {}, { output: places }]);
+});
+
+Invoke('refuses a component whose output schema cannot be checked', () => {
+  assert.throws(() => giving('', false, { not: { type: 'string' } }), /endpoint give: its output schema cannot be used/);
+});
+
 Invoke('refuses an uploaded file that no input names', async () => {
   const error = await failure(invoke(look, { video: { content: 'a' } }, options({ a: file('/a'), b: file('/b') })));
   assert.equal(error.data, [{ type: 'extra_file', loc: ['b'], msg: 'No input names this file part', input: 'b' }]);

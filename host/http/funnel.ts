@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
-import { AanaError, toErrorRecord } from '../core/errors.ts';
-import type { LogFields } from '../core/logger.ts';
+import { errorLogFields, toErrorRecord } from '../core/errors.ts';
 import { errorJson } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { takeRequestId, traceIdOf } from './request-context.ts';
@@ -25,7 +24,7 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
   const record = toErrorRecord(error);
   const status = statusOfThrown(error);
-  const fields = { ...errorLogFields(ctx, error), path: ctx.path };
+  const fields = { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) };
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
   else options.log.debug('request refused', fields);
@@ -39,12 +38,6 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   ctx.status = answered;
   ctx.type = 'application/json';
   ctx.body = errorJson(error, options);
-}
-
-/** What the log says of an error; never more of a client's data than its message has. */
-export function errorLogFields(ctx: Context, thrown: unknown): LogFields {
-  const { name, message } = toErrorRecord(thrown);
-  return { requestId: ctx.state['requestId'], error: name, reason: message, ...(thrown instanceof AanaError && thrown.logFields) };
 }
 
 /** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -159,6 +159,7 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
     await Promise.race([parse(ctx, async () => {}), gone]);
     checkNames(names);
     const files = uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>);
+    await checkStored([...files.values()]);
     const unknown = names.filter((name) => name !== 'body' && !files.has(name));
     if (unknown.length > 0) throw validationError(unknown.map(unknownField));
     const text = decodeUtf8(Buffer.concat(json));
@@ -234,6 +235,18 @@ function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>)
   );
 }
 
+/** formidable takes a file for stored, and tells the size that was sent, also when the last writes have failed. */
+async function checkStored(files: readonly UploadedFile[]): Promise<void> {
+  for (const { path, bytes } of files) {
+    const stored = await stat(path).catch(() => undefined);
+    if (stored?.size !== bytes) throw storageFull();
+  }
+}
+
+function storageFull(cause?: unknown): AanaError {
+  return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', { cause });
+}
+
 function missingBody(): AanaError {
   return validationError([{ type: 'missing', loc: ['body', 'body'], msg: 'Field required', input: null }]);
 }
@@ -264,7 +277,9 @@ function fromFormidable(error: unknown, limits: BodyLimits): unknown {
     case 1016:
       return tooLarge('an uploaded file is too large', limits.max_file_bytes);
     case 'ENOSPC':
-      return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', { cause: error });
+    case 'EDQUOT':
+    case 'EFBIG':
+      return storageFull(error);
     default:
       break;
   }

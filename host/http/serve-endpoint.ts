@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import { errorLogFields } from '../core/errors.ts';
 import { invoke, type ServedEndpoint } from '../endpoints/index.ts';
 import { HttpError, nothingAt } from './error-body.ts';
-import { errorLogFields } from './funnel.ts';
 import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
 import { abortOnClose } from './request-context.ts';
@@ -35,7 +35,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   } catch (error) {
     if (!stream.started) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
-    options.log.warn('stream failed', { ...errorLogFields(ctx, error), path: ctx.path });
+    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
     stream.fail(error, options);
   }
 }

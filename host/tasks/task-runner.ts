@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
-import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
+import { AanaError, cancelledError, errorLogFields, toErrorRecord } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
@@ -162,7 +162,9 @@ export class TaskRunner {
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
       await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
-      return signal.reason === LOST || ending.signal.aborted ? undefined : failure(task, signal.aborted ? SHUTDOWN : error, this.#options.retryable);
+      if (signal.reason === LOST || ending.signal.aborted) return undefined;
+      this.#options.log.warn('task attempt failed', { task: task.id, endpoint: task.endpoint, attempt: task.num_retries, ...errorLogFields(error) });
+      return failure(task, signal.aborted ? SHUTDOWN : error, this.#options.retryable);
     } finally {
       report.drop();
     }
