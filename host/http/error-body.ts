@@ -30,12 +30,6 @@ export class HttpError extends AanaError {
   }
 }
 
-export interface ErrorAnswerOptions {
-  readonly includeStacktrace: boolean;
-  /** Whose statuses, and `detail`, errors have. Default: `none`, their own. */
-  readonly compatStatus?: CompatStatus | undefined;
-}
-
 /** Whose statuses errors have: their own, or those of the original system, for clients that were written against it. */
 export type CompatStatus = 'none' | 'original';
 
@@ -47,7 +41,7 @@ export function errorBody(record: ErrorRecord, includeStacktrace: boolean): Erro
 }
 
 /** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
-export function errorJson(thrown: unknown, { includeStacktrace, compatStatus }: ErrorAnswerOptions): string {
+export function errorJson(thrown: unknown, includeStacktrace: boolean, compatStatus: CompatStatus = 'none'): string {
   const detail = thrown instanceof HttpError ? (thrown.detail ?? (compatStatus === 'original' ? ORIGINAL_DETAIL[thrown.name] : undefined)) : undefined;
   const body: ErrorBody = { ...errorBody(toErrorRecord(thrown), includeStacktrace), ...(detail !== undefined && { detail }) };
   try {

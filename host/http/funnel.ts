@@ -37,7 +37,7 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';
-  ctx.body = errorJson(error, options);
+  ctx.body = errorJson(error, options.includeStacktrace, options.compatStatus);
 }
 
 /** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */

@@ -36,6 +36,6 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     if (!stream.started) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
     options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
-    stream.fail(error, options);
+    stream.fail(error, options.includeStacktrace);
   }
 }

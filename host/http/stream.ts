@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import { raceAbort } from '../core/abort.ts';
-import { type ErrorAnswerOptions, errorJson } from './error-body.ts';
+import { errorJson } from './error-body.ts';
 import { type StreamFormat, streamFormatFor } from './stream-formats.ts';
 
 export interface JsonStreamOptions {
@@ -46,9 +46,9 @@ export class JsonStream {
   }
 
   /** Ends a stream that has begun with the error as its last object. */
-  fail(thrown: unknown, options: ErrorAnswerOptions): void {
+  fail(thrown: unknown, includeStacktrace: boolean): void {
     const format = this.#format ?? this.#start();
-    this.#finish(format.error(errorJson(thrown, options), this.#count + 1));
+    this.#finish(format.error(errorJson(thrown, includeStacktrace), this.#count + 1));
   }
 
   #start(): StreamFormat {
