@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
+import { type ApiKeys, RateLimits } from './access/index.ts';
 import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { AppConnection } from './application/connection.ts';
@@ -92,6 +93,8 @@ export class AanaApp implements AsyncDisposable {
       includeStacktrace: config.include_stacktrace,
       compatStatus: config.compat_status,
       tasks: this.#services.tasks,
+      apiKeys: this.#services.apiKeys,
+      rateLimits: new RateLimits(config.rate_limits),
       tempDir: () => this.#services.uploads.path(),
       log: this.#log,
     });
@@ -116,6 +119,11 @@ export class AanaApp implements AsyncDisposable {
   /** The database: its repositories, for the program that embeds the application. Opened and brought up to date by its first use. */
   get storage(): Storage {
     return this.#services.storage;
+  }
+
+  /** Makes and revokes API keys; absent where `api_service.enabled` is not set. */
+  get apiKeys(): ApiKeys | undefined {
+    return this.#services.apiKeys;
   }
 
   /** Resolves when the application has shut down. */
@@ -167,7 +175,7 @@ export class AanaApp implements AsyncDisposable {
    */
   registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(registration: EndpointRegistration<I, O>): this {
     const { endpoints, pluginSet } = this.#services;
-    const checked = checkRegistration(registration as EndpointRegistration, this);
+    const checked = checkRegistration(registration as EndpointRegistration, this, this.#services.apiKeys !== undefined);
     if ('host' in checked) {
       endpoints.add(checked.host);
       if (this.#lifecycle.phase === 'deployed') this.#initializeLate(checked.host);

@@ -1,3 +1,4 @@
+export { type ApiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput, RateLimitHandler } from './access/index.ts';
 export { AanaApp } from './app.ts';
 export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
 export type { BuildOptions } from './application/build-config.ts';

@@ -24,9 +24,9 @@ export interface EndpointOptions {
   readonly openapi_extra?: Readonly<Record<string, unknown>>;
   /** Asked in turn before each request. */
   readonly event_handlers?: readonly EventHandler[] | null;
-  /** `true` is refused: there are no API keys to tell who is one. Default: false. */
+  /** Whether only admins may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly admin_required?: boolean;
-  /** `true` is refused: there are no API keys to tell who has one. Default: false. */
+  /** Whether only users whose subscription is active may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly active_subscription_required?: boolean;
   /** Whether requests become tasks: as the query `defer` says, each of them, or none. Default: `optional`. */
   readonly defer_option?: 'always' | 'never' | 'optional';
@@ -83,21 +83,18 @@ const Registration = z.strictObject({
   endpoint: z.string().min(1).optional(),
 });
 
-/** Options that wait for parts that are not there; to take them and do nothing would leave open what somebody meant to close. */
-const NOT_YET: readonly [key: 'admin_required' | 'active_subscription_required', value: unknown, why: string][] = [
-  ['admin_required', true, 'there are no API keys in this version, so nobody could be told from an admin: leave it out'],
-  ['active_subscription_required', true, 'there are no API keys in this version, so nobody could be told from a subscriber: leave it out'],
-];
-
 export type CheckedEndpoint = { readonly host: ServedEndpoint } | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
 
 /** What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that names the endpoint and the key. */
-export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication): CheckedEndpoint {
+export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication, hasApiKeys: boolean): CheckedEndpoint {
   const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
   const given = check(Registration, registration, what);
-  for (const [key, value, why] of NOT_YET) if (given[key] === value) throw invalid(`${what}: ${key}: ${why}`);
+  // Without keys nobody could be told from an admin or a subscriber: to take these and do nothing would leave open what somebody meant to close.
+  const guarded = (['admin_required', 'active_subscription_required'] as const).find((key) => given[key]);
+  if (guarded !== undefined && !hasApiKeys) throw invalid(`${what}: ${guarded}: API keys are off, so everybody could run it: set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`);
   const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers, defer_option: deferOption, execution_timeout: executionTimeoutS } = given;
-  const said = { name, path, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), deferOption, ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
+  const { admin_required: adminRequired, active_subscription_required: activeSubscriptionRequired } = given;
+  const said = { name, path, adminRequired, activeSubscriptionRequired, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), deferOption, ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
 
   const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
   const [kind] = kinds;

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiKeys } from '../access/index.ts';
 import { authorityFiles, childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -38,6 +39,8 @@ export class Services {
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
   readonly pluginSet: PluginSet;
   readonly storage: Storage;
+  /** Absent where nobody is asked for a key. */
+  readonly apiKeys: ApiKeys | undefined;
   /** Absent where the configuration has no queue. */
   readonly tasks: TaskQueue | undefined;
   readonly uploads: ProcessFolder;
@@ -68,6 +71,7 @@ export class Services {
       sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
       migrations,
     });
+    this.apiKeys = config.api_service.enabled ? new ApiKeys({ storage: this.storage, log }) : undefined;
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       log,
@@ -86,7 +90,7 @@ export class Services {
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.tasks = config.task_queue.enabled
-      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, retryable, log, signal })
+      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, signal })
       : undefined;
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
@@ -171,6 +175,7 @@ export class Services {
     await this.#plugins.close();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
+    await this.apiKeys?.close();
     await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal

@@ -32,12 +32,15 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   await startTasks(options);
 }
 
-/** The queue's database is there when requests are served, unless SQLite is still to be compiled: nobody waits for that who defers nothing. */
+/** The queue's database is there when requests are served, unless SQLite is still to be compiled: nobody waits for that who defers nothing
+ * and asks nobody for a key. */
 async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
-  if (!services.tasks || !(await services.canOpenStorage())) return;
+  const { apiKeys, tasks } = services;
+  if (!apiKeys && !(tasks && (await services.canOpenStorage()))) return;
   const { report, done } = begin();
   report(0, undefined, 'preparing the database');
   await services.storage.migrate();
+  await apiKeys?.open();
   done();
 }
 

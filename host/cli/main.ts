@@ -4,7 +4,7 @@ import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
 /** Errors that say that the command does not fit what there is. */
-const MISTAKES = ['PluginNotFound', 'DeploymentNotFound', 'NotRunning', 'SeveralRunning', 'ListenError', 'AlreadyConnected', 'AlreadyDeployed'];
+const MISTAKES = ['PluginNotFound', 'NotFoundException', 'ApiKeyAlreadyExists', 'DeploymentNotFound', 'NotRunning', 'SeveralRunning', 'ListenError', 'AlreadyConnected', 'AlreadyDeployed'];
 
 /** Mistakes in the command line or the configuration end with 2, failures with 1. */
 function exitCodeOf(error: unknown): number {

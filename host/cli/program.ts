@@ -23,6 +23,7 @@ import { addApplicationCommands, runningApplication } from './application-comman
 import { addConfigOptions, configForApps, configOf, unreadConfigs } from './config-options.ts';
 import { demo } from './demo.ts';
 import { buildApp, deploy, migrate } from './deploy.ts';
+import { addKeysCommands } from './keys-commands.ts';
 import { newPlugin } from './new-plugin.ts';
 import { pluginsList, pluginsReload } from './plugins.ts';
 import { serve } from './serve.ts';
@@ -100,6 +101,7 @@ export function program(state: { exitCode: number }): Command {
   });
 
   addApplicationCommands(root, command, state);
+  addKeysCommands(root, command);
 
   const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')
     .option('--port <number>', 'which server, where several run', wholeNumber)

@@ -158,6 +158,24 @@ const TaskQueueConfig = z.strictObject({
   retention: z.number().min(0).max(31_536_000).default(604_800).describe('How long ended tasks are kept, in seconds; 0 is for ever.'),
 });
 
+const RateLimit = z.strictObject({
+  capacity: z.int().min(1).max(1_000_000).describe('Requests that may come at once.'),
+  interval_seconds: z.number().positive().max(31_536_000).describe('Time in which so many are there again, evenly.'),
+});
+
+const RateLimitsConfig = z.strictObject({
+  default: RateLimit.nullable().default(null).describe('Requests of each caller in all, such as `{"capacity": 60, "interval_seconds": 60}`: of each API key or, without keys, each address.'),
+  endpoints: z
+    .record(z.string().regex(/^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/, 'must be a path such as /video/transcribe, or /video/*'), RateLimit)
+    .default({})
+    .describe('Requests of each caller to an endpoint, by its path or `/video/*`.'),
+  keys: z.record(z.string().min(1), RateLimit.nullable()).default({}).describe('In place of `rate_limits.default`, by the `key_id` of an API key; null is no limit.'),
+});
+
+const ApiServiceConfig = z.strictObject({
+  enabled: z.boolean().default(false).describe('Whether requests need an API key. See [security.md](security.md).'),
+});
+
 const LogConfig = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
   format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
@@ -207,6 +225,8 @@ export const ConfigSchema = z.strictObject({
   models: ModelsConfig.prefault({}).describe('Where models come from.'),
   db_config: DatabaseConfig.prefault({}),
   task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.'),
+  api_service: ApiServiceConfig.prefault({}).describe('API keys.'),
+  rate_limits: RateLimitsConfig.prefault({}).describe('How often callers may ask; counted on each host by itself.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });
 

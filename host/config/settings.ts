@@ -91,6 +91,10 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'task_queue.max_retries', kind: 'number', env: 'TASK_QUEUE__MAX_RETRIES' },
   { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
   { key: 'task_queue.retention', kind: 'number', env: 'TASK_QUEUE__RETENTION' },
+  { key: 'api_service.enabled', kind: 'boolean', env: 'API_SERVICE__ENABLED' },
+  { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
+  { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },
+  { key: 'rate_limits.keys', kind: 'json', env: 'AANA_RATE_LIMITS_KEYS' },
   { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];
@@ -99,6 +103,7 @@ export const SETTINGS: readonly Setting[] = [
 export const GROUP_VARIABLES = [
   { key: 'db_config', env: 'DB_CONFIG' },
   { key: 'task_queue', env: 'TASK_QUEUE' },
+  { key: 'api_service', env: 'API_SERVICE' },
 ] as const;
 
 /** The long name of a flag, such as `--port`. */

@@ -48,6 +48,10 @@ export interface ServedEndpoint extends EndpointDescription {
   readonly plugin?: string;
   /** Asked before a request is read; what it throws is the answer. */
   readonly admit?: (request: { readonly defer: boolean }) => Promise<void>;
+  /** Whether only admins may run it, where there are API keys. */
+  readonly adminRequired?: boolean;
+  /** Whether only users whose subscription is active may run it, where there are API keys. */
+  readonly activeSubscriptionRequired?: boolean;
   /** Default: `optional`. */
   readonly deferOption?: DeferOption;
   /** Time for one attempt when it runs as a task, in seconds. Default: that of the configuration. */

@@ -19,7 +19,7 @@ export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output
 
 /** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
 export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType>
-  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
+  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
   readonly description?: string;
   /** An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an uploaded file. */
   readonly input: I;
@@ -40,7 +40,7 @@ export function isAsyncGenerator(run: unknown): boolean {
 }
 
 export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(definition: HostEndpointDefinition<I, O>): ServedEndpoint {
-  const { name, path, summary, description = '', admit, deferOption, executionTimeoutS, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
+  const { name, path, summary, description = '', admit, adminRequired, activeSubscriptionRequired, deferOption, executionTimeoutS, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
   let initialized: Promise<void> | undefined;
   const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
   const jsonOf = (value: unknown): string => {
@@ -53,6 +53,8 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     summary,
     description,
     ...(admit && { admit }),
+    ...(adminRequired && { adminRequired }),
+    ...(activeSubscriptionRequired && { activeSubscriptionRequired }),
     ...(deferOption && { deferOption }),
     ...(executionTimeoutS !== undefined && { executionTimeoutS }),
     ...(tags && { tags }),

@@ -1,4 +1,4 @@
-export { type DeferOption, type EndpointDescription, type EndpointRun, type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
+export { type DeferOption, type EndpointDescription, type EndpointRun, parseInput, type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
 export { fileKeys, findFileReferences } from './file-references.ts';
 export { hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, isAsyncGenerator } from './host-endpoint.ts';
 export { checkInput, invoke, type InvokeOptions } from './invoke.ts';

@@ -19,7 +19,7 @@ export interface EndpointSource {
 }
 
 /** One endpoint of a component, under a name and a path that the application gives it. */
-export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
+export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
   /** The plugin's folder or component file. */
   readonly source: string;
   /** Its name in the component. Default: the same name, or the only one that there is. */

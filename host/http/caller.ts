@@ -6,11 +6,23 @@ export interface Caller {
   readonly userId: string | null;
   /** Whether what only the operator may see and do is open to the caller. */
   readonly isAdmin: boolean;
+  /** Name of the API key that the request came with. */
+  readonly keyId: string | null;
 }
 
-/** Everybody, while keys are not asked for. */
-const ANYBODY: Caller = Object.freeze({ userId: null, isAdmin: false });
+/** Everybody, while keys are not asked for; and who has not shown a key yet. */
+const ANYBODY: Caller = Object.freeze({ userId: null, isAdmin: false, keyId: null });
 
 export function callerOf(ctx: Context): Caller {
   return (ctx.state['caller'] as Caller | undefined) ?? ANYBODY;
+}
+
+/** Says who called; without a caller, that nobody is known yet, and is to be. */
+export function setCaller(ctx: Context, caller: Caller = ANYBODY): void {
+  ctx.state['caller'] = caller;
+}
+
+/** Whether an answer may say what went wrong inside: where the operator wants it, and to admins alone where there are keys. */
+export function showsInside(ctx: Context, includeStacktrace: boolean): boolean {
+  return includeStacktrace && (ctx.state['caller'] === undefined || callerOf(ctx).isAdmin);
 }

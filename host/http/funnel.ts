@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { errorLogFields, toErrorRecord } from '../core/errors.ts';
+import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { takeRequestId, traceIdOf } from './request-context.ts';
@@ -33,11 +34,11 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
   if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
-  if (status === 503) ctx.set('retry-after', String(RETRY_AFTER_S));
+  if (status === 503 && !ctx.response.get('retry-after')) ctx.set('retry-after', String(RETRY_AFTER_S));
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';
-  ctx.body = errorJson(error, options.includeStacktrace, options.compatStatus);
+  ctx.body = errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 
 /** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */

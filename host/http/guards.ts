@@ -1,12 +1,14 @@
 import type { Context } from 'koa';
+import { apiKeyGuard } from './api-key-guard.ts';
 import type { HttpAppOptions } from './options.ts';
+import { rateLimitGuard } from './rate-limit-guard.ts';
 
 /** What a request passes on its way in: it throws to refuse, and calls `next` once otherwise. */
 export type Guard = (ctx: Context, next: () => Promise<void>) => Promise<void>;
 
 /** The guards of an application, the first one outermost. */
-export function guardsOf(_options: HttpAppOptions): readonly Guard[] {
-  return [securityHeaders];
+export function guardsOf({ apiKeys, registry, rateLimits }: HttpAppOptions): readonly Guard[] {
+  return [securityHeaders, ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []), ...(rateLimits ? [rateLimitGuard(rateLimits)] : [])];
 }
 
 /** Leads a request through all guards to `last`. */

@@ -1,3 +1,4 @@
+import type { ApiKeys, RateLimits } from '../access/index.ts';
 import type { Logger } from '../core/logger.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
@@ -30,6 +31,9 @@ export interface HttpAppOptions {
   readonly compatStatus?: CompatStatus | undefined;
   /** Takes deferred requests; without it there are none. */
   readonly tasks?: TaskQueue | undefined;
+  /** Without them nobody is asked for a key. */
+  readonly apiKeys?: ApiKeys | undefined;
+  readonly rateLimits?: RateLimits | undefined;
   /** Where uploads go: a folder that exists, or a function that makes one. */
   readonly tempDir: string | (() => Promise<string>);
   readonly log: Logger;

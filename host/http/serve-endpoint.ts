@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { errorLogFields } from '../core/errors.ts';
 import { invoke, type ServedEndpoint } from '../endpoints/index.ts';
+import { showsInside } from './caller.ts';
 import { HttpError, nothingAt } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
@@ -36,6 +37,6 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     if (!stream.started) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
     options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
-    stream.fail(error, options.includeStacktrace);
+    stream.fail(error, showsInside(ctx, options.includeStacktrace));
   }
 }

@@ -1,4 +1,5 @@
 import { Router } from '@koa/router';
+import { apiKeyRoutes } from './api-key-routes.ts';
 import { docsRoutes } from './docs-page.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { HttpAppOptions } from './options.ts';
@@ -6,7 +7,7 @@ import { mountPath } from './routers.ts';
 import { taskRoutes } from './task-routes.ts';
 
 /** The host's own routes. */
-export function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace }: HttpAppOptions): Router {
+export function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace, apiKeys, ...limits }: HttpAppOptions): Router {
   const router = new Router();
   router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
@@ -26,6 +27,7 @@ export function systemRoutes({ registry, status, isReady, title, version, openap
     ctx.body = buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi, hasTasks: tasks !== undefined });
   });
   docsRoutes(router, title);
+  if (apiKeys) apiKeyRoutes(router, apiKeys, limits);
   if (tasks) taskRoutes(router, { tasks, includeStacktrace });
   return router;
 }

@@ -6,7 +6,7 @@ import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
 import { type ServedEndpoint, type UploadedFile } from '../endpoints/index.ts';
 import { type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
-import { callerOf } from './caller.ts';
+import { callerOf, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
 import { abortOnClose } from './request-context.ts';
@@ -47,7 +47,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
 
 /** The routes of the original for tasks, and `cancel` and `events`. */
 export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRoutesOptions): void {
-  const show = (task: TaskRecord): object => taskInfo(task, includeStacktrace);
+  const show = (ctx: Context, task: TaskRecord): object => taskInfo(task, showsInside(ctx, includeStacktrace));
 
   router.get('/tasks/count', async (ctx) => {
     const counts = await tasks.count(userOf(ctx));
@@ -57,25 +57,25 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
     const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
     const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
     const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), page, perPage });
-    ctx.body = { tasks: found.map(show) };
+    ctx.body = { tasks: found.map((task) => show(ctx, task)) };
   });
   router.get('/tasks/get/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.get(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
     ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), userOf(ctx)))).id };
   });
   router.get('/tasks/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.get(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.delete('/tasks/:id', async (ctx) => {
-    ctx.body = show(await answered(tasks.delete(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answered(tasks.delete(idOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/retry', async (ctx) => {
-    ctx.body = show(await answered(tasks.retry(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answered(tasks.retry(idOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/cancel', async (ctx) => {
-    ctx.body = show(await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);

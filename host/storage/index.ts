@@ -1,7 +1,7 @@
 export type { Connection, Database, Dialect, Row, Statement, Value } from './database.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
-export type { ApiKeyRecord } from './repositories/api-keys.ts';
+export { API_KEYS_CHANGED, type ApiKeyChanges, type ApiKeyRecord, hashApiKey, type NewApiKey } from './repositories/api-keys.ts';
 export { Repositories } from './repositories/index.ts';
 export type { CaptionRecord, TranscriptRecord, VideoRecord } from './repositories/media.ts';
 export { type ClaimedTask, type Lease, type NewTask, type Outcome, type StoredFile, type TaskEvent, type TaskRecord, TASKS_WAITING } from './repositories/tasks.ts';

@@ -25,6 +25,8 @@ export interface TaskQueueOptions {
   /** Where uploaded files of tasks lie; hosts that share a database share it. */
   readonly dir: string;
   readonly config: TaskQueueConfig;
+  /** Whether tasks of users without an active subscription wait. Default: false. */
+  readonly subscribersOnly?: boolean | undefined;
   /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
   readonly retryable?: readonly string[] | undefined;
   readonly log: Logger;
@@ -52,11 +54,11 @@ export class TaskQueue {
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
-    const { storage, endpoints, config, log, retryable = RETRYABLE_EXCEPTIONS } = options;
+    const { storage, endpoints, config, log, retryable = RETRYABLE_EXCEPTIONS, subscribersOnly = false } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, retryable });
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, subscribersOnly, retryable });
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
 

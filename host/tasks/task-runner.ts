@@ -20,6 +20,8 @@ export interface TaskRunnerOptions {
   /** A host that is not heard of for so long has lost its tasks. */
   readonly leaseMs: number;
   readonly activeOfUser: number;
+  /** Whether tasks of users without an active subscription wait. */
+  readonly subscribersOnly: boolean;
   /** Names of errors after which there is another attempt. */
   readonly retryable: readonly string[];
 }
@@ -99,13 +101,13 @@ export class TaskRunner {
 
   /** Gives how long there is nothing to take. */
   async #take(): Promise<number> {
-    const { storage, endpoints, workers, leaseMs, activeOfUser } = this.#options;
+    const { storage, endpoints, workers, leaseMs, activeOfUser, subscribersOnly } = this.#options;
     const limit = workers - this.#running.size;
     if (limit <= 0) return POLL_MS;
     const paths = endpoints.list().map(({ path }) => path);
     const { due, now } = await storage.read(async ({ tasks, connection }) => ({ due: await tasks.nextDue(), now: connection.now() }));
     if (due === undefined || due > now) return Math.min(POLL_MS, (due ?? Infinity) - now);
-    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser }));
+    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly }));
     for (const task of claimed) this.#begin(task);
     return claimed.length > 0 ? 0 : POLL_MS;
   }

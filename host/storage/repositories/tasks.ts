@@ -84,6 +84,8 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** Most tasks of one user that run at a time. */
   readonly activeOfUser: number;
+  /** Whether tasks of users without an active subscription wait. Default: false. */
+  readonly subscribersOnly?: boolean | undefined;
 }
 
 /** How an attempt ends. `release`: another one may come after `delayMs`. */
@@ -130,13 +132,13 @@ export class TaskRepository {
   }
 
   /** Takes tasks, the most urgent first, then the oldest. */
-  async claim({ owner, endpoints, limit, leaseMs, activeOfUser }: ClaimOptions): Promise<ClaimedTask[]> {
+  async claim({ owner, endpoints, limit, leaseMs, activeOfUser, subscribersOnly = false }: ClaimOptions): Promise<ClaimedTask[]> {
     const now = this.#connection.now();
     const paths = JSON.stringify(endpoints);
     const due = await this.#connection.query<Due>(sql.due, [now, paths, limit]);
     if ((await this.#connection.query(sql.hasWaitingUsers)).length > 0) {
       if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
-      due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser])));
+      due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser, subscribersOnly])));
     }
     due.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
     const claimed: ClaimedTask[] = [];

@@ -29,11 +29,12 @@ select id, priority, seq from tasks
 where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
 order by priority desc, seq limit $3 for update skip locked
 
--- Those of users, as many of each as may be active ($4) besides those that are.
+-- Those of users, as many of each as may be active ($4) besides those that are; with $5 only of those whose subscription is active.
 -- statement: dueOfUsers (sqlite)
 select id, priority, seq from (
   select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
   where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select value from json_each($2))
+    and (not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = tasks.user_id and is_subscription_active))
 ) as waiting
 where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
 order by priority desc, seq limit $3
@@ -41,6 +42,7 @@ order by priority desc, seq limit $3
 select id, priority, seq from (
   select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
   where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+    and (not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = tasks.user_id and is_subscription_active))
 ) as waiting
 where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
 order by priority desc, seq limit $3

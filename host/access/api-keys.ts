@@ -1,0 +1,214 @@
+import * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { validationEntries } from '../schemas/index.ts';
+import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage } from '../storage/index.ts';
+import { AccessError, keyRefused } from './errors.ts';
+import { isMistyped, newApiKey } from './key-text.ts';
+import { isScope } from './scopes.ts';
+
+const name = (what: string) => z.string().min(1).max(255).regex(/^[^\p{C}]+$/u, `${what} has no control characters`);
+const scopes = z
+  .array(z.string().refine(isScope, 'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, or /video/*'))
+  .min(1)
+  .max(100)
+  .nullable();
+const expiry = z.iso.datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' }).transform((text) => Date.parse(text)).nullable();
+const secret = z.string().min(16).max(255).nullable();
+
+/** What a new key is made of; all but the user has defaults. */
+const NewKey = z.strictObject({
+  user_id: name('a user_id'),
+  key_id: name('a key_id').regex(/^[\w.@:-]+$/, 'a key_id has letters, digits and any of _ . @ : -').optional(),
+  subscription_id: name('a subscription_id').optional(),
+  is_subscription_active: z.boolean().default(true),
+  is_admin: z.boolean().default(false),
+  scopes: scopes.default(null),
+  hmac_secret: secret.default(null),
+  expired_at: expiry.default(null),
+});
+const Changes = z.strictObject({ is_admin: z.boolean(), scopes, hmac_secret: secret, expired_at: expiry }).partial();
+
+export type NewKeyInput = z.input<typeof NewKey>;
+export type KeyChangesInput = z.input<typeof Changes>;
+
+/** What may be said of a key; times in ISO 8601. */
+export interface ApiKeyInfo extends Omit<ApiKeyRecord, 'hmac_secret' | 'expired_at' | 'created_at' | 'last_used_at'> {
+  readonly expired_at: string | null;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+export function apiKeyInfo({ hmac_secret: _secret, ...record }: ApiKeyRecord): ApiKeyInfo {
+  const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  return { ...record, expired_at: time(record.expired_at), created_at: new Date(record.created_at).toISOString(), last_used_at: time(record.last_used_at) };
+}
+
+/** For how long a key that was found is not looked up again: so long may a key be taken that another process has revoked. */
+const FRESH_MS = 5000;
+const MAX_CACHED = 10_000;
+/** Times of last use are kept no finer than this. */
+const USED_EVERY_MS = 5 * 60_000;
+/** Longer texts are no keys. */
+const MAX_KEY_LENGTH = 512;
+
+interface Cached {
+  readonly record: ApiKeyRecord;
+  /** By the monotonic clock of this process, which the database's time was compared with. */
+  readonly staleAt: number;
+  readonly expiresAt: number;
+}
+
+/** Makes, finds and revokes API keys. */
+export class ApiKeys {
+  readonly #storage: Storage;
+  readonly #log: Logger;
+  /** By their hashes, so that no key lies in memory longer than its request. */
+  readonly #cache = new Map<string, Cached>();
+  readonly #looking = new Map<string, Promise<Cached | undefined>>();
+  #opened: Promise<() => void> | undefined;
+  #isOpen = false;
+  #version = 0;
+
+  constructor({ storage, log }: { readonly storage: Storage; readonly log: Logger }) {
+    this.#storage = storage;
+    this.#log = log;
+  }
+
+  /** Whether keys can be looked up. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Hears of changes by other hosts from now on. */
+  async open(): Promise<void> {
+    this.#opened ??= this.#storage.listen((message) => {
+      if (message === API_KEYS_CHANGED || message === '') this.#forget();
+    });
+    this.#opened.catch(() => (this.#opened = undefined)); // another try may work
+    await this.#opened;
+    this.#isOpen = true;
+  }
+
+  /**
+   * What is known of a key that a client has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`; `ApiKeyValidationFailed` when the database cannot be
+   * asked: then nobody is let in.
+   */
+  async authenticate(apiKey: string): Promise<ApiKeyRecord> {
+    if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key has a mistake in it, or is not complete');
+    if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
+    // Found by its hash in place of compared: how long that takes says something about hashes, which nobody can choose the beginnings of.
+    const found = await this.#find(apiKey);
+    if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
+    if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
+    return found.record;
+  }
+
+  /** Makes a key, or takes one that was made elsewhere. It is not kept: this is the only time that it is seen. Throws `ValidationError`, `ApiKeyAlreadyExists`. */
+  async create(input: NewKeyInput, apiKey: string = newApiKey()): Promise<{ readonly apiKey: string; readonly record: ApiKeyRecord }> {
+    const { key_id: keyId = `key-${newId().slice(0, 8)}`, subscription_id: subscription, ...rest } = parse(NewKey, input);
+    if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey)) throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
+    if (isMistyped(apiKey)) throw new AanaError('ValidationError', 'invalid-input', 'the API key has a mistake in it, or is not complete');
+    const record = await this.#storage.write(async ({ apiKeys, connection }) => {
+      checkExpiry(rest.expired_at, connection.now());
+      return apiKeys.save(apiKey, { ...rest, key_id: keyId, subscription_id: subscription ?? rest.user_id });
+    });
+    return { apiKey, record };
+  }
+
+  /** Throws `NotFoundException`. */
+  get(keyId: string): Promise<ApiKeyRecord> {
+    return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));
+  }
+
+  /** The oldest first; of one user, or of everybody (null). */
+  list(userId: string | null = null, page: { readonly limit?: number; readonly offset?: number } = {}): Promise<ApiKeyRecord[]> {
+    return this.#storage.read(({ apiKeys }) => apiKeys.list(userId, page));
+  }
+
+  /** Throws `ValidationError`, `NotFoundException`. */
+  async update(keyId: string, input: KeyChangesInput): Promise<ApiKeyRecord> {
+    const changes = Object.fromEntries(Object.entries(parse(Changes, input)).filter(([, value]) => value !== undefined));
+    const record = await this.#storage.write(async ({ apiKeys, connection }) => {
+      checkExpiry((changes['expired_at'] as number | undefined) ?? null, connection.now());
+      return apiKeys.update(keyId, changes);
+    });
+    this.#forget();
+    return record;
+  }
+
+  /** Gives how many keys have this subscription. Tasks that waited for it run then. */
+  async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
+    const changed = await this.#storage.write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
+    this.#forget();
+    return changed;
+  }
+
+  /** From now on nobody is let in with it, here; on other hosts as soon as they hear of it. Throws `NotFoundException`. */
+  async revoke(keyId: string): Promise<void> {
+    await this.#storage.write(({ apiKeys }) => apiKeys.delete(keyId));
+    this.#forget();
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.then(
+      (unlisten) => unlisten(),
+      () => {}, // it was never open
+    );
+  }
+
+  #forget(): void {
+    this.#version += 1;
+    this.#cache.clear();
+    this.#looking.clear();
+  }
+
+  async #find(apiKey: string): Promise<Cached | undefined> {
+    const hash = hashApiKey(apiKey);
+    const known = this.#cache.get(hash);
+    if (known && known.staleAt > performance.now()) return known;
+    const looking = this.#looking.get(hash) ?? this.#lookUp(apiKey, hash);
+    this.#looking.set(hash, looking);
+    try {
+      return await looking;
+    } catch (cause) {
+      throw new AccessError('ApiKeyValidationFailed', 'unavailable', 'API keys cannot be checked just now', {}, { cause });
+    } finally {
+      if (this.#looking.get(hash) === looking) this.#looking.delete(hash);
+    }
+  }
+
+  async #lookUp(apiKey: string, hash: string): Promise<Cached | undefined> {
+    const version = this.#version;
+    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({ record: await apiKeys.find(apiKey), now: connection.now() }));
+    this.#cache.delete(hash);
+    if (!record) return undefined;
+    const at = performance.now();
+    const found = { record, staleAt: at + FRESH_MS, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
+    // What was read before a change that was heard of meanwhile is used once, and not kept.
+    if (version === this.#version) this.#keep(hash, found);
+    if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);
+    return found;
+  }
+
+  #keep(hash: string, found: Cached): void {
+    const [oldest] = this.#cache.keys();
+    if (this.#cache.size >= MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest);
+    this.#cache.set(hash, found);
+  }
+
+  #touch(keyId: string): void {
+    this.#storage.write(({ apiKeys }) => apiKeys.touch(keyId)).catch((error: unknown) => this.#log.debug('the use of an API key was not noted', { key: keyId, error }));
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  throw new AanaError('ValidationError', 'invalid-input', 'Validation error', { data: validationEntries(result.error.issues.map((issue) => ({ ...issue })), input) });
+}
+
+function checkExpiry(expiredAt: number | null, now: number): void {
+  if (expiredAt !== null && expiredAt <= now) throw new AanaError('ValidationError', 'invalid-input', `the key would have expired already, at ${new Date(expiredAt).toISOString()}`);
+}

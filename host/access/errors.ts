@@ -1,0 +1,29 @@
+import { AanaError, type AanaErrorOptions, type ErrorKind } from '../core/errors.ts';
+
+/** A request that is refused, with what HTTP says about it in headers. */
+export class AccessError extends AanaError {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(name: string, kind: ErrorKind, message: string, headers: Readonly<Record<string, string>> = {}, options: AanaErrorOptions = {}) {
+    super(name, kind, message, { data: { message }, ...options });
+    this.headers = headers;
+  }
+}
+
+/** The key is never said again, in no error. */
+export function keyRefused(name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKeyExpired', message: string): AccessError {
+  const challenge = name === 'ApiKeyNotProvided' ? 'Bearer' : 'Bearer error="invalid_token"';
+  return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
+}
+
+/** `interval` in seconds; `retryAfterS`: when there is room again. */
+export function tooManyRequests(what: string, { capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number): AccessError {
+  const wait = Math.max(1, Math.ceil(retryAfterS));
+  return new AccessError(
+    'TooManyRequestsException',
+    'rate-limited',
+    `${what} is taken ${capacity} ${capacity === 1 ? 'time' : 'times'} in ${interval} seconds: try again in ${wait} ${wait === 1 ? 'second' : 'seconds'}`,
+    { 'retry-after': String(wait) },
+    { data: { rate_limit: capacity, rate_duration: interval } },
+  );
+}

@@ -1,0 +1,6 @@
+export { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from './api-keys.ts';
+export { AccessError, keyRefused, tooManyRequests } from './errors.ts';
+export { API_KEY_PREFIX } from './key-text.ts';
+export { RateLimitHandler } from './rate-limit-handler.ts';
+export { RateLimits, type RateLimitsConfig } from './rate-limits.ts';
+export { allowsPath, isScope, scopeOfPath, SCOPES } from './scopes.ts';

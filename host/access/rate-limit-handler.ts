@@ -1,0 +1,36 @@
+import { AanaError } from '../core/errors.ts';
+import { tooManyRequests } from './errors.ts';
+
+/**
+ * An event handler that takes `capacity` requests in any `interval_seconds`, of all callers together. Deferred requests are not counted. One handler
+ * of two endpoints is one budget.
+ *
+ *     app.registerEndpoint({ …, event_handlers: [new RateLimitHandler(2, 30)] })
+ */
+export class RateLimitHandler {
+  readonly capacity: number;
+  readonly interval_seconds: number;
+  /** When the last `capacity` requests were taken; that at `#next` is the oldest. */
+  readonly #taken: number[] = [];
+  #next = 0;
+  readonly #now: () => number;
+
+  constructor(capacity: number, intervalSeconds: number, { now = () => performance.now() }: { readonly now?: () => number } = {}) {
+    if (!Number.isInteger(capacity) || capacity < 1 || capacity > 1_000_000) throw new AanaError('ValidationError', 'invalid-input', `RateLimitHandler: capacity must be a whole number from 1 to 1000000 (it is ${capacity})`);
+    if (!(intervalSeconds > 0 && intervalSeconds <= 31_536_000)) throw new AanaError('ValidationError', 'invalid-input', `RateLimitHandler: interval_seconds must be a number above 0, at most 31536000 (it is ${intervalSeconds})`);
+    this.capacity = capacity;
+    this.interval_seconds = intervalSeconds;
+    this.#now = now;
+  }
+
+  /** Throws `TooManyRequestsException`. */
+  handle(path: string, { defer }: { readonly defer: boolean }): void {
+    if (defer) return;
+    const now = this.#now();
+    const oldest = this.#taken[this.#next] ?? -Infinity;
+    const waitMs = oldest + this.interval_seconds * 1000 - now;
+    if (waitMs > 0) throw tooManyRequests(path, this, waitMs / 1000);
+    this.#taken[this.#next] = now;
+    this.#next = (this.#next + 1) % this.capacity;
+  }
+}

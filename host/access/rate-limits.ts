@@ -1,0 +1,79 @@
+import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from './rate-limiter.ts';
+import { matchesPath } from './scopes.ts';
+
+/** In the words of the settings `rate_limits`. */
+export interface RateLimitsConfig {
+  /** What each caller may do in all. */
+  readonly default: RateLimit | null;
+  /** What each caller may do at an endpoint, by its path or `/video/*`. */
+  readonly endpoints: Readonly<Record<string, RateLimit>>;
+  /** In place of `default`, by `key_id`; null is no limit. */
+  readonly keys: Readonly<Record<string, RateLimit | null>>;
+}
+
+/** Who shares the limits: everybody with the same key or, where there are none, from the same address. */
+export interface RateSharer {
+  readonly keyId: string | null;
+  readonly address: string;
+}
+
+export interface NamedVerdict extends RateVerdict {
+  /** `default`, or the path as it is configured. */
+  readonly policy: string;
+}
+
+/** The limits of the configuration. They count in this process; several hosts have each their own. */
+export class RateLimits {
+  readonly #config: RateLimitsConfig;
+  readonly #limiter: RateLimiter;
+  /** Whole paths first, then the longest patterns. */
+  readonly #endpoints: readonly { readonly pattern: string; readonly path: string; readonly limit: RateLimit }[];
+
+  constructor(config: RateLimitsConfig, limiter: RateLimiter = new RateLimiter()) {
+    this.#config = config;
+    this.#limiter = limiter;
+    this.#endpoints = Object.entries(config.endpoints)
+      .map(([pattern, limit]) => ({ pattern, limit, path: plain(pattern) }))
+      .sort((a, b) => Number(a.path.endsWith('/*')) - Number(b.path.endsWith('/*')) || b.path.length - a.path.length);
+  }
+
+  /** Counts a request. Gives a verdict for each limit that it is under; when one is `isAllowed: false`, it was counted for none. */
+  take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
+    const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
+    const { default: common, keys } = this.#config;
+    const own = keyId !== null && Object.hasOwn(keys, keyId) ? keys[keyId] : common;
+    const endpoint = this.#endpoints.find((one) => matchesPath(one.path, plain(path)));
+    const limits = [
+      ['default', own],
+      [endpoint?.pattern ?? '', endpoint?.limit],
+    ] as const;
+    const policies: string[] = [];
+    const checks: RateCheck[] = [];
+    for (const [policy, limit] of limits) {
+      if (!limit) continue;
+      policies.push(policy);
+      checks.push({ key: `${policy} ${sharer}`, limit });
+    }
+    return this.#limiter.take(checks).map((verdict, i) => ({ ...verdict, policy: policies[i] ?? '' }));
+  }
+}
+
+/** Routers match without regard to case and to slashes at the end; who writes a path in another way shall not have a limit of its own. */
+function plain(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end).toLowerCase();
+}
+
+/** One IPv6 network of 64 bits belongs to one customer, who has all of its addresses. */
+export function networkOf(address: string): string {
+  const [bare = ''] = address.split('%');
+  const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
+  if (v4 !== undefined) return v4;
+  if (!bare.includes(':')) return bare;
+  const [head = '', tail] = bare.split('::');
+  const front = head.split(':').filter((group) => group !== '');
+  const back = (tail ?? '').split(':').filter((group) => group !== '');
+  const groups = tail === undefined ? front : [...front, ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'), ...back];
+  return `${groups.slice(0, 4).map((group) => group.toLowerCase().replace(/^0+(?=.)/, '')).join(':')}::/64`;
+}
