@@ -64,6 +64,7 @@ interface Cached {
 export class ApiKeys {
   readonly #storage: Storage;
   readonly #log: Logger;
+  readonly #freshMs: number;
   /** By their hashes, so that no key lies in memory longer than its request. */
   readonly #cache = new Map<string, Cached>();
   readonly #looking = new Map<string, Promise<Cached | undefined>>();
@@ -71,9 +72,10 @@ export class ApiKeys {
   #isOpen = false;
   #version = 0;
 
-  constructor({ storage, log }: { readonly storage: Storage; readonly log: Logger }) {
+  constructor({ storage, log, freshMs = FRESH_MS }: { readonly storage: Storage; readonly log: Logger; readonly freshMs?: number }) {
     this.#storage = storage;
     this.#log = log;
+    this.#freshMs = freshMs;
   }
 
   /** Whether keys can be looked up. */
@@ -185,7 +187,7 @@ export class ApiKeys {
     this.#cache.delete(hash);
     if (!record) return undefined;
     const at = performance.now();
-    const found = { record, staleAt: at + FRESH_MS, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
+    const found = { record, staleAt: at + this.#freshMs, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
     // What was read before a change that was heard of meanwhile is used once, and not kept.
     if (version === this.#version) this.#keep(hash, found);
     if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);

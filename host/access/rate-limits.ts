@@ -37,6 +37,12 @@ export class RateLimits {
       .sort((a, b) => Number(a.path.endsWith('/*')) - Number(b.path.endsWith('/*')) || b.path.length - a.path.length);
   }
 
+  /** Whether there is any limit. */
+  get isAny(): boolean {
+    const { default: common, endpoints, keys } = this.#config;
+    return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
+  }
+
   /** Counts a request. Gives a verdict for each limit that it is under; when one is `isAllowed: false`, it was counted for none. */
   take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
     const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;

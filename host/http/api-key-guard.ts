@@ -10,7 +10,11 @@ const OPEN = /^\/(openapi\.json|docs|docs\/[^/]+|redoc|redoc\/[^/]+|api\/ready|l
 
 /** Whether a request needs no key and counts for no limit. */
 export function isOpen(ctx: Context): boolean {
-  return ctx.method === 'OPTIONS' || OPEN.test(ctx.path);
+  return ctx.method === 'OPTIONS' || isOpenPath(ctx.path);
+}
+
+export function isOpenPath(path: string): boolean {
+  return OPEN.test(path);
 }
 
 /** Lets through who has an API key, for what the key is for, and says who that is. */

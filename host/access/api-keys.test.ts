@@ -1,0 +1,96 @@
+// With real databases: one that others share, and one that goes away.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../core/logger.ts';
+import { type Storage, Storage as Store } from '../storage/index.ts';
+import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { ApiKeys, type NewKeyInput } from './api-keys.ts';
+
+const databases = sqliteDatabases();
+const Keys = suite<{ storage: Storage; other: Storage }>('API keys');
+Keys.before.each(async (context) => {
+  const config = await databases.create();
+  const open = (): Storage => new Store({ config, log: silentLogger, sqliteModule });
+  context.storage = open();
+  context.other = open();
+});
+Keys.after.each(async ({ storage, other }) => {
+  await storage.close();
+  await other.close();
+});
+Keys.after(() => databases.end());
+
+async function nameOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'nothing',
+    (error: Error) => error.name,
+  );
+}
+
+Keys('are found by what was shown once, and gone when they are revoked', async ({ storage }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger });
+  await keys.open();
+  const { apiKey, record } = await keys.create({ user_id: 'ann', key_id: 'ann-1', scopes: ['tasks'] });
+  assert.equal([record.user_id, record.subscription_id, record.is_admin, record.is_subscription_active, record.scopes], ['ann', 'ann', false, true, ['tasks']]);
+  assert.equal((await keys.authenticate(apiKey)).key_id, 'ann-1');
+  assert.equal((await keys.authenticate(apiKey)).key_id, 'ann-1', 'from the cache');
+  await keys.update('ann-1', { is_admin: true });
+  assert.is((await keys.authenticate(apiKey)).is_admin, true, 'a change counts at once');
+  await keys.revoke('ann-1');
+  assert.is(await nameOf(keys.authenticate(apiKey)), 'ApiKeyNotFound');
+  assert.is(await nameOf(keys.revoke('ann-1')), 'NotFoundException');
+  await keys.close();
+});
+
+Keys('that another process has changed are looked up again when they are no longer fresh', async ({ storage, other }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0 });
+  const elsewhere = new ApiKeys({ storage: other, log: silentLogger });
+  const { apiKey } = await elsewhere.create({ user_id: 'ann', key_id: 'ann-1' });
+  await keys.authenticate(apiKey);
+  await elsewhere.revoke('ann-1');
+  assert.is(await nameOf(keys.authenticate(apiKey)), 'ApiKeyNotFound');
+});
+
+Keys('that were made elsewhere are taken as they are', async ({ storage }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger });
+  await keys.create({ user_id: 'old' }, 'a-key-of-the-gateway');
+  assert.is((await keys.authenticate('a-key-of-the-gateway')).user_id, 'old');
+  for (const bad of ['short', `${'x'.repeat(20)} y`, 'aana_thisIsNoneOfOurKeys', 'ä'.repeat(20), 'x'.repeat(513)]) assert.is(await nameOf(keys.create({ user_id: 'old' }, bad)), 'ValidationError', bad);
+});
+
+Keys('expire', async ({ storage }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger });
+  const { apiKey } = await keys.create({ user_id: 'ann', key_id: 'k', expired_at: new Date(Date.now() + 3_600_000).toISOString() });
+  await keys.authenticate(apiKey);
+  await storage.write(({ apiKeys }) => apiKeys.update('k', { expired_at: Date.now() - 1 })); // time goes by
+  assert.is(await nameOf(new ApiKeys({ storage, log: silentLogger }).authenticate(apiKey)), 'ApiKeyExpired');
+  assert.is(await nameOf(keys.update('k', { expired_at: '2020-01-01T00:00:00Z' })), 'ValidationError');
+  assert.is((await keys.update('k', { expired_at: null })).expired_at, null);
+  await keys.authenticate(apiKey);
+});
+
+Keys('let nobody in while the database cannot be asked', async ({ storage, other }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0 });
+  const { apiKey } = await keys.create({ user_id: 'ann' });
+  await other.write(({ connection }) => connection.script('alter table api_keys rename to away'));
+  assert.is(await nameOf(keys.authenticate(apiKey)), 'ApiKeyValidationFailed');
+  await other.write(({ connection }) => connection.script('alter table away rename to api_keys'));
+  assert.is((await keys.authenticate(apiKey)).user_id, 'ann');
+});
+
+Keys('are not made of what does not fit', async ({ storage }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger });
+  const bad: unknown[] = [{}, { user_id: '' }, { user_id: 'a\0b' }, { user_id: 'a', scope: [] }, { user_id: 'a', scopes: [] }, { user_id: 'a', scopes: ['nothing'] }, { user_id: 'a', key_id: 'a b' }, { user_id: 'a', expired_at: 5 }, { user_id: 'a', hmac_secret: 'short' }, null];
+  for (const input of bad) assert.is(await nameOf(keys.create(input as NewKeyInput)), 'ValidationError', JSON.stringify(input));
+  assert.equal(await keys.list(), []);
+});
+
+Keys('note when they were used', async ({ storage }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger });
+  const { apiKey } = await keys.create({ user_id: 'ann', key_id: 'k' });
+  assert.is((await keys.get('k')).last_used_at, null);
+  await keys.authenticate(apiKey);
+  while ((await keys.get('k')).last_used_at === null) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+Keys.run();

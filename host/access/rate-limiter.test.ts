@@ -1,0 +1,111 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { RateLimitHandler } from './rate-limit-handler.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { networkOf, RateLimits } from './rate-limits.ts';
+
+const Rates = suite('rate limits');
+let time = 0;
+const now = (): number => time;
+Rates.before.each(() => {
+  time = 1000;
+});
+
+Rates('take a bucket at once, and then as it fills', () => {
+  const limiter = new RateLimiter({ now });
+  const check = { key: 'a', limit: { capacity: 3, interval_seconds: 1 } };
+  const take = () => limiter.take([check])[0];
+  assert.equal([take(), take(), take()].map((one) => [one?.isAllowed, one?.remaining]), [[true, 2], [true, 1], [true, 0]]);
+  const refused = take();
+  assert.equal([refused?.isAllowed, refused?.remaining], [false, 0]);
+  assert.ok(Math.abs((refused?.retryAfterS ?? 0) - 1 / 3) < 1e-9);
+  time += 334;
+  assert.equal([take()?.isAllowed, take()?.isAllowed], [true, false]);
+  time += 10_000;
+  assert.equal([take()?.remaining, limiter.take([{ ...check, key: 'b' }])[0]?.remaining], [2, 2]);
+});
+
+Rates('count a request for no limit when one of them has no room', () => {
+  const limiter = new RateLimiter({ now });
+  const wide = { key: 'wide', limit: { capacity: 5, interval_seconds: 10 } };
+  const narrow = { key: 'narrow', limit: { capacity: 1, interval_seconds: 10 } };
+  limiter.take([wide, narrow]);
+  const verdicts = limiter.take([wide, narrow]);
+  assert.equal(verdicts.map(({ isAllowed, remaining }) => [isAllowed, remaining]), [[true, 4], [false, 0]]);
+});
+
+Rates('never let more through than the bucket and what has flown in, whatever the order of calls', () => {
+  const limiter = new RateLimiter({ now });
+  const limit = { capacity: 7, interval_seconds: 3 };
+  let random = 12_345;
+  const next = (below: number): number => (random = (random * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+  const taken: number[] = [];
+  for (let i = 0; i < 5000; i += 1) {
+    time += next(500);
+    if (limiter.take([{ key: 'a', limit }])[0]?.isAllowed) taken.push(time);
+  }
+  assert.ok(taken.length > 1000);
+  for (let i = 0; i < taken.length; i += 1) {
+    for (let j = i; j < Math.min(taken.length, i + 60); j += 1) {
+      const most = limit.capacity + (((taken[j] ?? 0) - (taken[i] ?? 0)) / 1000) * (limit.capacity / limit.interval_seconds);
+      assert.ok(j - i + 1 <= most + 1e-6, `${j - i + 1} from ${taken[i]} to ${taken[j]}`);
+    }
+  }
+});
+
+Rates('remember so many callers at most, and rather those that asked last', () => {
+  const limiter = new RateLimiter({ now, maxKeys: 10 });
+  const limit = { capacity: 1, interval_seconds: 100 };
+  for (let i = 0; i < 1000; i += 1) {
+    assert.ok(limiter.take([{ key: `k${i}`, limit }])[0]?.isAllowed);
+    assert.ok(limiter.size <= 10);
+  }
+  assert.not.ok(limiter.take([{ key: 'k999', limit }])[0]?.isAllowed);
+});
+
+Rates('are those of the key, of the address without one, and of the endpoint besides', () => {
+  const limit = (capacity: number) => ({ capacity, interval_seconds: 60 });
+  const limits = new RateLimits({ default: limit(10), endpoints: { '/video/*': limit(5), '/video/Long': limit(1) }, keys: { big: limit(100), free: null } }, new RateLimiter({ now }));
+  const policies = (keyId: string | null, path: string, address = '192.0.2.1') => limits.take({ keyId, address }, path).map(({ policy, remaining }) => `${policy} ${remaining}`);
+  assert.equal(policies('k', '/a'), ['default 9']);
+  assert.equal(policies('big', '/a'), ['default 99']);
+  assert.equal(policies('free', '/a'), []);
+  assert.equal(policies('free', '/video/x'), ['/video/* 4']);
+  assert.equal(policies(null, '/a'), ['default 9'], 'an address has nothing to do with a key');
+  assert.equal(policies(null, '/a'), ['default 8']);
+  assert.equal(policies(null, '/a', '192.0.2.2'), ['default 9']);
+  assert.equal(policies('k', '/video/Long'), ['default 8', '/video/Long 0']);
+  assert.equal(limits.take({ keyId: 'k', address: '' }, '/VIDEO/long/').map(({ isAllowed }) => isAllowed), [true, false], 'another spelling is the same path');
+  assert.equal(policies('k', '/video/other'), ['default 7', '/video/* 4'], 'what was refused was not counted');
+  assert.equal(policies('__proto__', '/a'), ['default 9']);
+});
+
+Rates('take addresses of one IPv6 network for one', () => {
+  const cases = { '192.0.2.7': '192.0.2.7', '::ffff:192.0.2.7': '192.0.2.7', '2001:DB8:0:1:2:3:4:5': '2001:db8:0:1::/64', '2001:db8::5': '2001:db8:0:0::/64', '::1': '0:0:0:0::/64', 'fe80::1%eth0': 'fe80:0:0:0::/64', '': '' };
+  for (const [address, network] of Object.entries(cases)) assert.is(networkOf(address), network);
+});
+
+Rates('of a handler are for all callers, in any interval, and not for deferred requests', () => {
+  const handler = new RateLimitHandler(2, 30, { now });
+  const isTaken = (defer = false): boolean => {
+    try {
+      handler.handle('/a', { defer });
+      return true;
+    } catch (error) {
+      const { name, kind, data, headers } = error as { name: string; kind: string; data: unknown; headers: Record<string, string> };
+      assert.equal([name, kind, data], ['TooManyRequestsException', 'rate-limited', { rate_limit: 2, rate_duration: 30 }]);
+      assert.match(headers['retry-after'] ?? '', /^\d+$/);
+      return false;
+    }
+  };
+  assert.is(isTaken(), true);
+  time += 20_000;
+  assert.equal([isTaken(true), isTaken(), isTaken(), isTaken(true)], [true, true, false, true]);
+  time += 10_000;
+  assert.equal([isTaken(), isTaken()], [true, false], 'the first one is out of the interval, the second is not');
+  time += 60_000;
+  assert.equal([isTaken(), isTaken(), isTaken()], [true, true, false]);
+  for (const [capacity, interval] of [[0, 1], [1.5, 1], [1, 0], [1, Number.NaN]] as const) assert.throws(() => new RateLimitHandler(capacity, interval), /RateLimitHandler: /);
+});
+
+Rates.run();
