@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
-import { type ApiKeys, RateLimits } from './access/index.ts';
+import type { ApiKeys } from './access/index.ts';
 import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { AppConnection } from './application/connection.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
+import { httpFace } from './application/http-face.ts';
 import { Lifecycle } from './application/lifecycle.ts';
 import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
@@ -17,7 +18,6 @@ import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.t
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger } from './core/logger.ts';
 import { LogRing } from './core/log-ring.ts';
-import { packageVersion } from './core/package-root.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
@@ -30,7 +30,7 @@ import {
   type UpdateReport,
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
-import { type AppMiddleware, type AppStatus, createHttpFace, type HttpFace, type RouterLike } from './http/index.ts';
+import type { AppMiddleware, AppStatus, HttpFace, RouterLike } from './http/index.ts';
 import type { ModelStore } from './models/index.ts';
 import type { ProgressStream, ReportProgress } from './packages/index.ts';
 import { asksFor } from './plugins/asked-capabilities.ts';
@@ -80,22 +80,14 @@ export class AanaApp implements AsyncDisposable {
       end: () => this.#connection.end(),
     });
     this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, retryable: retryableNames(options), signal: this.#lifecycle.signal });
-    this.#face = createHttpFace({
-      title: this.name,
-      version: packageVersion(),
+    this.#face = httpFace({
+      name: this.name,
+      config,
+      services: this.#services,
       openapi: options.openapi_params,
-      registry: this.#services.endpoints,
-      routers: this.#services.routers,
       status: () => this.status(),
       isReady: () => this.#lifecycle.phase === 'deployed' && this.status().status === 'RUNNING',
       isDeployed: () => this.#lifecycle.hasStarted,
-      limits: config.limits,
-      includeStacktrace: config.include_stacktrace,
-      compatStatus: config.compat_status,
-      tasks: this.#services.tasks,
-      apiKeys: this.#services.apiKeys,
-      rateLimits: new RateLimits(config.rate_limits),
-      tempDir: () => this.#services.uploads.path(),
       log: this.#log,
     });
     this.#callback = this.#face.callback();

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiKeys } from '../access/index.ts';
-import { authorityFiles, childEnvironment, type Config } from '../config/index.ts';
+import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
@@ -9,16 +9,17 @@ import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
+import { httpPort, networkFrom, webhookPorts } from './outgoing-ports.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
-import { type Network, networkOf, requestGuarded } from '../outgoing/index.ts';
+import type { Network } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';
 import { PluginSet } from '../plugins/plugin-set.ts';
-import type { HttpPort } from '../plugins/ports.ts';
 import { type MigrationSource, PluginStorage, Storage } from '../storage/index.ts';
 import { TaskQueue } from '../tasks/index.ts';
+import { Webhooks } from '../webhooks/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;
@@ -43,6 +44,8 @@ export class Services {
   readonly apiKeys: ApiKeys | undefined;
   /** Absent where the configuration has no queue. */
   readonly tasks: TaskQueue | undefined;
+  /** Present with `tasks`. */
+  readonly webhooks: Webhooks | undefined;
   readonly uploads: ProcessFolder;
   readonly #options: ServicesOptions;
   readonly #network: Network;
@@ -92,6 +95,7 @@ export class Services {
     this.tasks = config.task_queue.enabled
       ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, signal })
       : undefined;
+    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace, ...webhookPorts(config, this.#network), log });
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
 
@@ -172,6 +176,7 @@ export class Services {
   async close(graceMs: number): Promise<void> {
     const until = performance.now() + graceMs;
     await this.tasks?.stop(graceMs);
+    await this.webhooks?.stop(Math.max(0, until - performance.now()));
     await this.#plugins.close();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
@@ -185,11 +190,6 @@ export class Services {
     if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
     return this.#media;
   }
-}
-
-function networkFrom(config: Config): Network {
-  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy, proxy_resolves: proxyResolves } = config.outgoing;
-  return networkOf({ httpProxy, httpsProxy, noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [], proxyResolves, authorityFiles: authorityFiles(config) });
 }
 
 function mediaOptions(config: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {
@@ -207,12 +207,4 @@ function mediaOptions(config: Config, ffmpegPath: string, network: Network, log:
     network,
     log,
   };
-}
-
-/** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
-const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
-
-function httpPort({ media }: Config, network: Network): HttpPort {
-  const guards = { ...REQUEST_LIMITS, network, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
-  return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }

@@ -45,11 +45,15 @@ async function openStorage({ services }: StartUpOptions, begin: () => ProgressPa
 }
 
 async function startTasks({ services, log, signal }: StartUpOptions): Promise<void> {
-  const { tasks } = services;
+  const { tasks, webhooks } = services;
   if (!tasks) return;
-  if (await services.canOpenStorage()) return tasks.start();
+  const start = async (): Promise<void> => {
+    await tasks.start();
+    await webhooks?.start();
+  };
+  if (await services.canOpenStorage()) return start();
   log.info('compiling SQLite: deferred requests are taken when it is done');
-  tasks.start().catch((error: unknown) => {
+  start().catch((error: unknown) => {
     if (!signal.aborted) log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
   });
 }

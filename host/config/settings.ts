@@ -95,6 +95,18 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
   { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },
   { key: 'rate_limits.keys', kind: 'json', env: 'AANA_RATE_LIMITS_KEYS' },
+  { key: 'webhook.hmac_secret', kind: 'text', env: 'WEBHOOK__HMAC_SECRET' },
+  { key: 'webhook.retry_attempts', kind: 'number', env: 'WEBHOOK__RETRY_ATTEMPTS' },
+  { key: 'webhook.retry_delay', kind: 'number', env: 'WEBHOOK__RETRY_DELAY' },
+  { key: 'webhook.max_retry_delay', kind: 'number', env: 'WEBHOOK__MAX_RETRY_DELAY' },
+  { key: 'webhook.timeout', kind: 'number', env: 'WEBHOOK__TIMEOUT' },
+  { key: 'webhook.max_concurrent', kind: 'number', env: 'WEBHOOK__MAX_CONCURRENT' },
+  { key: 'webhook.max_concurrent_per_target', kind: 'number', env: 'WEBHOOK__MAX_CONCURRENT_PER_TARGET' },
+  { key: 'webhook.disable_after_failures', kind: 'number', env: 'WEBHOOK__DISABLE_AFTER_FAILURES' },
+  { key: 'webhook.disable_after', kind: 'number', env: 'WEBHOOK__DISABLE_AFTER' },
+  { key: 'webhook.retention', kind: 'number', env: 'WEBHOOK__RETENTION' },
+  { key: 'webhook.max_webhooks', kind: 'number', env: 'WEBHOOK__MAX_WEBHOOKS' },
+  { key: 'webhook.allow_private_urls', kind: 'boolean', env: 'WEBHOOK__ALLOW_PRIVATE_URLS' },
   { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];
@@ -104,6 +116,7 @@ export const GROUP_VARIABLES = [
   { key: 'db_config', env: 'DB_CONFIG' },
   { key: 'task_queue', env: 'TASK_QUEUE' },
   { key: 'api_service', env: 'API_SERVICE' },
+  { key: 'webhook', env: 'WEBHOOK' },
 ] as const;
 
 /** The long name of a flag, such as `--port`. */

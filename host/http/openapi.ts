@@ -1,6 +1,7 @@
 import { oas31 } from 'openapi3-ts';
 import { type ServedEndpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
 import { deferParameters, TASK_ID_SCHEMA, TASK_PATHS } from './openapi-tasks.ts';
+import { WEBHOOK_PATHS } from './openapi-webhooks.ts';
 import { schemaExample } from './schema-example.ts';
 
 export interface OpenApiOptions {
@@ -14,6 +15,8 @@ export interface OpenApiOptions {
   readonly params?: OpenApiParams | undefined;
   /** Whether requests can be deferred. */
   readonly hasTasks?: boolean;
+  /** Whether there are webhooks. */
+  readonly hasWebhooks?: boolean;
 }
 
 /** `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the document. */
@@ -77,6 +80,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
       .addPath(endpoint.path, { post: operation(endpoint, baseUrl, options.hasTasks ?? false) });
   }
   if (options.hasTasks) for (const [path, item] of TASK_PATHS) builder.addPath(path, item);
+  if (options.hasWebhooks) for (const [path, item] of WEBHOOK_PATHS) builder.addPath(path, item);
   const general = { servers: servers ?? (mount === '' ? undefined : [{ url: mount }]), tags, externalDocs, security };
   const given = Object.entries(general).filter(([, value]) => value !== undefined);
   return { ...builder.addPath('/api/ready', READY_PATH).addPath('/api/status', STATUS_PATH).getSpec(), ...Object.fromEntries(given) };

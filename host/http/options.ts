@@ -3,6 +3,7 @@ import type { Logger } from '../core/logger.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { CompatStatus } from './error-body.ts';
+import type { Webhooks } from '../webhooks/index.ts';
 import type { OpenApiOptions } from './openapi.ts';
 import type { BodyLimits } from './request-body.ts';
 import type { RouterSet } from './routers.ts';
@@ -34,6 +35,8 @@ export interface HttpAppOptions {
   /** Without them nobody is asked for a key. */
   readonly apiKeys?: ApiKeys | undefined;
   readonly rateLimits?: RateLimits | undefined;
+  /** Tells of tasks; absent without them. */
+  readonly webhooks?: Webhooks | undefined;
   /** Where uploads go: a folder that exists, or a function that makes one. */
   readonly tempDir: string | (() => Promise<string>);
   readonly log: Logger;

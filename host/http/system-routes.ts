@@ -6,9 +6,11 @@ import { withGuards } from './openapi-security.ts';
 import type { HttpAppOptions } from './options.ts';
 import { mountPath } from './routers.ts';
 import { taskRoutes } from './task-routes.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 /** The host's own routes. */
-export function systemRoutes({ registry, status, isReady, title, version, openapi, tasks, includeStacktrace, apiKeys, rateLimits, ...limits }: HttpAppOptions): Router {
+export function systemRoutes(options: HttpAppOptions): Router {
+  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits } = options;
   const router = new Router();
   router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
@@ -25,10 +27,19 @@ export function systemRoutes({ registry, status, isReady, title, version, openap
     ctx.body = status();
   });
   router.get('/openapi.json', (ctx) => {
-    ctx.body = withGuards(buildOpenApi(registry.list(), { title, version, baseUrl: `${ctx.protocol}://${ctx.host}`, mountPath: mountPath(ctx), params: openapi, hasTasks: tasks !== undefined }), { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+    const { version, openapi: params } = options;
+    const openapi = buildOpenApi(registry.list(), {
+      ...{ title, version, params },
+      baseUrl: `${ctx.protocol}://${ctx.host}`,
+      mountPath: mountPath(ctx),
+      hasTasks: tasks !== undefined,
+      hasWebhooks: webhooks !== undefined,
+    });
+    ctx.body = withGuards(openapi, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
   });
   docsRoutes(router, title);
-  if (apiKeys) apiKeyRoutes(router, apiKeys, limits);
+  if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   if (tasks) taskRoutes(router, { tasks, includeStacktrace });
+  if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
 }

@@ -1,4 +1,4 @@
-export type { AddressPolicy, Lookup } from './addresses.ts';
+export { type AddressPolicy, isPublicAddress, literalAddress, type Lookup } from './addresses.ts';
 export { connect, connectChecked } from './connect.ts';
 export { downloadError, reasonOf, withoutCredentials } from './errors.ts';
 export { follow, type Hop, send, withinTime } from './exchange.ts';

@@ -74,7 +74,7 @@ export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promi
           stacktrace: null,
         });
         const isLast = lease.num_retries >= lease.max_attempts;
-        await tasks.finish(lease, isLast ? { kind: 'fail', error } : { kind: 'release', error, delayMs: 0, outcome: 'lost' });
+        await tasks.finish(lease, isLast ? { kind: 'fail', error, expired: true } : { kind: 'release', error, delayMs: 0, outcome: 'lost', expired: true });
       }
       return expired.length;
     });

@@ -203,6 +203,7 @@ function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]
   const record = toErrorRecord(error);
   const text = JSON.stringify({ error: record.name, message: record.message, data: record.data ?? {}, stacktrace: record.stack ?? null });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
-  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text };
-  return { kind: 'release', error: text, delayMs: retryDelayMs(task.num_retries, Math.random), outcome: 'not_finished' };
+  const expired = record.name === 'TimeoutError';
+  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text, expired };
+  return { kind: 'release', error: text, delayMs: retryDelayMs(task.num_retries, Math.random), outcome: 'not_finished', expired };
 }

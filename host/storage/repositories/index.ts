@@ -3,6 +3,7 @@ import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { PluginValueRepository } from './plugin-values.ts';
 import { TaskRepository } from './tasks.ts';
+import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
 /** The repositories on one connection: inside a transaction they all take part in it. */
@@ -14,6 +15,7 @@ export class Repositories {
   readonly transcripts: TranscriptRepository;
   readonly tasks: TaskRepository;
   readonly webhooks: WebhookRepository;
+  readonly webhookDeliveries: WebhookDeliveryRepository;
   readonly apiKeys: ApiKeyRepository;
   readonly pluginValues: PluginValueRepository;
 
@@ -25,6 +27,7 @@ export class Repositories {
     this.transcripts = new TranscriptRepository(connection);
     this.tasks = new TaskRepository(connection);
     this.webhooks = new WebhookRepository(connection);
+    this.webhookDeliveries = new WebhookDeliveryRepository(connection);
     this.apiKeys = new ApiKeyRepository(connection);
     this.pluginValues = new PluginValueRepository(connection);
   }

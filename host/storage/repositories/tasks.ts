@@ -2,6 +2,7 @@ import { AanaError } from '../../core/errors.ts';
 import type { Connection, Statement } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 import { statusesBefore, type TaskStatus } from '../task-state.ts';
+import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliveries.ts';
 
 const sql = loadStatements('tasks', [
   'insert', 'findByKey', 'read', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'finish', 'heartbeat', 'expired',
@@ -88,11 +89,14 @@ export interface ClaimOptions {
   readonly subscribersOnly?: boolean | undefined;
 }
 
-/** How an attempt ends. `release`: another one may come after `delayMs`. */
+/** How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not heard of. */
 export type Outcome =
   | { readonly kind: 'complete'; readonly result: string }
-  | { readonly kind: 'fail'; readonly error: string }
-  | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost' };
+  | { readonly kind: 'fail'; readonly error: string; readonly expired?: boolean }
+  | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost'; readonly expired?: boolean };
+
+/** What webhooks say of a task besides what its holder knows. */
+type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id'>;
 
 export interface TaskEvent {
   readonly id: number;
@@ -111,9 +115,11 @@ interface Due {
 /** The durable queue. Every method belongs into a transaction, which tells others of it when it is committed. */
 export class TaskRepository {
   readonly #connection: Connection;
+  readonly #deliveries: WebhookDeliveryRepository;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.#deliveries = new WebhookDeliveryRepository(connection);
   }
 
   /** Gives the id of the task: an older one's when its key is there for the same request. Throws `IdempotencyKeyReused` for another request. */
@@ -155,8 +161,10 @@ export class TaskRepository {
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
   async start({ id, lease_token: token, num_retries: attempt }: Lease): Promise<boolean> {
-    if ((await this.#connection.query(sql.start, [id, token, this.#connection.now()])).length === 0) return false;
+    const [task] = await this.#connection.query<TaskOwner>(sql.start, [id, token, this.#connection.now()]);
+    if (!task) return false;
     await this.#tell(id, 'running', { attempt });
+    await this.#deliveries.add({ ...task, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null });
     return true;
   }
 
@@ -176,12 +184,16 @@ export class TaskRepository {
     const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
     const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
     const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind))];
-    if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
+    const [task] = await this.#connection.query<TaskOwner>(sql.finish, values);
+    if (!task) return false;
     const error = outcome.kind === 'complete' ? null : outcome.error;
     await this.#connection.query(sql.endAttempt, [id, token, now, outcome.kind === 'release' ? outcome.outcome : status, error]);
     await this.#addEvent(id, status, JSON.stringify({ attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }));
     await this.#connection.notify(id);
     if (outcome.kind === 'release') await this.#connection.notify(TASKS_WAITING);
+    const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
+    if (outcome.kind !== 'complete' && outcome.expired) await this.#deliveries.add({ ...happening, event: 'task.expired' });
+    if (outcome.kind !== 'release') await this.#deliveries.add({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' });
     return true;
   }
 
@@ -200,10 +212,11 @@ export class TaskRepository {
   /** Whether it was there, of this user (of anybody: null), and not ended. */
   async cancel(id: string, userId: string | null): Promise<boolean> {
     const now = this.#connection.now();
-    const [row] = await this.#connection.query<{ lease_token: number }>(sql.cancel, [id, userId, now, JSON.stringify(statusesBefore('cancel'))]);
-    if (!row) return false;
-    await this.#connection.query(sql.endAttempt, [id, row.lease_token, now, 'cancelled', null]);
+    const [task] = await this.#connection.query<TaskOwner & Pick<TaskHappening, 'lease_token' | 'num_retries'>>(sql.cancel, [id, userId, now, JSON.stringify(statusesBefore('cancel'))]);
+    if (!task) return false;
+    await this.#connection.query(sql.endAttempt, [id, task.lease_token, now, 'cancelled', null]);
     await this.#tell(id, 'cancelled', {});
+    await this.#deliveries.add({ ...task, event: 'task.cancelled', task_id: id, status: 'cancelled', result: null });
     return true;
   }
 

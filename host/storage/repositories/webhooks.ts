@@ -4,10 +4,10 @@ import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 
-const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'update', 'remove']);
+const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'update', 'enable', 'disable', 'remove', 'succeeded', 'failed', 'pause', 'secretOfUser']);
 
-/** Events that a webhook can be for. */
-export const WEBHOOK_EVENTS = ['task.started', 'task.completed', 'task.failed'] as const;
+/** Events that a webhook can be for: those of the original, and two of ours. */
+export const WEBHOOK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 export interface WebhookRecord {
@@ -17,6 +17,31 @@ export interface WebhookRecord {
   readonly url: string;
   /** Empty is every event. */
   readonly events: readonly WebhookEvent[];
+  /** Milliseconds since 1970; null while it is enabled. */
+  readonly disabled_at: number | null;
+  readonly disabled_reason: string | null;
+}
+
+export interface NewWebhook {
+  readonly user_id: string | null;
+  readonly url: string;
+  /** Default: every event. */
+  readonly events?: readonly string[] | null;
+  /** What its deliveries are signed with, in place of the user's secret and the common one. */
+  readonly secret?: string | null;
+}
+
+/** What is not given, or null, stays. */
+export interface WebhookChange {
+  readonly url?: string | null | undefined;
+  readonly events?: readonly string[] | null | undefined;
+  readonly secret?: string | null | undefined;
+}
+
+/** Failed attempts in a row, and the time of the first one. */
+export interface WebhookHealth {
+  readonly failures: number;
+  readonly failing_since: number;
 }
 
 type WebhookRow = Omit<WebhookRecord, 'events'> & { readonly events: string };
@@ -30,9 +55,10 @@ export class WebhookRepository {
   }
 
   /** Throws `InvalidWebhookEventType`. */
-  async save({ user_id: userId, url, events }: { readonly user_id: string | null; readonly url: string; readonly events?: readonly string[] | null }): Promise<WebhookRecord> {
-    const webhook: WebhookRecord = { id: newId(), user_id: userId, url: checkText('url', url), events: checkedEvents(events ?? []) };
-    await this.#connection.query(sql.insert, [webhook.id, userId, url, JSON.stringify(webhook.events), this.#connection.now()]);
+  async save({ user_id: userId, url, events, secret = null }: NewWebhook): Promise<WebhookRecord> {
+    const webhook: WebhookRecord = { id: newId(), user_id: userId, url: checkText('url', url), events: checkedEvents(events ?? []), disabled_at: null, disabled_reason: null };
+    if (secret !== null) checkText('secret', secret);
+    await this.#connection.query(sql.insert, [webhook.id, userId, url, JSON.stringify(webhook.events), secret, this.#connection.now()]);
     return webhook;
   }
 
@@ -44,22 +70,58 @@ export class WebhookRepository {
   /** The oldest first; those for one event when it is given. */
   async list(userId: string | null, event?: WebhookEvent): Promise<WebhookRecord[]> {
     const all = (await this.#connection.query<WebhookRow>(sql.list, [userId])).map(fromRow);
-    return event === undefined ? all : all.filter(({ events }) => events.length === 0 || events.includes(event));
+    return event === undefined ? all : all.filter(({ events }) => wantsEvent(events, event));
   }
 
-  /** What is not given stays. Gives nothing when there is no such webhook of this user. */
-  async update(id: string, userId: string | null, change: { readonly url?: string | undefined; readonly events?: readonly string[] | undefined }): Promise<WebhookRecord | undefined> {
+  /** Gives nothing when there is no such webhook of this user. */
+  async update(id: string, userId: string | null, change: WebhookChange): Promise<WebhookRecord | undefined> {
     const before = await this.read(id, userId);
     if (!before) return undefined;
     const after: WebhookRecord = { ...before, url: checkText('url', change.url ?? before.url), events: checkedEvents(change.events ?? before.events) };
-    const rows = await this.#connection.query(sql.update, [id, userId, after.url, JSON.stringify(after.events), this.#connection.now()]);
-    return rows.length > 0 ? after : undefined;
+    const secret = change.secret ?? null;
+    if (secret !== null) checkText('secret', secret);
+    await this.#connection.query(sql.update, [id, after.url, JSON.stringify(after.events), secret, this.#connection.now()]);
+    return after;
   }
 
-  /** Whether it was there. */
+  /** What waits for it is sent, and its failures are forgotten. */
+  async enable(id: string): Promise<void> {
+    await this.#connection.query(sql.enable, [id]);
+  }
+
+  /** False when it was disabled already: the first reason stays. */
+  async disable(id: string, reason: string): Promise<boolean> {
+    return (await this.#connection.query(sql.disable, [id, this.#connection.now(), reason])).length > 0;
+  }
+
+  /** Whether it was there. What waits for it goes with it. */
   async delete(id: string, userId: string | null): Promise<boolean> {
     return (await this.#connection.query(sql.remove, [id, userId])).length > 0;
   }
+
+  /** An attempt came through. */
+  async succeeded(id: string): Promise<void> {
+    await this.#connection.query(sql.succeeded, [id]);
+  }
+
+  /** One more failed; undefined when the webhook is gone. */
+  async failed(id: string): Promise<WebhookHealth | undefined> {
+    return (await this.#connection.query<WebhookHealth>(sql.failed, [id, this.#connection.now()]))[0];
+  }
+
+  /** Nothing is sent to it for `ms`. */
+  async pause(id: string, ms: number): Promise<void> {
+    await this.#connection.query(sql.pause, [id, this.#connection.now() + Math.round(ms)]);
+  }
+
+  async secretOfUser(userId: string): Promise<string | undefined> {
+    return (await this.#connection.query<{ secret: string }>(sql.secretOfUser, [userId]))[0]?.secret;
+  }
+}
+
+/** No events are all of them. */
+export function wantsEvent(events: readonly string[], event: WebhookEvent): boolean {
+  return events.length === 0 || events.includes(event);
 }
 
 function checkedEvents(events: readonly string[]): readonly WebhookEvent[] {

@@ -63,17 +63,17 @@ returning id, endpoint, data, files, lease_token, num_retries, max_attempts, tim
 
 -- What its holder ($2 is its token) says of a task; nothing when it has lost it.
 -- statement: start
-update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning id
+update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id
 
 -- statement: touch
 update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress) where id = $1 and lease_token = $2 and status = 'running' returning id
 
 -- statement: finish (sqlite)
 update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
-where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning id
+where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id
 -- statement: finish (postgresql)
 update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
-where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning id
+where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id
 
 -- statement: heartbeat (sqlite)
 update tasks set lease_expires_at = $3, updated_at = $4
@@ -90,10 +90,10 @@ order by lease_expires_at limit $2 for update skip locked
 
 -- statement: cancel (sqlite)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
-where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token, endpoint, user_id, num_retries
 -- statement: cancel (postgresql)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
-where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, num_retries
 
 -- statement: retry
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3

@@ -1,23 +1,40 @@
 -- statement: insert
-insert into webhooks (id, user_id, url, events, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
+insert into webhooks (id, user_id, url, events, secret, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $6)
 
 -- A null user is a user, too: the one that everybody is while no keys are asked for.
 -- statement: read (sqlite)
-select id, user_id, url, events from webhooks where id = $1 and user_id is $2
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where id = $1 and user_id is $2
 -- statement: read (postgresql)
-select id, user_id, url, events from webhooks where id = $1 and user_id is not distinct from $2
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where id = $1 and user_id is not distinct from $2
 
 -- statement: list (sqlite)
-select id, user_id, url, events from webhooks where user_id is $1 order by created_at, id
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is $1 order by created_at, id
 -- statement: list (postgresql)
-select id, user_id, url, events from webhooks where user_id is not distinct from $1 order by created_at, id
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is not distinct from $1 order by created_at, id
 
--- statement: update (sqlite)
-update webhooks set url = $3, events = $4, updated_at = $5 where id = $1 and user_id is $2 returning id
--- statement: update (postgresql)
-update webhooks set url = $3, events = $4, updated_at = $5 where id = $1 and user_id is not distinct from $2 returning id
+-- statement: update
+update webhooks set url = $2, events = $3, secret = coalesce(cast($4 as text), secret), updated_at = $5 where id = $1
+
+-- statement: enable
+update webhooks set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null, paused_until = 0 where id = $1
+
+-- statement: disable
+update webhooks set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null returning id
 
 -- statement: remove (sqlite)
 delete from webhooks where id = $1 and user_id is $2 returning id
 -- statement: remove (postgresql)
 delete from webhooks where id = $1 and user_id is not distinct from $2 returning id
+
+-- statement: succeeded
+update webhooks set failures = 0, failing_since = null, paused_until = 0 where id = $1 and failures > 0
+
+-- statement: failed
+update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, $2) where id = $1 returning failures, failing_since
+
+-- statement: pause
+update webhooks set paused_until = $2 where id = $1 and paused_until < $2
+
+-- The newest of a user's keys that has one.
+-- statement: secretOfUser
+select hmac_secret as secret from api_keys where user_id = $1 and hmac_secret is not null order by id desc limit 1

@@ -1,0 +1,30 @@
+import { RateLimits } from '../access/index.ts';
+import type { Config } from '../config/index.ts';
+import { packageVersion } from '../core/package-root.ts';
+import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
+import type { Services } from './services.ts';
+
+export interface HttpFaceOptions extends Pick<HttpAppOptions, 'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log'> {
+  readonly name: string;
+  readonly config: Config;
+  readonly services: Services;
+}
+
+/** The HTTP face of an application, with its services and as it is configured. */
+export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): HttpFace {
+  return createHttpFace({
+    ...rest,
+    title: name,
+    version: packageVersion(),
+    registry: services.endpoints,
+    routers: services.routers,
+    limits: config.limits,
+    includeStacktrace: config.include_stacktrace,
+    compatStatus: config.compat_status,
+    tasks: services.tasks,
+    apiKeys: services.apiKeys,
+    rateLimits: new RateLimits(config.rate_limits),
+    webhooks: services.webhooks,
+    tempDir: () => services.uploads.path(),
+  });
+}

@@ -1,0 +1,207 @@
+import { newId } from '../../core/ids.ts';
+import type { Connection } from '../database.ts';
+import { loadStatements } from '../statements.ts';
+import type { TaskStatus } from '../task-state.ts';
+import { wantsEvent, type WebhookEvent } from './webhooks.ts';
+
+const sql = loadStatements('webhook-deliveries', [
+  'recipients', 'insert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'prune',
+]); // prettier-ignore
+
+/** What listeners of the database are told when there is something to send. */
+export const DELIVERIES_WAITING = 'deliveries';
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Two hosts that take at a time would both count a target's deliveries before either took; they take turns. */
+const CLAIM_LOCK = 4_161_616_175;
+/** What is larger is not copied for each webhook, nor sent: receivers ask for the task. */
+const MOST_RESULT_BYTES = 2 * 1024 * 1024;
+
+/** What happened to a task, for whoever has a webhook for it. */
+export interface TaskHappening {
+  readonly event: WebhookEvent;
+  readonly task_id: string;
+  /** Of the attempt that it is about: an event comes once for each. */
+  readonly lease_token: number;
+  readonly user_id: string | null;
+  readonly endpoint: string;
+  readonly status: TaskStatus;
+  readonly num_retries: number;
+  /** JSON. */
+  readonly result: string | null;
+}
+
+/** A delivery that a host has taken, with all that is needed to send it. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly user_id: string | null;
+  readonly url: string;
+  /** The webhook's own. */
+  readonly secret: string | null;
+  /** Failed attempts of its webhook in a row, so far. */
+  readonly failures: number;
+  readonly event: WebhookEvent;
+  readonly task_id: string;
+  readonly endpoint: string;
+  readonly task_status: TaskStatus;
+  readonly num_retries: number;
+  /** JSON; null also when it is too large. */
+  readonly result: string | null;
+  /** Attempts that failed so far. */
+  readonly attempts: number;
+  readonly lease_token: number;
+}
+
+type WaitingWebhook = Pick<ClaimedDelivery, 'user_id' | 'url' | 'secret' | 'failures'>;
+
+export interface ClaimDeliveriesOptions {
+  /** Who takes them: unique for each process. */
+  readonly owner: string;
+  readonly limit: number;
+  /** Most of them that go to webhooks whose last attempt failed. */
+  readonly limitOfFailing: number;
+  /** Most at a time to one target (scheme, host and port), of all hosts together. */
+  readonly perTarget: number;
+  readonly leaseMs: number;
+}
+
+/** How one attempt went. */
+export interface DeliveryAttempt {
+  readonly host: string;
+  /** How long it took. */
+  readonly ms: number;
+  readonly responseStatus: number | null;
+  readonly error: string | null;
+}
+
+export type DeliveryOutcome = { readonly status: 'delivered' | 'failed' } | { readonly status: 'pending'; readonly delayMs: number };
+
+export interface DeliveryRecord {
+  readonly id: string;
+  readonly event: WebhookEvent;
+  readonly task_id: string;
+  readonly status: DeliveryStatus;
+  /** When it may be sent; while `lease_owner` has it, when that one has lost it. */
+  readonly due_at: number;
+  readonly lease_owner: string | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+  /** The oldest first. */
+  readonly tries: readonly DeliveryTry[];
+}
+
+export interface DeliveryTry {
+  readonly started_at: number;
+  readonly ended_at: number;
+  readonly response_status: number | null;
+  readonly error: string | null;
+}
+
+/** The outbox of webhooks, and the log of what was sent. */
+export class WebhookDeliveryRepository {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. */
+  async add(happening: TaskHappening): Promise<void> {
+    const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [happening.user_id]);
+    const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], happening.event));
+    if (wanting.length === 0) return;
+    const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries } = happening;
+    const isLarge = happening.result !== null && Buffer.byteLength(happening.result) > MOST_RESULT_BYTES;
+    const result = isLarge ? null : happening.result;
+    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, this.#connection.now()]);
+    await this.#connection.notify(DELIVERIES_WAITING);
+  }
+
+  /** When there is something to send, at `until` at the latest; it may be in the past. */
+  async nextDue(until: number): Promise<number | undefined> {
+    const waiting = await this.#waiting(until);
+    return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due_at: at }) => at));
+  }
+
+  /** Takes deliveries: of webhooks that do well first, then the oldest. A lease that is over is as none. */
+  async claim({ owner, limit, limitOfFailing, perTarget, leaseMs }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
+    if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
+    const now = this.#connection.now();
+    const busy = new Map<string, number>();
+    for (const { url, count } of await this.#connection.query<{ url: string; count: number }>(sql.busy, [now])) busy.set(targetOf(url), (busy.get(targetOf(url)) ?? 0) + count);
+    const claimed: ClaimedDelivery[] = [];
+    let failing = 0;
+    for (const { id, due_at: _, ...webhook } of await this.#waiting(now)) {
+      const { url, failures } = webhook;
+      const target = targetOf(url);
+      const isFailing = failures > 0;
+      const room = Math.min(limit - claimed.length, (isFailing ? 1 : perTarget) - (busy.get(target) ?? 0), isFailing ? limitOfFailing - failing : Infinity);
+      if (room <= 0) continue;
+      const taken = await this.#connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [id, now, room, owner, now + leaseMs]);
+      busy.set(target, (busy.get(target) ?? 0) + taken.length);
+      if (isFailing) failing += taken.length;
+      claimed.push(...taken.map((one) => ({ ...one, webhook_id: id, ...webhook })));
+    }
+    return claimed;
+  }
+
+  /** Says how an attempt went; false when the delivery was lost to another host. */
+  async finish({ id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<boolean> {
+    const now = this.#connection.now();
+    const isOver = outcome.status !== 'pending';
+    const values = [id, token, outcome.status, isOver ? now : now + Math.round(outcome.delayMs), isOver ? now : null];
+    if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
+    await this.#connection.query(sql.addAttempt, [id, token, attempt.host, now - Math.round(attempt.ms), now, attempt.responseStatus, attempt.error]);
+    return true;
+  }
+
+  /** It was not tried to the end: another host may have it now. */
+  async giveBack({ id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>): Promise<void> {
+    await this.#connection.query(sql.giveBack, [id, token, this.#connection.now()]);
+    await this.#connection.notify(DELIVERIES_WAITING);
+  }
+
+  /** Of one webhook, the newest first. */
+  async list(webhookId: string, { status, limit, offset }: { readonly status?: DeliveryStatus | undefined; readonly limit: number; readonly offset: number }): Promise<DeliveryRecord[]> {
+    return this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.list, [webhookId, status ?? null, limit, offset]));
+  }
+
+  async read(webhookId: string, id: string): Promise<DeliveryRecord | undefined> {
+    return (await this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.read, [webhookId, id])))[0];
+  }
+
+  /** Sends it once more, with all attempts. False when it is not there, or being sent. */
+  async replay(webhookId: string, id: string): Promise<boolean> {
+    const isThere = (await this.#connection.query(sql.replay, [webhookId, id, this.#connection.now()])).length > 0;
+    if (isThere) await this.#connection.notify(DELIVERIES_WAITING);
+    return isThere;
+  }
+
+  /** What waits for a webhook is due now, with all attempts. */
+  async hasten(webhookId: string): Promise<void> {
+    await this.#connection.query(sql.hasten, [webhookId, this.#connection.now()]);
+    await this.#connection.notify(DELIVERIES_WAITING);
+  }
+
+  /** Removes what is older than `before`; gives how many. */
+  async prune(before: number, limit: number): Promise<number> {
+    return (await this.#connection.query(sql.prune, [before, limit])).length;
+  }
+
+  #waiting(until: number): Promise<(WaitingWebhook & { readonly id: string; readonly due_at: number })[]> {
+    return this.#connection.query(sql.waiting, [until]);
+  }
+
+  async #withTries(rows: readonly Omit<DeliveryRecord, 'tries'>[]): Promise<DeliveryRecord[]> {
+    if (rows.length === 0) return [];
+    const tries = await this.#connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [JSON.stringify(rows.map(({ id }) => id))]);
+    return rows.map((row) => ({ ...row, tries: tries.filter(({ delivery_id: id }) => id === row.id) }));
+  }
+}
+
+function targetOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
+}

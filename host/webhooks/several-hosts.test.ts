@@ -1,0 +1,97 @@
+// Hosts as processes of their own that share a database, and are killed.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
+import type { StorageConfig } from '../storage/index.ts';
+import { skip } from '../test/skip.ts';
+import { makeHost, runTask, type TestHost } from './fixtures/hosts.ts';
+import { Receiver } from './fixtures/receiver.ts';
+
+interface Context {
+  config: StorageConfig;
+  children: ChildProcess[];
+  receiver: Receiver;
+  /** Makes webhooks and looks at them; it sends nothing. */
+  watcher: TestHost;
+  webhook: string;
+}
+
+function hostTests(databases: TestDatabases): void {
+  const Hosts = suite<Context>(`webhooks of hosts that share ${databases.title}`);
+  Hosts.before.each(async (context) => {
+    context.config = await databases.create();
+    context.children = [];
+    context.receiver = await Receiver.start();
+    context.watcher = makeHost(context.config);
+    context.webhook = (await context.watcher.webhooks.create({ userId: null, url: context.receiver.url, events: ['task.completed'] })).webhook.id;
+  });
+  Hosts.after.each(async ({ children, receiver, watcher }) => {
+    await receiver.close();
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.disconnect();
+      await once(child, 'exit');
+    }
+    await watcher.storage.close();
+  });
+  Hosts.after(() => databases.end());
+
+  const run = ({ config, children }: Context, script: string): ChildProcess => {
+    const child = fork(new URL(`fixtures/${script}.js`, import.meta.url), [JSON.stringify(config)], { execArgv: ['--enable-source-maps'] });
+    children.push(child);
+    return child;
+  };
+  const sender = async (context: Context): Promise<ChildProcess> => {
+    const child = run(context, 'sending-host');
+    await once(child, 'message');
+    return child;
+  };
+  const statuses = async ({ watcher, webhook }: Context): Promise<string[]> => (await watcher.webhooks.deliveries(webhook, null, { page: 1, perPage: 1000 })).map(({ status }) => status);
+  const untilDelivered = async (context: Context, count: number): Promise<void> => {
+    while ((await statuses(context)).filter((status) => status === 'delivered').length < count) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+
+  Hosts('tell of what a host had committed when it was killed', async (context) => {
+    const [, signal] = (await once(run(context, 'dying-host'), 'exit')) as [null, string];
+    assert.equal([signal, await statuses(context), context.receiver.received.length], ['SIGKILL', ['pending'], 0]);
+    await sender(context);
+    await untilDelivered(context, 1);
+    assert.is(context.receiver.received.length, 1);
+  });
+
+  Hosts('send again, under the same id, what a killed host was sending', async (context) => {
+    const { receiver, watcher } = context;
+    const id = (n: number): unknown => receiver.received[n]?.headers['webhook-id'];
+    receiver.answer = (_, before) => (before === 0 ? 'nothing' : 200);
+    const first = await sender(context);
+    await runTask(watcher.storage);
+    await receiver.until(1);
+    first.kill('SIGKILL');
+    await once(first, 'exit');
+    await sender(context);
+    await receiver.until(2); // when the lease is over
+    await untilDelivered(context, 1);
+    assert.is(id(0), id(1));
+  });
+
+  Hosts('send each delivery once while nothing goes wrong', async (context) => {
+    const { receiver, watcher } = context;
+    await Promise.all([sender(context), sender(context)]);
+    for (let count = 0; count < 40; count += 1) await runTask(watcher.storage);
+    await untilDelivered(context, 40);
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    assert.equal([ids.length, new Set(ids).size], [40, 40]);
+    const hosts = await watcher.storage.read(({ connection }) => connection.query<{ host: string }>('select distinct host from webhook_attempts'));
+    assert.ok(hosts.length >= 1);
+    assert.ok(receiver.most <= 4, 'over what one target is sent at a time by all hosts');
+  });
+
+  Hosts.run();
+}
+
+const postgres = await postgresDatabases();
+hostTests(sqliteDatabases());
+if (typeof postgres === 'string') skip('webhooks of hosts that share PostgreSQL', postgres);
+else hostTests(postgres);

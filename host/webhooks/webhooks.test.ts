@@ -1,0 +1,292 @@
+// Deliveries over real HTTP and real databases, in one process.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import { createLogger } from '../core/logger.ts';
+import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
+import type { DeliveryRecord, StorageConfig } from '../storage/index.ts';
+import { skip } from '../test/skip.ts';
+import { makeHost, runTask, SECRET, type TestHost } from './fixtures/hosts.ts';
+import { isSigned, Receiver } from './fixtures/receiver.ts';
+import type { WebhookConfig } from './index.ts';
+
+interface Context {
+  database: StorageConfig;
+  hosts: TestHost[];
+  receivers: Receiver[];
+}
+
+const FAIL = { kind: 'fail', error: '{"error":"E","message":"m","data":{},"stacktrace":"s"}' } as const;
+
+function deliveryTests(databases: TestDatabases): void {
+  const Webhooks = suite<Context>(`webhooks over ${databases.title}`);
+  Webhooks.before.each(async (context) => {
+    context.database = await databases.create();
+    context.hosts = [];
+    context.receivers = [];
+  });
+  Webhooks.after.each(async ({ hosts, receivers }) => {
+    for (const receiver of receivers) await receiver.close();
+    for (const { webhooks, storage } of hosts) {
+      await webhooks.stop(0);
+      await storage.close();
+    }
+  });
+  Webhooks.after(() => databases.end());
+
+  const host = async (context: Context, config: Partial<WebhookConfig> = {}): Promise<TestHost> => {
+    const made = makeHost(context.database, config);
+    context.hosts.push(made);
+    await made.webhooks.start();
+    return made;
+  };
+  const receive = async (context: Context): Promise<Receiver> => {
+    const receiver = await Receiver.start();
+    context.receivers.push(receiver);
+    return receiver;
+  };
+  const hook = async ({ webhooks }: TestHost, { url }: Receiver, events: readonly string[] = [], userId: string | null = null): Promise<string> => (await webhooks.create({ userId, url, events })).webhook.id;
+  /** The log of a webhook, when all of it is as `isDone` says. */
+  const log = async ({ webhooks }: TestHost, id: string, isDone: (all: readonly DeliveryRecord[]) => boolean = (all) => all.every(({ status }) => status !== 'pending')): Promise<DeliveryRecord[]> => {
+    for (;;) {
+      const all = await webhooks.deliveries(id, null, { page: 1, perPage: 1000 });
+      if (isDone(all)) return all;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  const errorOf = async (work: Promise<unknown>): Promise<string> => {
+    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    if (!(error instanceof AanaError)) throw error ?? new Error('it did not fail');
+    return error.name;
+  };
+
+  Webhooks('tell of every event, signed over the bytes sent, once each', async (context) => {
+    const [one, receiver] = [await host(context), await receive(context)];
+    const id = await hook(one, receiver);
+    const done = await runTask(one.storage);
+    const failed = await runTask(one.storage, { ...FAIL, expired: true });
+    const cancelled = await runTask(one.storage, 'cancel');
+    const lost = await runTask(one.storage, { kind: 'release', error: FAIL.error, delayMs: 3_600_000, outcome: 'lost', expired: true });
+    await runTask(one.storage, { kind: 'release', error: FAIL.error, delayMs: 3_600_000, outcome: 'not_finished' });
+    const seen = (await log(one, id, (all) => all.length === 10 && all.every(({ status }) => status === 'delivered'))).map(({ id: delivery }) => delivery);
+    assert.equal(receiver.received.map(({ headers }) => String(headers['webhook-id'])).sort(), seen.sort());
+    const of = (task: string): string[] => receiver.received.filter(({ payload }) => payload.task_id === task).map(({ event, payload }) => `${event} ${payload.status}`).sort();
+    assert.equal(
+      [of(done), of(failed), of(cancelled), of(lost)],
+      [['task.completed completed', 'task.started running'], ['task.expired failed', 'task.failed failed', 'task.started running'], ['task.cancelled cancelled', 'task.started running'], ['task.expired not_finished', 'task.started running']],
+    );
+    for (const message of receiver.received) {
+      assert.ok(await isSigned(message, SECRET));
+      assert.ok(Math.abs(Number(message.headers['webhook-timestamp']) - Date.now() / 1000) < 300);
+      assert.equal([message.path, message.headers['content-type'], message.payload.task_type, message.payload.num_retries], ['/hook', 'application/json', '/e', 1]);
+    }
+    assert.equal(receiver.received.find(({ event }) => event === 'task.completed')?.payload.result, { text: 'é' });
+    assert.equal(receiver.received.find(({ event }) => event === 'task.failed')?.payload.result, { error: 'E', message: 'm', data: {}, stacktrace: null });
+  });
+
+  Webhooks('are told of the events they are for, and of tasks of their user alone', async (context) => {
+    const [one, receiver] = [await host(context), await receive(context)];
+    const mine = (await one.webhooks.create({ userId: 'u', url: `${receiver.url}/mine`, events: ['task.completed'], secret: 'my own secret, mine' })).webhook;
+    await one.webhooks.create({ userId: null, url: `${receiver.url}/nobody`, events: ['task.failed'] });
+    await runTask(one.storage, FAIL, { user_id: 'u' });
+    await runTask(one.storage, undefined, { user_id: 'u' });
+    await runTask(one.storage, FAIL);
+    await receiver.until(2);
+    assert.equal(receiver.received.map(({ path, event }) => `${path} ${event}`).sort(), ['/hook/mine task.completed', '/hook/nobody task.failed']);
+    const [message] = receiver.received.filter(({ path }) => path.endsWith('mine'));
+    assert.ok(message && (await isSigned(message, 'my own secret, mine')));
+    const { webhooks } = one;
+    const others = [() => webhooks.get(mine.id, null), () => webhooks.delete(mine.id, 'v'), () => webhooks.deliveries(mine.id, null, { page: 1, perPage: 1 }), () => webhooks.update(mine.id, 'v', {})];
+    for (const work of others) assert.is(await errorOf(work()), 'NotFoundException');
+  });
+
+  Webhooks('are signed with the secret of their user’s newest key, and with a new one where there is none', async (context) => {
+    const [one, receiver] = [await host(context, { hmac_secret: null }), await receive(context)];
+    const key = { key_id: 'k', user_id: 'u', subscription_id: 's', is_subscription_active: true, is_admin: false, scopes: null, hmac_secret: 'secret of the key', expired_at: null };
+    await one.storage.write(({ apiKeys }) => apiKeys.save('key', key));
+    const made = await one.webhooks.create({ userId: 'u', url: receiver.url, events: ['task.completed'] });
+    assert.is(made.newSecret, undefined);
+    await runTask(one.storage, undefined, { user_id: 'u' });
+    await receiver.until(1);
+    const bare = await one.webhooks.create({ userId: null, url: receiver.url, events: ['task.completed'] });
+    await runTask(one.storage);
+    await receiver.until(2);
+    const [first, second] = receiver.received;
+    assert.ok(first && second && (await isSigned(first, 'secret of the key')) && (await isSigned(second, bare.newSecret ?? '')));
+  });
+
+  Webhooks('are tried again after every kind of failure, under the same id, with every attempt in the log', async (context) => {
+    const [one, receiver] = [await host(context, { timeout: 0.5 }), await receive(context)];
+    const elsewhere = await receive(context);
+    const answers = [500, 'nothing', { status: 302, headers: { location: elsewhere.url } }, 404, { status: 429, headers: { 'retry-after': '0' } }] as const;
+    receiver.answer = (_, before) => answers[before] ?? 204;
+    const id = await hook(one, receiver, ['task.completed']);
+    await runTask(one.storage);
+    const [delivery] = await log(one, id, ([first]) => first?.status === 'delivered');
+    assert.equal(delivery?.tries.map(({ response_status: status }) => status), [500, null, null, 404, 429, 204]);
+    assert.match(delivery?.tries[1]?.error ?? '', 'longer than 0.5 s');
+    assert.match(delivery?.tries[2]?.error ?? '', 'redirects');
+    assert.is(delivery?.tries[5]?.error, null);
+    assert.equal(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])), new Set([delivery?.id]));
+    assert.equal([new Set(receiver.received.map(({ body }) => body.toString())).size, elsewhere.received.length], [1, 0]);
+  });
+
+  Webhooks('reach a target that was down, also when the server was started again meanwhile', async (context) => {
+    const [first, receiver] = [await host(context), await receive(context)];
+    await receiver.close();
+    const id = await hook(first, receiver, ['task.completed']);
+    await runTask(first.storage);
+    await log(first, id, ([delivery]) => (delivery?.tries.length ?? 0) >= 2);
+    await first.webhooks.stop(0);
+    await first.storage.close();
+    const second = await host(context);
+    await receiver.listen();
+    await receiver.until(1);
+    const [delivery] = await log(second, id);
+    assert.equal([delivery?.status, delivery?.tries.at(-1)?.response_status], ['delivered', 200]);
+    assert.match(delivery?.tries[0]?.error ?? '', 'refused');
+  });
+
+  Webhooks('are given up after the last attempt, and sent again by a replay', async (context) => {
+    const [one, receiver] = [await host(context, { retry_attempts: 2 }), await receive(context)];
+    receiver.answer = (_, before) => (before < 2 ? 500 : 200);
+    const id = await hook(one, receiver, ['task.completed']);
+    await runTask(one.storage);
+    const [failed] = await log(one, id, ([first]) => first?.status === 'failed');
+    assert.is(receiver.received.length, 2);
+    const replayed = await one.webhooks.replay(id, failed?.id ?? '', null);
+    assert.is(replayed.status, 'pending');
+    const [delivery] = await log(one, id);
+    assert.equal([delivery?.status, delivery?.tries.map(({ response_status: status }) => status)], ['delivered', [500, 500, 200]]);
+    assert.equal(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size, 1);
+    assert.is(await errorOf(one.webhooks.replay(id, 'none', null)), 'NotFoundException');
+  });
+
+  Webhooks('that are gone are disabled, and what happened meanwhile comes when they are enabled', async (context) => {
+    const [one, receiver] = [await host(context), await receive(context)];
+    receiver.answer = () => 410;
+    const id = await hook(one, receiver, ['task.completed']);
+    await runTask(one.storage);
+    for (;;) if ((await one.webhooks.get(id, null)).disabled_at !== null) break;
+    assert.match((await one.webhooks.get(id, null)).disabled_reason ?? '', '410');
+    await runTask(one.storage);
+    const waiting = await log(one, id, (all) => all.length === 2);
+    assert.equal(waiting.map(({ status, tries }) => [status, tries.length]), [['pending', 0], ['pending', 1]]);
+    assert.is(await errorOf(one.webhooks.replay(id, waiting[0]?.id ?? '', null)), 'WebhookDisabled');
+    receiver.answer = () => 200;
+    const { disabled_at: disabledAt, disabled_reason: reason } = await one.webhooks.update(id, null, { enabled: true });
+    assert.equal([disabledAt, reason], [null, null]);
+    assert.equal((await log(one, id)).map(({ status }) => status), ['delivered', 'delivered']);
+    assert.is(receiver.received.length, 3);
+  });
+
+  Webhooks('that fail long enough are disabled with the reason, and told so in the log of the server', async (context) => {
+    const lines: string[] = [];
+    const made = makeHost(context.database, { disable_after_failures: 3, disable_after: 0 }, createLogger({ level: 'warn', format: 'json', write: (line) => void lines.push(line) }));
+    context.hosts.push(made);
+    await made.webhooks.start();
+    const receiver = await receive(context);
+    receiver.answer = () => 503;
+    const id = await hook(made, receiver, ['task.completed']);
+    await runTask(made.storage);
+    for (;;) if ((await made.webhooks.get(id, null)).disabled_at !== null) break;
+    assert.match((await made.webhooks.get(id, null)).disabled_reason ?? '', /^3 attempts in a row failed, since .*: the target answered 503$/);
+    assert.ok(lines.some((line) => line.includes('webhook disabled') && line.includes(id)));
+    assert.is(receiver.received.length, 3);
+  });
+
+  Webhooks('that hang do not delay others, and a target is never sent more at a time than it may be', async (context) => {
+    const [one, slow, quick] = [await host(context, { max_concurrent: 6, max_concurrent_per_target: 2 }), await receive(context), await receive(context)];
+    slow.answer = () => 'nothing';
+    await hook(one, slow, ['task.completed']);
+    for (let count = 0; count < 8; count += 1) await runTask(one.storage);
+    await slow.until(2);
+    const other = await hook(one, quick, ['task.completed']);
+    for (let count = 0; count < 8; count += 1) await runTask(one.storage);
+    await quick.until(8);
+    assert.equal([slow.most, slow.received.length], [2, 2]);
+    assert.ok(quick.most <= 2);
+    await log(one, other);
+  });
+
+  Webhooks('that were being sent when the host stopped are given back at once', async (context) => {
+    const [first, receiver] = [await host(context), await receive(context)];
+    receiver.answer = (_, before) => (before === 0 ? 'nothing' : 200);
+    const id = await hook(first, receiver, ['task.completed']);
+    await runTask(first.storage);
+    await receiver.until(1);
+    await first.webhooks.stop(0);
+    const [left] = await first.webhooks.deliveries(id, null, { page: 1, perPage: 1 });
+    assert.equal([left?.status, left?.lease_owner, left?.tries.length], ['pending', null, 0]);
+    const second = await host(context);
+    await receiver.until(2);
+    assert.equal((await log(second, id)).map(({ status }) => status), ['delivered']);
+  });
+
+  Webhooks('are sent to a new URL and with a new secret from the next attempt on', async (context) => {
+    const [one, before, after] = [await host(context, { retry_delay: 3600, max_retry_delay: 3600 }), await receive(context), await receive(context)];
+    before.answer = () => 500;
+    const id = await hook(one, before, ['task.completed']);
+    await runTask(one.storage);
+    await log(one, id, ([first]) => first?.tries.length === 1);
+    await one.webhooks.update(id, null, { url: after.url, secret: 'another secret, later' });
+    await after.until(1);
+    const [message] = after.received;
+    assert.ok(message && (await isSigned(message, 'another secret, later')));
+    assert.is(message.headers['webhook-id'], before.received[0]?.headers['webhook-id']);
+  });
+
+  Webhooks('go with what waits for them, and are not more than a user may have', async (context) => {
+    const one = makeHost(context.database, { max_webhooks: 2 }); // not started
+    context.hosts.push(one);
+    const url = 'https://example.org/hook';
+    const { webhook } = await one.webhooks.create({ userId: null, url, events: [] });
+    await one.webhooks.create({ userId: null, url, events: [] });
+    assert.is(await errorOf(one.webhooks.create({ userId: null, url, events: [] })), 'TooManyWebhooks');
+    await one.webhooks.create({ userId: 'u', url, events: [] });
+    await runTask(one.storage);
+    assert.is((await one.webhooks.deliveries(webhook.id, null, { page: 1, perPage: 10 })).length, 2);
+    await one.webhooks.delete(webhook.id, null);
+    const left = await one.storage.read(({ connection }) => connection.query<{ count: number }>('select count(*) as count from webhook_deliveries where webhook_id = $1', [webhook.id]));
+    assert.is(left[0]?.count, 0);
+  });
+
+  Webhooks('leave no word of what was rolled back, and one of what was tried twice', async (context) => {
+    const one = makeHost(context.database); // not started
+    context.hosts.push(one);
+    const id = await hook(one, { url: 'https://example.org/hook' } as Receiver);
+    const happening = { event: 'task.completed', task_id: 't', lease_token: 1, user_id: null, endpoint: '/e', status: 'completed', num_retries: 1, result: '1' } as const;
+    await one.storage.write(async ({ webhookDeliveries }) => {
+      await webhookDeliveries.add(happening);
+      throw new Error('thought better of it');
+    }).catch(() => {});
+    const count = async (): Promise<number> => (await one.webhooks.deliveries(id, null, { page: 1, perPage: 10 })).length;
+    assert.is(await count(), 0);
+    for (const token of [1, 1, 2]) await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.add({ ...happening, lease_token: token }));
+    assert.is(await count(), 2);
+    await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.add({ ...happening, lease_token: 3, result: JSON.stringify('x'.repeat(3 * 1024 * 1024)) }));
+    const [taken] = await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.claim({ owner: 'me', limit: 9, limitOfFailing: 9, perTarget: 9, leaseMs: 1000 })).then((all) => all.filter(({ result }) => result === null));
+    assert.is(taken?.result, null); // too large to be copied
+  });
+
+  Webhooks('are forgotten when they are old, but for what waits for an enabled webhook', async (context) => {
+    const one = makeHost(context.database);
+    context.hosts.push(one);
+    const id = await hook(one, { url: 'https://example.org/hook' } as Receiver);
+    await runTask(one.storage);
+    const [taken] = await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.claim({ owner: 'me', limit: 1, limitOfFailing: 1, perTarget: 1, leaseMs: 60_000 }));
+    if (!taken) throw new Error('nothing was claimed');
+    await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.finish(taken, { host: 'me', ms: 5, responseStatus: 200, error: null }, { status: 'delivered' }));
+    const prune = (): Promise<number> => one.storage.write(({ webhookDeliveries, connection }) => webhookDeliveries.prune(connection.now() + 1000, 100));
+    assert.equal([await prune(), await prune()], [1, 0]);
+    await one.webhooks.update(id, null, { enabled: false });
+    assert.equal([await prune(), await prune()], [1, 0]);
+  });
+
+  Webhooks.run();
+}
+
+const postgres = await postgresDatabases();
+deliveryTests(sqliteDatabases());
+if (typeof postgres === 'string') skip('webhooks over PostgreSQL', postgres);
+else deliveryTests(postgres);
