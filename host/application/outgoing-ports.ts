@@ -31,8 +31,10 @@ export function webhookPorts({ webhook }: Config, network: Network): { readonly 
       try {
         return await requestGuarded({ method: 'post', url, headers, body }, { ...WEBHOOK_LIMITS, network, timeoutMs, idleTimeoutMs: timeoutMs, allowPrivate, refusalOf: () => undefined, signal });
       } catch (error) {
-        if (error instanceof AanaError && error.name === 'PrivateAddressException') throw new AanaError(error.name, error.kind, refusal(new URL(url).hostname), { data: error.data });
-        throw error;
+        if (!(error instanceof AanaError)) throw error;
+        // Not the URL again, which may have a secret in it: the reason is written to logs.
+        const reason = error.name === 'PrivateAddressException' ? refusal(new URL(url).hostname) : error.message.replace(`cannot fetch ${url}: `, '');
+        throw new AanaError(error.name, error.kind, reason, { cause: error });
       }
     },
     refusalOf: ({ hostname }) => {

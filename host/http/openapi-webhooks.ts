@@ -1,4 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
+import { TASK_STATUSES } from '../tasks/index.ts';
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../webhooks/index.ts';
 
 const URL_SCHEMA: oas31.SchemaObject = { type: 'string', format: 'uri', maxLength: 2083, description: 'Where events are posted to: http or https.' };
@@ -93,3 +94,36 @@ export const WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][
 function orNull(schema: oas31.SchemaObject): oas31.SchemaObject {
   return { anyOf: [schema, { type: 'null' }] };
 }
+
+const header = (name: string, description: string): oas31.ParameterObject => ({ name, in: 'header', required: true, schema: { type: 'string' }, description });
+const PAYLOAD: oas31.SchemaObject = {
+  type: 'object',
+  properties: {
+    task_id: ID_SCHEMA,
+    task_type: { type: 'string', description: 'Path of the endpoint.' },
+    status: { enum: [...TASK_STATUSES] },
+    result: { description: 'The output, a list of them for a streaming endpoint, or the error.' },
+    num_retries: { type: 'integer', description: 'Attempts so far.' },
+    result_omitted: { const: true, description: 'The result is too large for a message: get it from the task.' },
+  },
+  required: ['task_id', 'task_type', 'status', 'result', 'num_retries'],
+};
+
+/** What is sent to webhooks. */
+export const WEBHOOK_MESSAGES: Readonly<Record<string, oas31.PathItemObject>> = {
+  task: {
+    post: {
+      operationId: 'on_task',
+      summary: 'Something happened to a task',
+      tags: ['webhooks'],
+      parameters: [
+        header('webhook-id', 'The same for every attempt.'),
+        header('webhook-timestamp', 'Seconds since 1970.'),
+        header('webhook-signature', 'As in Standard Webhooks: v1, and HMAC-SHA256 over id, time and body in base64.'),
+        header('x-signature', 'As in the original: HMAC-SHA256 over the body in hexadecimal.'),
+      ],
+      requestBody: body({ properties: { event: { enum: [...WEBHOOK_EVENTS] }, payload: PAYLOAD }, required: ['event', 'payload'] }),
+      responses: { '2XX': { description: 'It was taken; anything else is tried again.' } },
+    },
+  },
+};

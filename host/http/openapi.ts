@@ -1,7 +1,7 @@
 import { oas31 } from 'openapi3-ts';
 import { type ServedEndpoint, fileKeys, findFileReferences } from '../endpoints/index.ts';
 import { deferParameters, TASK_ID_SCHEMA, TASK_PATHS } from './openapi-tasks.ts';
-import { WEBHOOK_PATHS } from './openapi-webhooks.ts';
+import { WEBHOOK_MESSAGES, WEBHOOK_PATHS } from './openapi-webhooks.ts';
 import { schemaExample } from './schema-example.ts';
 
 export interface OpenApiOptions {
@@ -81,7 +81,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
   }
   if (options.hasTasks) for (const [path, item] of TASK_PATHS) builder.addPath(path, item);
   if (options.hasWebhooks) for (const [path, item] of WEBHOOK_PATHS) builder.addPath(path, item);
-  const general = { servers: servers ?? (mount === '' ? undefined : [{ url: mount }]), tags, externalDocs, security };
+  const general = { webhooks: options.hasWebhooks ? WEBHOOK_MESSAGES : undefined, servers: servers ?? (mount === '' ? undefined : [{ url: mount }]), tags, externalDocs, security };
   const given = Object.entries(general).filter(([, value]) => value !== undefined);
   return { ...builder.addPath('/api/ready', READY_PATH).addPath('/api/status', STATUS_PATH).getSpec(), ...Object.fromEntries(given) };
 }

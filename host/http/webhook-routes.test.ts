@@ -113,6 +113,20 @@ Routes('what cannot be a webhook is refused with its place', async () => {
     assert.not.match(JSON.stringify(error), /secret@|###/);
   }
   assert.is((await json('/webhooks')).body.webhooks.length, 0);
+  assert.is((await fetch(`${url}/webhooks`, { method: 'POST', body: new URLSearchParams({ url: receiver.url }) })).status, 415);
+});
+
+Routes('a redirect is not followed, and no reason shows the URL', async () => {
+  receiver.answer = (_, before) => (before === 0 ? { status: 307, headers: { location: `${receiver.url}/elsewhere` } } : 200);
+  const { id } = await create({ url: `${receiver.url}?token=secret`, events: ['task.completed'] });
+  await defer('/echo');
+  const [delivery] = await deliveries(id, ([one]) => one?.status === 'delivered');
+  assert.equal(delivery.attempts.map((one: { error: string | null }) => one.error), ['the target redirects, which is not followed', null]);
+  await receiver.close();
+  await defer('/echo');
+  const [refused] = await deliveries(id, ([one]) => (one as unknown as { attempts: unknown[] }).attempts.length > 0 && one?.status === 'pending');
+  await receiver.listen();
+  assert.is(refused.attempts[0].error, 'the connection was refused');
 });
 
 Routes('what is not there is answered with 404, what is not taken with 405', async () => {
@@ -196,6 +210,7 @@ Routes('private addresses are refused when a webhook is made, and when it is sen
 Routes('the documentation has the routes', async () => {
   const { body } = await json('/openapi.json');
   assert.equal(Object.keys(body.paths).filter((path) => path.startsWith('/webhooks')), ['/webhooks', '/webhooks/{webhook_id}', '/webhooks/{webhook_id}/deliveries', '/webhooks/{webhook_id}/deliveries/{delivery_id}/replay']);
+  assert.equal(Object.keys(body.webhooks.task.post.requestBody.content['application/json'].schema.properties), ['event', 'payload']);
   assert.equal(body.paths['/webhooks'].post.requestBody.content['application/json'].schema.properties.events.items.enum, ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled']);
 });
 

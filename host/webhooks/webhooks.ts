@@ -102,6 +102,7 @@ export class Webhooks {
       found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
       if (disabledAt !== null) throw new AanaError('WebhookDisabled', 'conflict', 'The webhook is disabled; enable it first: PUT {"enabled": true}.', { data: { id } });
       if (!(await webhookDeliveries.replay(id, deliveryId))) throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', { data: { id: deliveryId } });
+      await webhooks.resume(id); // somebody asks for it now
       return found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
     });
   }

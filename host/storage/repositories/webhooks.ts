@@ -4,7 +4,7 @@ import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 
-const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'update', 'enable', 'disable', 'remove', 'succeeded', 'failed', 'pause', 'secretOfUser']);
+const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'update', 'enable', 'disable', 'remove', 'succeeded', 'failed', 'pause', 'resume', 'secretOfUser']);
 
 /** Events that a webhook can be for: those of the original, and two of ours. */
 export const WEBHOOK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
@@ -112,6 +112,10 @@ export class WebhookRepository {
   /** Nothing is sent to it for `ms`. */
   async pause(id: string, ms: number): Promise<void> {
     await this.#connection.query(sql.pause, [id, this.#connection.now() + Math.round(ms)]);
+  }
+
+  async resume(id: string): Promise<void> {
+    await this.#connection.query(sql.resume, [id]);
   }
 
   async secretOfUser(userId: string): Promise<string | undefined> {

@@ -35,6 +35,9 @@ update webhooks set failures = failures + 1, failing_since = coalesce(failing_si
 -- statement: pause
 update webhooks set paused_until = $2 where id = $1 and paused_until < $2
 
+-- statement: resume
+update webhooks set paused_until = 0 where id = $1
+
 -- The newest of a user's keys that has one.
 -- statement: secretOfUser
 select hmac_secret as secret from api_keys where user_id = $1 and hmac_secret is not null order by id desc limit 1
