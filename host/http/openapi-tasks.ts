@@ -22,6 +22,19 @@ const TASK: oas31.SchemaObject = {
   },
   required: ['id', 'endpoint', 'data', 'status', 'result'],
 };
+const ATTEMPT: oas31.SchemaObject = {
+  type: 'object',
+  properties: {
+    attempt: { type: 'integer', minimum: 1 },
+    host: { type: 'string', description: 'Which process had it.' },
+    started_at: TIME,
+    ended_at: TIME,
+    outcome: { type: ['string', 'null'], description: 'The status that it left the task in, or lost when its host was not heard of any more; null while it runs.' },
+    error: { type: ['object', 'null'], description: 'What it failed with.' },
+  },
+  required: ['attempt', 'host', 'started_at', 'ended_at', 'outcome', 'error'],
+};
+const RETRIED: oas31.SchemaObject = { type: 'object', properties: { count: { type: 'integer' }, task_ids: { type: 'array', items: { type: 'string', format: 'uuid' } } }, required: ['count', 'task_ids'] };
 const ERROR: oas31.ReferenceObject = { $ref: '#/components/schemas/Error' };
 const ID: oas31.ParameterObject = { name: 'task_id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } };
 
@@ -42,12 +55,21 @@ export function deferParameters({ deferOption = 'optional' }: ServedEndpoint): o
   ];
 }
 
+/** Which tasks are meant. */
+const FILTER: readonly oas31.ParameterObject[] = [
+  query('endpoint', { type: 'string', maxLength: 255 }, 'Path of their endpoint.'),
+  query('error', { type: 'string', maxLength: 255 }, 'Name of the error that they failed with.'),
+];
+
 /** The routes for tasks. */
 export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/tasks', { get: operation('list_tasks', 'Tasks, the newest first', { type: 'object', properties: { tasks: { type: 'array', items: TASK } }, required: ['tasks'] }, {
-    parameters: [query('status', { enum: [...TASK_STATUSES] }), query('page', { type: 'integer', minimum: 1, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })],
+    parameters: [query('status', { enum: [...TASK_STATUSES] }), ...FILTER, query('page', { type: 'integer', minimum: 1, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })],
   }) }],
   ['/tasks/count', { get: operation('count_tasks', 'How many tasks there are, by status', { type: 'object', additionalProperties: { type: 'integer' }, properties: { total: { type: 'integer' } }, required: ['total'] }) }],
+  ['/tasks/retry', { post: operation('retry_tasks', 'Give failed tasks new attempts, those that failed first', RETRIED, {
+    parameters: [...FILTER, query('limit', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }, 'How many at most.')],
+  }) }],
   ['/tasks/{task_id}', {
     parameters: [ID],
     get: operation('get_task', 'A task', TASK),
@@ -55,6 +77,7 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
   }],
   ['/tasks/{task_id}/retry', { parameters: [ID], post: operation('retry_task', 'Give a failed task new attempts', TASK) }],
   ['/tasks/{task_id}/cancel', { parameters: [ID], post: operation('cancel_task', 'End a task that waits or runs', TASK) }],
+  ['/tasks/{task_id}/attempts', { parameters: [ID], get: operation('list_task_attempts', 'What became of each attempt at a task', { type: 'object', properties: { attempts: { type: 'array', items: ATTEMPT } }, required: ['attempts'] }) }],
   ['/tasks/{task_id}/events', { parameters: [ID], get: {
     ...operation('watch_task', 'What happens to a task, as server-sent events, from the header Last-Event-ID on', {}),
     parameters: [query('last_event_id', { type: 'integer' })],

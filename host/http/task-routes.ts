@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
 import { type ServedEndpoint, type UploadedFile } from '../endpoints/index.ts';
-import { type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
+import { type AttemptRecord, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
 import { callerOf, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
@@ -56,8 +56,13 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
   router.get('/tasks', async (ctx) => {
     const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
     const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
-    const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), page, perPage });
+    const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), ...filterOf(ctx), page, perPage });
     ctx.body = { tasks: found.map((task) => show(ctx, task)) };
+  });
+  router.post('/tasks/retry', async (ctx) => {
+    const limit = numberOf(ctx, 'limit', z.int().min(1).max(1000)) ?? 100;
+    const ids = await tasks.retryFailed(userOf(ctx), filterOf(ctx), limit);
+    ctx.body = { count: ids.length, task_ids: ids };
   });
   router.get('/tasks/get/:id', async (ctx) => {
     ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
@@ -77,6 +82,10 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
   router.post('/tasks/:id/cancel', async (ctx) => {
     ctx.body = show(ctx, await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
   });
+  router.get('/tasks/:id/attempts', async (ctx) => {
+    const found = await answered(tasks.attempts(idOf(ctx), userOf(ctx)));
+    ctx.body = { attempts: found.map((attempt) => attemptInfo(attempt, showsInside(ctx, includeStacktrace))) };
+  });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);
     const signal = abortOnClose(ctx);
@@ -86,14 +95,12 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
 
 /** A task as clients see it: the keys of the original, and ours. */
 function taskInfo(task: TaskRecord, includeStacktrace: boolean): object {
-  const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-  const result: unknown = task.result === null ? null : JSON.parse(task.result);
   return {
     id: task.id,
     endpoint: task.endpoint,
     data: JSON.parse(task.data) as unknown,
     status: task.status,
-    result: task.status === 'failed' && !includeStacktrace ? { ...(result as object), stacktrace: null } : result,
+    result: task.status === 'failed' ? errorInfo(task.result, includeStacktrace) : task.result === null ? null : (JSON.parse(task.result) as unknown),
     progress: task.progress,
     num_retries: task.num_retries,
     priority: task.priority,
@@ -101,6 +108,21 @@ function taskInfo(task: TaskRecord, includeStacktrace: boolean): object {
     assigned_at: time(task.assigned_at),
     completed_at: time(task.completed_at),
   };
+}
+
+function attemptInfo({ lease_token: attempt, host, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord, includeStacktrace: boolean): object {
+  return { attempt, host, started_at: time(startedAt), ended_at: time(endedAt), outcome, error: errorInfo(error, includeStacktrace) };
+}
+
+/** An error as it is stored, without its stack where that is not shown. */
+function errorInfo(json: string | null, includeStacktrace: boolean): object | null {
+  if (json === null) return null;
+  const error = JSON.parse(json) as object;
+  return includeStacktrace ? error : { ...error, stacktrace: null };
+}
+
+function time(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** As server-sent events, until the task has ended or the client goes away. */
@@ -156,6 +178,18 @@ function statusOf(ctx: Context): TaskStatus | undefined {
   const status = TASK_STATUSES.find((one) => one === text);
   if (status === undefined) throw badQuery('status', 'enum', `Input should be one of ${TASK_STATUSES.join(', ')}`, text);
   return status;
+}
+
+/** Which tasks are meant, besides their status. */
+function filterOf(ctx: Context): { readonly endpoint: string | undefined; readonly error: string | undefined } {
+  return { endpoint: textOf(ctx, 'endpoint'), error: textOf(ctx, 'error') };
+}
+
+/** A text of the query that can be looked for in the database; undefined when it is not given. */
+function textOf(ctx: Context, name: string): string | undefined {
+  const text = queryValue(ctx, name);
+  if (text !== undefined && (text === '' || text.length > 255 || text.includes('\0'))) throw badQuery(name, 'string_parsing', 'Input should be a text of 1 to 255 characters', text);
+  return text;
 }
 
 /** Where to go on: what a browser sends when it connects again, or the query for clients that cannot set headers. */

@@ -1,6 +1,6 @@
 import { delay } from '../core/abort.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Storage } from '../storage/index.ts';
+import { hasEnded, type Storage } from '../storage/index.ts';
 import type { TaskFiles } from './task-files.ts';
 
 export interface SweeperOptions {
@@ -56,7 +56,10 @@ export class Sweeper {
       for (const id of ids) await files.remove(id);
       removed = ids.length;
     }
-    await files.removeOrphans((id) => storage.read(async ({ tasks }) => (await tasks.read(id, null)) !== undefined));
+    await files.removeOrphans(async (id) => {
+      const task = await storage.read(({ tasks }) => tasks.read(id, null));
+      return task !== undefined && (!hasEnded(task.status) || task.status === 'failed'); // which may be retried
+    });
   }
 }
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { UploadedFile } from '../endpoints/index.ts';
 import type { StoredFile } from '../storage/index.ts';
 
-/** A folder without a task that is younger may be of one that is being accepted. */
+/** A folder that is younger may be of a task that is being accepted. */
 const ORPHAN_AGE_MS = 3_600_000;
 const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -45,12 +45,12 @@ export class TaskFiles {
     await rm(join(this.#dir, taskId), { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Removes folders of tasks that are not there, such as those of a host that died before it had accepted one. */
-  async removeOrphans(exists: (taskId: string) => Promise<boolean>): Promise<void> {
+  /** Removes what a host left that died before it had accepted a task, or right after the task's end. */
+  async removeOrphans(isNeeded: (taskId: string) => Promise<boolean>): Promise<void> {
     for (const name of await readdir(this.#dir).catch(() => [])) {
       const found = await stat(join(this.#dir, name)).catch(() => undefined);
       if (!TASK_ID.test(name) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
-      if (!(await exists(name))) await this.remove(name);
+      if (!(await isNeeded(name))) await this.remove(name);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -135,6 +135,26 @@ Queue('gives files to the run, and removes them after it', async (context) => {
   assert.ok(path.startsWith(join(context.dir, 'tasks', id)), path);
   await queue.stop(10_000);
   assert.equal(await readdir(join(context.dir, 'tasks')), []);
+});
+
+Queue('removes files that a killed host left: of tasks that it had not accepted, and of those that had ended', async (context) => {
+  const { queue, defer } = makeHost(context, async ({ n }) => {
+    if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
+  });
+  await queue.start();
+  const [done, failed] = [await defer(), await defer({ n: 1 })];
+  for (const id of [done, failed]) await ended(queue, id);
+  await queue.stop(10_000);
+  const next = makeHost(context, async () => null);
+  const waiting = await next.defer();
+  const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+  for (const id of [done, failed, waiting, unknown, young]) await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+  for (const id of [done, failed, waiting, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+  await next.queue.start();
+  await ended(next.queue, waiting); // the sweep goes on meanwhile
+  const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
+  while ((await kept()).some((id) => id === done || id === unknown)) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal((await kept()).sort(), [failed, young].sort());
 });
 
 Queue('repeats what may pass, and not what will not', async (context) => {

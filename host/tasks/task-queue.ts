@@ -2,7 +2,7 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
-import { hasEnded, type Storage, type TaskEvent, type TaskRecord, type TaskStatus } from '../storage/index.ts';
+import { type AttemptRecord, hasEnded, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus } from '../storage/index.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
@@ -116,8 +116,14 @@ export class TaskQueue {
   }
 
   /** The newest first; pages count from 1 on. */
-  list(userId: string | null, { status, page, perPage }: { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<TaskRecord[]> {
-    return this.#options.storage.read(({ tasks }) => tasks.list(userId, { status, limit: perPage, offset: (page - 1) * perPage }));
+  list(userId: string | null, { page, perPage, ...filter }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<TaskRecord[]> {
+    return this.#options.storage.read(({ tasks }) => tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }));
+  }
+
+  /** What became of each attempt so far. Throws `NotFoundException`. */
+  async attempts(id: string, userId: string | null): Promise<AttemptRecord[]> {
+    await this.get(id, userId);
+    return this.#options.storage.read(({ tasks }) => tasks.attempts(id));
   }
 
   /** By status, without those that no task has. */
@@ -139,6 +145,11 @@ export class TaskQueue {
     await this.get(id, userId);
     if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId)))) throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
     return this.get(id, userId);
+  }
+
+  /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
+  retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
+    return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, limit));
   }
 
   /** Removes a task, and gives what it was. Throws `TaskIsActive` for one that a host has. */

@@ -6,7 +6,7 @@ import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliver
 
 const sql = loadStatements('tasks', [
   'insert', 'findByKey', 'read', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'finish', 'heartbeat', 'expired',
-  'cancel', 'retry', 'remove', 'prune', 'nextDue', 'beginAttempt', 'endAttempt', 'attempts', 'addEvent', 'events',
+  'cancel', 'retry', 'retryFailed', 'remove', 'prune', 'nextDue', 'beginAttempt', 'endAttempt', 'attempts', 'addEvent', 'events',
 ]); // prettier-ignore
 
 /** What listeners of the database are told when a task can be taken; of others they are told the id. */
@@ -59,6 +59,27 @@ export interface TaskRecord {
   readonly created_at: number;
   readonly assigned_at: number | null;
   readonly completed_at: number | null;
+}
+
+/** Which tasks are meant; what is not given does not matter. */
+export interface TaskFilter {
+  readonly endpoint?: string | undefined;
+  /** Name of the error that a failed task ended with. */
+  readonly error?: string | undefined;
+}
+
+/** What became of one attempt. */
+export interface AttemptRecord {
+  /** Its number, from 1 on; it goes on counting when a failed task gets new attempts. */
+  readonly lease_token: number;
+  /** Who had it. */
+  readonly host: string;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  /** The status that it left the task in, or `lost`; null while it runs. */
+  readonly outcome: string | null;
+  /** JSON. */
+  readonly error: string | null;
 }
 
 /** One attempt at a task: who has it says so with its token. */
@@ -228,13 +249,21 @@ export class TaskRepository {
     return true;
   }
 
+  /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
+  async retryFailed(userId: string | null, { endpoint, error }: TaskFilter, limit: number): Promise<string[]> {
+    const rows = await this.#connection.query<{ id: string }>(sql.retryFailed, [userId, endpoint ?? null, error ?? null, this.#connection.now(), limit]);
+    for (const { id } of rows) await this.#tell(id, 'created', {});
+    if (rows.length > 0) await this.#connection.notify(TASKS_WAITING);
+    return rows.map(({ id }) => id);
+  }
+
   async read(id: string, userId: string | null): Promise<TaskRecord | undefined> {
     return (await this.#connection.query<TaskRecord>(sql.read, [id, userId]))[0];
   }
 
   /** The newest first. */
-  list(userId: string | null, { status, limit, offset }: { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<TaskRecord[]> {
-    return this.#connection.query<TaskRecord>(sql.list, [userId, status ?? null, limit, offset]);
+  list(userId: string | null, { status, endpoint, error, limit, offset }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<TaskRecord[]> {
+    return this.#connection.query<TaskRecord>(sql.list, [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset]);
   }
 
   async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
@@ -259,8 +288,9 @@ export class TaskRepository {
     return (await this.#connection.query<{ at: number | null }>(sql.nextDue))[0]?.at ?? undefined;
   }
 
-  attempts(id: string): Promise<{ lease_token: number; host: string; started_at: number; ended_at: number | null; outcome: string | null; error: string | null }[]> {
-    return this.#connection.query(sql.attempts, [id]);
+  /** In their order. */
+  attempts(id: string): Promise<AttemptRecord[]> {
+    return this.#connection.query<AttemptRecord>(sql.attempts, [id]);
   }
 
   /** Those after the event `after`, in order. */

@@ -11,10 +11,17 @@ select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($
 select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
 from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
 
--- statement: list
+-- Those of a status ($2), an endpoint ($3), and that failed with an error of the name $4.
+-- statement: list (sqlite)
 select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
-from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2)
-order by seq desc limit $3 offset $4
+from tasks where ($1 is null or user_id = $1) and ($2 is null or status = $2) and ($3 is null or endpoint = $3)
+  and ($4 is null or (status = 'failed' and json_extract(result, '$.error') = $4))
+order by seq desc limit $5 offset $6
+-- statement: list (postgresql)
+select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2) and (cast($3 as text) is null or endpoint = $3)
+  and (cast($4 as text) is null or (status = 'failed' and result ->> 'error' = $4))
+order by seq desc limit $5 offset $6
 
 -- statement: count
 select status, count(*) as count from tasks where (cast($1 as text) is null or user_id = $1) group by status
@@ -98,6 +105,21 @@ where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (sele
 -- statement: retry
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
+
+-- Those that failed first, $5 at most.
+-- statement: retryFailed (sqlite)
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+where seq in (
+  select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or json_extract(result, '$.error') = $3)
+  order by completed_at, seq limit $5
+) and status = 'failed' returning id
+-- statement: retryFailed (postgresql)
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+where seq in (
+  select seq from tasks
+  where status = 'failed' and (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or endpoint = $2) and (cast($3 as text) is null or result ->> 'error' = $3)
+  order by completed_at, seq limit $5 for update skip locked
+) and status = 'failed' returning id
 
 -- A task that a host has cannot be removed.
 -- statement: remove

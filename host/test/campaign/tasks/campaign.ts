@@ -1,0 +1,150 @@
+import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { delay } from '../../../core/abort.ts';
+import { silentLogger } from '../../../core/logger.ts';
+import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
+import { isAlive } from '../../../replicas/fixtures/sample-sets.ts';
+import type { TestDatabases } from '../../../storage/fixtures/databases.ts';
+import { Random } from '../../simulation/random.ts';
+import { type Checked, checkTasks } from './check.ts';
+import { type Clients, repeat, runClient, send } from './client.ts';
+import { HostSlot } from './host-slot.ts';
+import { BENCH_PLUGIN } from './protocol.ts';
+
+export interface CampaignOptions {
+  readonly databases: TestDatabases;
+  /** Hosts that share the database. */
+  readonly hosts: number;
+  /** So many kills of each: of a host, of a plugin's thread, of a replica. */
+  readonly kills: number;
+  readonly clients: number;
+  readonly seed: number;
+}
+
+export interface CampaignResult extends Checked {
+  readonly seconds: number;
+  readonly kills: Readonly<Record<Victim, number>>;
+  readonly accepted: number;
+  /** Answers that were lost and asked for again with the same key, and those that were given up. */
+  readonly lostAnswers: number;
+  readonly unknown: number;
+  /** Events that watching clients got. */
+  readonly watched: number;
+  readonly deadLetters: number;
+}
+
+const VICTIMS = ['host', 'thread', 'replica'] as const;
+type Victim = (typeof VICTIMS)[number];
+
+/** Until the last task has ended, once nothing is killed any more. */
+const DRAIN_MS = 180_000;
+const PAUSE_MS = 250;
+/** Older than any folder that may be of a request that is being accepted. */
+const LONG_AGO_S = 7200;
+const SWEEP_MS = 10_000;
+
+/** Kills under load, lets what was accepted come to its end, and looks at what there is then. */
+export async function runCampaign({ databases, hosts: hostCount, kills, clients: clientCount, seed }: CampaignOptions): Promise<CampaignResult> {
+  const startedAt = performance.now();
+  const random = new Random(seed);
+  const folder = await mkdtemp(join(tmpdir(), 'aana-task-campaign-'));
+  const config = await databases.create();
+  await buildPlugin(BENCH_PLUGIN, { log: silentLogger });
+  await mkdir(join(folder, 'temp'));
+  const hosts = Array.from({ length: hostCount }, (_, index) => new HostSlot(folder, index, config));
+  const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
+  const stopping = new AbortController();
+  let keepsFolder = true;
+  try {
+    for (const host of hosts) await host.start();
+    await Promise.all(hosts.map((host) => host.ready()));
+    const load = Promise.all(Array.from({ length: clientCount }, () => runClient(clients, stopping.signal)));
+    load.catch(() => {}); // seen below
+    const counts = await killAll(hosts, new Random(seed + 1), kills);
+    stopping.abort();
+    await load;
+    await drained(clients);
+    for (const task of clients.accepted) if (task.key !== undefined && task.lostAnswers > 0) await repeat(clients, task);
+    const retried = await retryDeadLetters(clients);
+    for (const host of hosts) await host.stop();
+    await checkFolders(clients, folder);
+    await using database = await databases.open(config);
+    const checked = await checkTasks(database, clients.accepted, retried);
+    const own = hosts.flatMap(({ ownEnds }) => ownEnds);
+    const orphans = hosts.flatMap(({ children }) => [...children]).filter(isAlive);
+    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...checked.problems];
+    keepsFolder = problems.length > 0;
+    return {
+      ...checked,
+      problems: keepsFolder ? [...problems, `logs of the hosts: ${folder}`] : problems,
+      seconds: Math.round((performance.now() - startedAt) / 1000),
+      kills: counts,
+      accepted: clients.accepted.length,
+      lostAnswers: clients.accepted.reduce((sum, { lostAnswers }) => sum + lostAnswers, 0),
+      unknown: clients.unknown,
+      watched: clients.accepted.reduce((sum, { seen }) => sum + (seen?.length ?? 0), 0),
+      deadLetters: retried.size,
+    };
+  } finally {
+    stopping.abort();
+    for (const host of hosts) await host.stop();
+    if (!keepsFolder) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Kills so many of each, in an order and at times that are random: a host also while it starts. */
+async function killAll(hosts: readonly HostSlot[], random: Random, kills: number): Promise<Record<Victim, number>> {
+  const counts: Record<Victim, number> = { host: 0, thread: 0, replica: 0 };
+  const left = (): Victim[] => VICTIMS.filter((victim) => counts[victim] < kills);
+  for (let [first, ...others] = left(); first; [first, ...others] = left()) {
+    const victim = random.pick([first, ...others]);
+    const host = random.pick([hosts[0] as HostSlot, ...hosts.slice(1)]);
+    const isEarly = victim === 'host' && random.chance(0.2);
+    if (!isEarly) await host.ready();
+    await delay(random.exponential(PAUSE_MS));
+    const number = random.int(0, 1000);
+    if (victim === 'host') await host.kill();
+    else if (!(victim === 'replica' ? await host.killReplica(number) : host.endThread(number))) continue; // it is not there just now
+    counts[victim] += 1;
+  }
+  return counts;
+}
+
+/** Waits until every task has ended. */
+async function drained(clients: Clients): Promise<void> {
+  const until = performance.now() + DRAIN_MS;
+  for (;;) {
+    const answer = await send(clients, '/tasks/count');
+    const { total = 0, completed = 0, failed = 0, cancelled = 0 } = answer?.status === 200 ? (JSON.parse(answer.text) as Record<string, number>) : {};
+    if (total > 0 && total === completed + failed + cancelled) return;
+    if (performance.now() > until) return; // the check tells which ones have not
+    await delay(100);
+  }
+}
+
+/** Gives what failed, and should not have, new attempts: the thread of its plugin was ended while it computed. */
+async function retryDeadLetters(clients: Clients): Promise<ReadonlySet<string>> {
+  const answer = await send(clients, '/tasks/retry?error=PluginTrapError&limit=1000', { method: 'POST' });
+  if (answer?.status !== 200) clients.problems.push(`tasks that failed were not retried: ${answer?.status} ${answer?.text}`);
+  await drained(clients);
+  return new Set(answer?.status === 200 ? (JSON.parse(answer.text) as { task_ids: string[] }).task_ids : []);
+}
+
+/** Nothing is left over of what was killed once a host has started hours later: no upload, and no file of a task but of one that failed. */
+async function checkFolders({ hosts: [host], problems }: Clients, folder: string): Promise<void> {
+  const [files, temp] = [join(folder, 'data', 'tasks'), join(folder, 'temp')];
+  const longAgo = Date.now() / 1000 - LONG_AGO_S;
+  for (const name of await namesIn(files)) await utimes(join(files, name), longAgo, longAgo);
+  if (!host) return;
+  await host.start();
+  await host.ready();
+  const until = performance.now() + SWEEP_MS;
+  while ((await namesIn(files)).length > 0 && performance.now() < until) await delay(20);
+  await host.stop();
+  for (const path of [files, temp]) for (const name of await namesIn(path)) problems.push(`${join(path, name)} was left over`);
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Deferred, deferred } from '../../../core/deferred.ts';
+import type { StorageConfig } from '../../../storage/index.ts';
+import { descendants } from '../../helpers/server.ts';
+import type { HostOrder } from './protocol.ts';
+
+/** After so many it is not started again. */
+const MOST_OWN_ENDS = 3;
+
+const script = new URL('host.js', import.meta.url);
+
+/** Keeps one host running: another one comes for each that is killed. */
+export class HostSlot {
+  /** Processes that belong to hosts, and must go with them. */
+  readonly children = new Set<number>();
+  /** How hosts ended that nobody had killed. */
+  readonly ownEnds: string[] = [];
+  readonly #folder: string;
+  readonly #own: string;
+  readonly #database: StorageConfig;
+  #child: ChildProcess | undefined;
+  #url: Deferred<string> = deferred();
+  #current: string | undefined;
+  #stopping = false;
+  #exited: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, index: number, database: StorageConfig) {
+    this.#folder = folder;
+    this.#own = join(folder, `host-${index}`);
+    this.#database = database;
+  }
+
+  /** Where it is reached; undefined while it starts. */
+  get url(): string | undefined {
+    return this.#current;
+  }
+
+  get logFile(): string {
+    return `${this.#own}.log`;
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = false;
+    await mkdir(this.#own, { recursive: true });
+    this.#spawn();
+  }
+
+  /** Resolves when it can be used. */
+  ready(): Promise<string> {
+    return this.#url.promise;
+  }
+
+  /** Kills it where it stands. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    await this.#noteChildren();
+    child?.kill('SIGKILL');
+    if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+
+  /** Kills one of its replicas; false when there is none. */
+  async killReplica(number: number): Promise<boolean> {
+    const pids = await this.#noteChildren();
+    const pid = pids[number % Math.max(1, pids.length)];
+    if (pid === undefined) return false;
+    try {
+      process.kill(pid, 'SIGKILL');
+      return true;
+    } catch {
+      return false; // it has just ended
+    }
+  }
+
+  endThread(number: number): boolean {
+    return this.#child?.connected === true && this.#child.send({ number } satisfies HostOrder, () => {});
+  }
+
+  /** Ends it in good order. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#noteChildren();
+    if (this.#child?.connected) this.#child.disconnect();
+    await this.#exited;
+  }
+
+  #spawn(): void {
+    const child = fork(script, [this.#folder, this.#own, this.logFile], { env: { ...process.env, DB_CONFIG: JSON.stringify(this.#database) }, execArgv: ['--enable-source-maps'] });
+    this.#child = child;
+    child.once('message', (url: string) => {
+      this.#current = url;
+      this.#url.resolve(url);
+    });
+    this.#exited = new Promise<void>((resolve) => {
+      child.once('exit', (code, signal) => {
+        if (this.#current !== undefined) this.#url = deferred(); // else it is still waited for
+        this.#current = undefined;
+        const isAsked = signal === 'SIGKILL' || (this.#stopping && code === 0);
+        if (!isAsked) this.ownEnds.push(`a host ended by itself with ${code ?? signal}; its log is ${this.logFile}`);
+        if (this.ownEnds.length >= MOST_OWN_ENDS) this.#url.reject(new Error(this.ownEnds.join('; ')));
+        else if (!this.#stopping) this.#spawn();
+        resolve();
+      });
+    });
+  }
+
+  async #noteChildren(): Promise<number[]> {
+    const pids = this.#child?.pid === undefined ? [] : (await descendants(this.#child.pid)).map(({ pid }) => pid);
+    for (const pid of pids) this.children.add(pid);
+    return pids;
+  }
+}

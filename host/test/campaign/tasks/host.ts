@@ -1,0 +1,89 @@
+// A host of the campaign, in a process of its own: `host.js <shared folder> <own folder> <file of its log>`. Tells its URL; ends one of its plugins' threads when it is told so.
+import { appendFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import * as z from 'zod';
+import { AanaApp } from '../../../app.ts';
+import { loadConfig } from '../../../config/index.ts';
+import { delay } from '../../../core/abort.ts';
+import { AanaError } from '../../../core/errors.ts';
+import { createLogger } from '../../../core/logger.ts';
+import { BENCH_PLUGIN, type HostOrder } from './protocol.ts';
+import { EchoDeployment } from './echo-deployment.ts';
+import { FAILURE, sha256 } from './works.ts';
+
+const [shared = '', own = '', logFile = ''] = process.argv.slice(2);
+const threads = new Set<Worker>();
+process.on('worker', (thread) => {
+  threads.add(thread);
+  thread.on('exit', () => threads.delete(thread));
+});
+
+const config = loadConfig({
+  cwd: shared,
+  env: process.env,
+  base: {
+    data_dir: join(shared, 'data'),
+    runtime_dir: join(own, 'run'),
+    devices: { gpus: [] },
+    media: { temp_dir: join(shared, 'temp') },
+    task_queue: { heartbeat_timeout: 2, max_retries: 100, num_workers: 8 },
+  },
+});
+const log = createLogger({ level: 'info', format: 'text', write: (line) => appendFileSync(logFile, line) });
+const app = new AanaApp({ config, log, progress: { write: () => true } });
+const Input = z.strictObject({ n: z.int(), count: z.int().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() });
+const output = z.any();
+
+app.registerDeployment('echo', EchoDeployment.options({ num_replicas: 2, max_ongoing_requests: 8 }));
+app.registerPlugins(BENCH_PLUGIN);
+app.registerEndpoint({
+  name: 'hash',
+  path: '/campaign/hash',
+  input: Input,
+  output,
+  run: async ({ n, file = '' }, { files, signal }) => {
+    await delay(n % 20, signal);
+    return { n, sha256: sha256(await readFile(files.get(file)?.path ?? '')) };
+  },
+});
+app.registerEndpoint({
+  name: 'own_stream',
+  path: '/campaign/stream',
+  input: Input,
+  output,
+  run: async function* ({ n, count }, { signal }) {
+    for (let index = 0; index < count; index += 1) {
+      await delay(3, signal);
+      yield { n, index };
+    }
+  },
+});
+app.registerEndpoint({ name: 'replica', path: '/campaign/replica', input: Input, output, run: ({ n }) => app.handle(EchoDeployment, 'echo').echo({ text: `task ${n}` }) });
+app.registerEndpoint({
+  name: 'replica_stream',
+  path: '/campaign/replica_stream',
+  input: Input,
+  output,
+  run: async function* ({ n, count }) {
+    for await (const index of app.handle(EchoDeployment, 'echo').count({ to: count })) yield { n, index };
+  },
+});
+app.registerEndpoint({
+  name: 'fail',
+  path: '/campaign/fail',
+  input: Input,
+  output,
+  run: async ({ n }) => {
+    throw new AanaError(FAILURE, 'bad-request', `video ${n} is too long`);
+  },
+});
+process.on('message', (order: HostOrder) => {
+  const [thread] = [...threads].slice(order.number % Math.max(1, threads.size));
+  void thread?.terminate();
+});
+process.on('disconnect', () => void app.shutdown({ graceMs: 0 }).then(() => process.exit(0)));
+await app.listen({ host: '127.0.0.1', port: 0 });
+await app.deploy();
+process.send?.(app.url);
