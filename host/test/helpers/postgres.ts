@@ -16,8 +16,13 @@ export interface PostgresCluster {
   stop(): Promise<void>;
 }
 
+export interface PostgresOptions {
+  /** Whether what is committed survives the end of the machine; tests need not wait for the disk. Default: false. */
+  readonly isDurable?: boolean;
+}
+
 /** Starts PostgreSQL, or says why there is none: PostgreSQL refuses to run as root, so root runs it as the user `postgres`. */
-export async function startPostgres(): Promise<PostgresCluster | string> {
+export async function startPostgres({ isDurable = false }: PostgresOptions = {}): Promise<PostgresCluster | string> {
   const bin = await findBinaries();
   if (bin === undefined) return 'PostgreSQL is not installed (Debian/Ubuntu: apt-get install postgresql)';
   const owner = await unprivileged();
@@ -28,7 +33,7 @@ export async function startPostgres(): Promise<PostgresCluster | string> {
     const options = { cwd: folder, ...owner };
     await exec(join(bin, 'initdb'), ['--pgdata', join(folder, 'data'), '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'], options);
     const port = await freePort();
-    const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off', 'deadlock_timeout=50ms'].flatMap((setting) => ['-c', setting]);
+    const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, `fsync=${isDurable ? 'on' : 'off'}`, 'deadlock_timeout=50ms'].flatMap((setting) => ['-c', setting]);
     const server = spawn(join(bin, 'postgres'), ['-D', join(folder, 'data'), '-p', String(port), ...settings], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     await ready(server);
     return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', stop: () => stop(server, folder) };

@@ -1,0 +1,34 @@
+// Our queue, in a process of its own. Started by ../tasks.ts, whose jobs it does.
+import { join } from 'node:path';
+import * as z from 'zod';
+import { silentLogger } from '../../core/logger.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
+import { loadConfig } from '../../config/index.ts';
+import { buildSqlite } from '../../native-build/index.ts';
+import { Storage } from '../../storage/index.ts';
+import { TaskQueue } from '../../tasks/index.ts';
+import { WORKERS } from './protocol.ts';
+import { type MeasuredQueue, serveJobs } from './run-job.ts';
+
+await serveJobs(async ({ database, folder }) => {
+  const { cache_dir: cacheDir, task_queue: config } = loadConfig({ cwd: folder });
+  const storage = new Storage({ config: database, log: silentLogger, sqliteModule: () => buildSqlite({ cacheDir, log: silentLogger }) });
+  const endpoints = new EndpointRegistry();
+  const endpoint = hostEndpoint({ name: 'noop', path: '/noop', summary: 'Does nothing', input: z.strictObject({ n: z.int() }), output: z.null(), run: async ({ n }) => {
+    measured.onRun(n);
+    return null;
+  } }); // prettier-ignore
+  endpoints.add(endpoint);
+  const queue = new TaskQueue({ storage, endpoints, dir: join(folder, 'tasks'), config: { ...config, num_workers: WORKERS }, log: silentLogger, signal: new AbortController().signal });
+  const measured: MeasuredQueue = {
+    onRun: () => {},
+    add: async (n) => void (await queue.enqueue(endpoint, { input: { n }, files: new Map(), userId: null })),
+    completed: async () => (await queue.count(null)).completed ?? 0,
+    close: async () => {
+      await queue.stop(0);
+      await storage.close();
+    },
+  };
+  await queue.start();
+  return measured;
+});
