@@ -10,6 +10,7 @@ const sql = loadStatements('media', [
   'remove',
   'insertVideo',
   'readVideo',
+  'listVideos',
   'insertCaption',
   'readCaption',
   'listCaptions',
@@ -17,6 +18,7 @@ const sql = loadStatements('media', [
   'insertTranscript',
   'readTranscript',
   'listTranscripts',
+  'listTranscriptInfos',
   'removeTranscript',
 ]);
 
@@ -52,8 +54,25 @@ export interface TranscriptRecord {
   readonly transcript_type: string;
 }
 
+/** A transcript without its texts. */
+export type TranscriptInfo = Omit<TranscriptRecord, 'transcript' | 'segments'>;
+
+/** A part of a list: the first `limit` entries after `after`, or all that there are. */
+export interface Page<After> {
+  readonly after?: After | undefined;
+  readonly limit?: number | undefined;
+}
+
+const ALL = Number.MAX_SAFE_INTEGER;
+/** Of the column's type. */
+const MAX_FRAME_ID = 2 ** 31 - 1;
+/** What the databases can keep differs above. */
+const MAX_DEPTH = 100;
+
 type Stored<T> = T & { readonly id: number };
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
+type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
+type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
 /** Media of any kind by their id; what belongs to one goes with it. */
 export class MediaRepository {
@@ -64,12 +83,12 @@ export class MediaRepository {
   }
 
   async exists(id: string): Promise<boolean> {
-    return (await this.#connection.query(sql.exists, [id])).length > 0;
+    return (await this.#connection.query(sql.exists, [checkId(id)])).length > 0;
   }
 
   /** Throws `MediaIdAlreadyExistsException`, also when two do this at once. */
   async create(id: string, mediaType: string): Promise<void> {
-    const length = [...checkText('the id of a media', id)].length;
+    const length = [...checkId(id)].length;
     if (length < 1 || length > 255) throw new AanaError('ValidationError', 'invalid-input', `the id of a media has 1 to 255 characters, not ${length}`);
     const rows = await this.#connection.query(sql.insert, [id, checkText('the media type', mediaType), this.#connection.now()]);
     if (rows.length === 0) throw new AanaError('MediaIdAlreadyExistsException', 'conflict', `there is a media ${JSON.stringify(id)} already`, { data: { table: 'media', id } });
@@ -77,7 +96,7 @@ export class MediaRepository {
 
   /** Throws `NotFoundException`. */
   async delete(id: string): Promise<void> {
-    if ((await this.#connection.query(sql.remove, [id])).length === 0) throw notFound('media', id);
+    if ((await this.#connection.query(sql.remove, [checkId(id)])).length === 0) throw notFound('media', id);
   }
 }
 
@@ -102,10 +121,14 @@ export class VideoRepository {
 
   /** Throws `NotFoundException`. */
   async getMetadata(mediaId: string): Promise<VideoRecord & { readonly media_id: string }> {
-    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [mediaId]);
+    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [checkId(mediaId)]);
     if (!row) throw notFound('video', mediaId);
-    const { id, ...video } = row;
-    return { media_id: id, ...video };
+    return videoFromRow(row);
+  }
+
+  /** In the order of their ids. */
+  async list({ after = '', limit = ALL }: Page<string> = {}): Promise<(VideoRecord & { readonly media_id: string })[]> {
+    return (await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [checkId(after), limit])).map(videoFromRow);
   }
 }
 
@@ -116,30 +139,39 @@ export class CaptionRepository {
     this.#connection = connection;
   }
 
-  /** Throws `ValidationError` when a number is out of its range. */
-  async save(record: Optional<CaptionRecord, 'media_id' | 'caption_type'>): Promise<Stored<CaptionRecord>> {
-    const caption: CaptionRecord = { media_id: null, caption_type: 'caption', ...record };
-    if (!Number.isInteger(caption.frame_id) || caption.frame_id < 0) throw invalid(`frame_id is a whole number from 0 on, not ${caption.frame_id}`);
-    if (!(caption.timestamp >= 0 && Number.isFinite(caption.timestamp))) throw invalid(`timestamp is a number of seconds from 0 on, not ${caption.timestamp}`);
-    const values = [caption.media_id, checkText('model', caption.model), caption.frame_id, checkText('caption', caption.caption), caption.timestamp, checkText('caption_type', caption.caption_type)];
-    const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [...values, this.#connection.now()]);
-    return { id: row?.id ?? 0, ...caption };
+  /** Throws `ValidationError` when a number is out of its range, `NotFoundException` when there is no such media. */
+  async save(record: NewCaption): Promise<Stored<CaptionRecord>> {
+    const [stored] = await this.saveAll([record]);
+    return stored!;
+  }
+
+  /** Keeps them in this order. Throws as {@link save} does. */
+  async saveAll(records: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]> {
+    const captions = records.map(checkedCaption);
+    await requireMedia(this.#connection, captions);
+    const stored: Stored<CaptionRecord>[] = [];
+    for (const each of captions) {
+      const { media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: type } = each;
+      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [mediaId, model, frameId, caption, timestamp, type, this.#connection.now()]);
+      stored.push({ id: row?.id ?? 0, ...each });
+    }
+    return stored;
   }
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<CaptionRecord>> {
-    const [row] = await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [id]);
+    const [row] = isId(id) ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [id]) : [];
     if (!row) throw notFound('caption', String(id));
     return row;
   }
 
   /** Of one media, in the order of their times. */
-  list(mediaId: string): Promise<Stored<CaptionRecord>[]> {
-    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [mediaId]);
+  list(mediaId: string, { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {}): Promise<Stored<CaptionRecord>[]> {
+    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [checkId(mediaId), after.timestamp, after.id, limit]);
   }
 
   async delete(id: number): Promise<void> {
-    if ((await this.#connection.query(sql.removeCaption, [id])).length === 0) throw notFound('caption', String(id));
+    if (!isId(id) || (await this.#connection.query(sql.removeCaption, [id])).length === 0) throw notFound('caption', String(id));
   }
 }
 
@@ -150,31 +182,38 @@ export class TranscriptRepository {
     this.#connection = connection;
   }
 
-  /** Throws `ValidationError` when the confidence is out of its range. */
-  async save(record: Optional<TranscriptRecord, 'media_id' | 'transcript_type'>): Promise<Stored<TranscriptRecord>> {
+  /** Throws `ValidationError` when the confidence is out of its range, `NotFoundException` when there is no such media. */
+  async save(record: NewTranscript): Promise<Stored<TranscriptRecord>> {
     const transcript: TranscriptRecord = { media_id: null, transcript_type: 'transcript', ...record };
     const { language_confidence: confidence } = transcript;
     if (!(confidence >= 0 && confidence <= 1)) throw invalid(`language_confidence is a number from 0 to 1, not ${confidence}`);
     for (const what of ['model', 'transcript', 'language', 'transcript_type'] as const) checkText(what, transcript[what]);
     const { media_id: mediaId, model, transcript: text, segments, language, transcript_type: type } = transcript;
+    if (isDeeper(segments, MAX_DEPTH)) throw invalid(`segments are nested more than ${MAX_DEPTH} deep`);
+    await requireMedia(this.#connection, [transcript]);
     const [row] = await this.#connection.query<{ id: number }>(sql.insertTranscript, [mediaId, model, text, JSON.stringify(segments), language, confidence, type, this.#connection.now()]);
     return { id: row?.id ?? 0, ...transcript };
   }
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<TranscriptRecord>> {
-    const [row] = await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [id]);
+    const [row] = isId(id) ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [id]) : [];
     if (!row) throw notFound('transcript', String(id));
     return fromRow(row);
   }
 
   /** Of one media, the oldest first. */
   async list(mediaId: string): Promise<Stored<TranscriptRecord>[]> {
-    return (await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [mediaId])).map(fromRow);
+    return (await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [checkId(mediaId)])).map(fromRow);
+  }
+
+  /** The same without their texts. `after` is an id. */
+  listInfos(mediaId: string, { after = 0, limit = ALL }: Page<number> = {}): Promise<Stored<TranscriptInfo>[]> {
+    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [checkId(mediaId), after, limit]);
   }
 
   async delete(id: number): Promise<void> {
-    if ((await this.#connection.query(sql.removeTranscript, [id])).length === 0) throw notFound('transcript', String(id));
+    if (!isId(id) || (await this.#connection.query(sql.removeTranscript, [id])).length === 0) throw notFound('transcript', String(id));
   }
 }
 
@@ -182,6 +221,36 @@ type StoredTranscriptRow = Omit<Stored<TranscriptRecord>, 'segments'> & { readon
 
 function fromRow(row: StoredTranscriptRow): Stored<TranscriptRecord> {
   return { ...row, segments: JSON.parse(row.segments) as unknown[] };
+}
+
+function videoFromRow({ id, ...video }: VideoRecord & { readonly id: string }): VideoRecord & { readonly media_id: string } {
+  return { media_id: id, ...video };
+}
+
+function checkedCaption(record: NewCaption): CaptionRecord {
+  const caption: CaptionRecord = { media_id: null, caption_type: 'caption', ...record };
+  const { frame_id: frameId, timestamp } = caption;
+  if (!(Number.isInteger(frameId) && frameId >= 0 && frameId <= MAX_FRAME_ID)) throw invalid(`frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frameId}`);
+  if (!(timestamp >= 0 && Number.isFinite(timestamp))) throw invalid(`timestamp is a number of seconds from 0 on, not ${timestamp}`);
+  for (const what of ['model', 'caption', 'caption_type'] as const) checkText(what, caption[what]);
+  return caption;
+}
+
+/** Of records that name a media, there must be it. */
+async function requireMedia(connection: Connection, records: readonly { readonly media_id: string | null }[]): Promise<void> {
+  for (const id of new Set(records.map((record) => record.media_id))) {
+    if (id !== null && (await connection.query(sql.exists, [checkId(id)])).length === 0) throw notFound('media', id);
+  }
+}
+
+const checkId = (id: string): string => checkText('the id of a media', id);
+
+/** Whether it can be the number of a row; a database may have no type for others. */
+const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1));
 }
 
 function invalid(message: string): AanaError {
