@@ -85,6 +85,7 @@ export class Services {
         openMediaScope: () => this.#requireMedia().openScope(),
         storage: new PluginStorage(this.storage),
         http: httpPort(config, this.#network),
+        repositories: this.storage,
         log,
       },
     });

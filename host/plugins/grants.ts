@@ -1,5 +1,5 @@
 import { AanaError } from '../core/errors.ts';
-import { type Capability, capabilityNames } from './capabilities/catalogue.ts';
+import { type Capability, capabilityDefinitions, capabilityNames } from './capabilities/catalogue.ts';
 import { hostPattern, isHostAmong } from './capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError } from './manifest.ts';
@@ -20,9 +20,9 @@ export type PluginGrants = Readonly<Record<string, PluginGrant>>;
 /**
  * What is granted where the configuration says nothing: all that a manifest asks for. Media come under the host's own rules, and a
  * deployment does the same for every caller, so that a plugin cannot reach through them what a request could not. Hosts are for the
- * operator to name: a request can carry away what a plugin was given.
+ * operator to name: a request can carry away what a plugin was given. So is what changes the application's own data, which others rely on.
  */
-const defaultGrant = { capabilities: ['*'], deployments: ['*'], hosts: [], limits: {} } as const;
+const defaultGrant = { capabilities: capabilityNames.filter((name) => !capabilityDefinitions[name].isWithheld), deployments: ['*'], hosts: [], limits: {} } as const;
 
 /** What a plugin gets. */
 export interface Granted {
@@ -69,7 +69,9 @@ export function checkUses(manifest: PluginManifest, uses: readonly Capability[],
     if (!manifest.capabilities.includes(capability)) {
       throw pluginLoadError(manifest.name, `imports aana:host/${capability}, which its plugin.json does not ask for: add "${capability}" to its capabilities`);
     }
-    if (!granted.capabilities.has(capability)) throw pluginLoadError(manifest.name, `imports aana:host/${capability}, which plugin_grants does not grant to it`);
+    if (granted.capabilities.has(capability)) continue;
+    const how = capabilityDefinitions[capability].isWithheld ? `; it is granted by its name alone: "plugin_grants": ${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}` : '';
+    throw pluginLoadError(manifest.name, `imports aana:host/${capability}, which plugin_grants does not grant to it${how}`);
   }
 }
 

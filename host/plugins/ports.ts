@@ -6,6 +6,7 @@ export interface PluginPorts {
   readonly deployments: { handle(name: string): DeploymentPort };
   openMediaScope(): MediaScopePort;
   readonly storage: StoragePort;
+  readonly repositories: RepositoriesPort;
   readonly http: HttpPort;
   readonly log: Logger;
 }
@@ -19,6 +20,71 @@ export interface StoragePort {
   /** Keys in the order of their bytes. */
   list(namespace: string, options: { prefix: string; after?: string | undefined; limit: number }): Promise<string[]>;
 }
+
+/** What the application keeps of its media. What `work` does is one transaction, and only `write` changes anything. */
+export interface RepositoriesPort {
+  read<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
+  write<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
+}
+
+/** Throw `NotFoundException`, `MediaIdAlreadyExistsException` and `ValidationError`. */
+export interface MediaRepositories {
+  readonly media: { exists(id: string): Promise<boolean>; create(id: string, mediaType: string): Promise<void>; delete(id: string): Promise<void> };
+  readonly videos: { getMetadata(mediaId: string): Promise<VideoRow>; list(page: PageOf<string>): Promise<VideoRow[]>; save(video: NewVideoRow): Promise<{ readonly media_id: string }> };
+  readonly captions: {
+    read(id: number): Promise<CaptionRow>;
+    list(mediaId: string, page: PageOf<Pick<CaptionRow, 'timestamp' | 'id'>>): Promise<CaptionRow[]>;
+    saveAll(captions: readonly NewCaptionRow[]): Promise<CaptionRow[]>;
+    delete(id: number): Promise<void>;
+  };
+  readonly transcripts: {
+    read(id: number): Promise<TranscriptRow>;
+    listInfos(mediaId: string, page: PageOf<number>): Promise<TranscriptInfoRow[]>;
+    save(transcript: NewTranscriptRow): Promise<TranscriptRow>;
+    delete(id: number): Promise<void>;
+  };
+}
+
+/** The first `limit` entries after `after`. */
+export interface PageOf<After> {
+  readonly after?: After | undefined;
+  readonly limit: number;
+}
+
+export interface VideoRow {
+  readonly media_id: string;
+  readonly path: string | null;
+  readonly url: string | null;
+  readonly title: string | null;
+  readonly description: string | null;
+}
+export type NewVideoRow = Omit<VideoRow, 'media_id'> & { readonly media_id?: string | undefined };
+
+export interface CaptionRow {
+  readonly id: number;
+  readonly media_id: string | null;
+  readonly model: string;
+  readonly frame_id: number;
+  readonly caption: string;
+  /** Seconds. */
+  readonly timestamp: number;
+  readonly caption_type: string;
+}
+export type NewCaptionRow = Omit<CaptionRow, 'id'>;
+
+export interface TranscriptInfoRow {
+  readonly id: number;
+  readonly media_id: string | null;
+  readonly model: string;
+  readonly language: string;
+  readonly language_confidence: number;
+  readonly transcript_type: string;
+}
+export interface TranscriptRow extends TranscriptInfoRow {
+  readonly transcript: string;
+  readonly segments: readonly unknown[];
+}
+export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 
 /** Outbound requests, guarded: no private addresses; time, size and redirects limited. */
 export interface HttpPort {

@@ -18,6 +18,8 @@ export interface Host {
   monotonicNow(): number;
   /** Absent ones are not granted. */
   readonly storage?: HostStorage | undefined;
+  readonly repositories?: HostRepositories | undefined;
+  readonly 'repositories-write'?: HostRepositoriesWrite | undefined;
   readonly http?: HostHttp | undefined;
   readonly remote?: HostRemote | undefined;
 }
@@ -32,6 +34,53 @@ export interface HostStorage {
   set(key: string, value: Uint8Array): void;
   delete(key: string): boolean;
   list(prefix: string, after: string | undefined, limit: number): string[];
+}
+
+export interface HostVideoRow {
+  mediaId: string;
+  path?: string;
+  url?: string;
+  title?: string;
+  description?: string;
+}
+
+export interface HostCaption {
+  id: bigint;
+  mediaId?: string;
+  model: string;
+  frameId: number;
+  caption: string;
+  timestamp: number;
+  captionType: string;
+}
+
+export interface HostTranscriptInfo {
+  id: bigint;
+  mediaId?: string;
+  model: string;
+  language: string;
+  languageConfidence: number;
+  transcriptType: string;
+}
+
+export interface HostRepositories {
+  mediaExists(mediaId: string): boolean;
+  readVideo(mediaId: string): HostVideoRow;
+  listVideos(after: string | undefined, limit: number): HostVideoRow[];
+  readCaption(id: bigint): HostCaption;
+  listCaptions(mediaId: string, after: { timestamp: number; id: bigint } | undefined, limit: number): HostCaption[];
+  readTranscript(id: bigint): { info: HostTranscriptInfo; transcript: string; segments: string };
+  listTranscripts(mediaId: string, after: bigint | undefined, limit: number): HostTranscriptInfo[];
+}
+
+export interface HostRepositoriesWrite {
+  createMedia(mediaId: string, mediaType: string): void;
+  saveVideo(video: Partial<HostVideoRow>): string;
+  saveCaptions(captions: Omit<HostCaption, 'id'>[]): ArrayLike<bigint>;
+  saveTranscript(transcript: Omit<HostTranscriptInfo, 'id'> & { transcript: string; segments: string }): bigint;
+  deleteMedia(mediaId: string): void;
+  deleteCaption(id: bigint): void;
+  deleteTranscript(id: bigint): void;
 }
 
 export interface HostRequest {

@@ -9,4 +9,5 @@ export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo } from './handl
 export { defineHelper, type Helper, type HelperDefinition } from './helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
 export type { Plugin, PluginOptions } from './plugin.ts';
+export type { CaptionRecord, NewCaption, NewTranscript, NewVideo, Repositories, RepositoriesWrite, Stored, TranscriptInfo, TranscriptRecord, VideoRecord } from './repositories.ts';
 export { Storage } from './storage.ts';

@@ -1,4 +1,5 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for what the host gives. */
+import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type ErrorRecord, HostError, toErrorRecord } from './host-error.ts';
 import type { Host, HostAudio, HostChunks, HostHttp, HostImage, HostRemote, HostStorage, HostTask, HostVideo, HostVideoSource, LogLevel } from './host.ts';
 import type { Plugin } from './plugin.ts';
@@ -45,6 +46,8 @@ export interface FakeResponse {
 /** What a plugin keeps, as JSON values by key. Give the same to several runs to have them share it. */
 export type FakeStorage = Map<string, unknown>;
 
+export { FakeRepositories } from './fake-repositories.ts';
+
 export interface FakeHost {
   readonly deployments?: Readonly<Record<string, FakeDeployment>>;
   /** Gives the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
@@ -53,6 +56,8 @@ export interface FakeHost {
   readonly image?: (source: HostVideoSource) => FakeImage;
   /** Default: an empty one for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
+  /** What the application keeps of its media. Default: nothing, in each run. `null`: the plugin does not have the capabilities. */
+  readonly repositories?: FakeRepositories | null;
   /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
   readonly fetch?: (request: FakeRequest) => FakeResponse;
   /** Milliseconds since the epoch. Default: the same moment always. */
@@ -110,6 +115,7 @@ class FakeRun {
     this.host = {
       ...this.#always,
       storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map()),
+      ...fakeRepositoriesOf(fakes),
       http: fakes.fetch && this.#http(fakes.fetch),
       remote: this.#remote,
     };
@@ -239,6 +245,10 @@ class FakeRun {
     this.#open.add(handle);
     return handle;
   }
+}
+
+function fakeRepositoriesOf({ repositories = new FakeRepositories() }: FakeHost): Pick<Host, 'repositories' | 'repositories-write'> {
+  return repositories === null ? {} : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
 }
 
 function bodyBytes(body: unknown): Uint8Array {

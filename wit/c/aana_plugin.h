@@ -179,6 +179,77 @@ AANA_IMPORT("storage", "delete") void aana_storage_delete(const char *key, uint3
 AANA_IMPORT("storage", "list") void aana_storage_list(
   const char *prefix, uint32_t prefix_length, uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_strings_result *result);
 
+typedef struct { aana_string media_id; aana_optional_string path, url, title, description; } aana_video_record;
+typedef struct {
+  uint64_t id;
+  aana_optional_string media_id;
+  aana_string model;
+  uint32_t frame_id;
+  aana_string caption;
+  double timestamp;
+  aana_string caption_type;
+} aana_caption_record;
+typedef struct {
+  uint64_t id;
+  aana_optional_string media_id;
+  aana_string model, language;
+  double language_confidence;
+  aana_string transcript_type;
+} aana_transcript_info;
+/* `segments` is a JSON array. */
+typedef struct { aana_transcript_info info; aana_string transcript, segments; } aana_transcript_record;
+typedef struct { const aana_video_record *items; uint32_t length; } aana_video_records;
+typedef struct { const aana_caption_record *items; uint32_t length; } aana_caption_records;
+typedef struct { const aana_transcript_info *items; uint32_t length; } aana_transcript_infos;
+typedef AANA_RESULT(aana_video_record) aana_video_record_result;
+typedef AANA_RESULT(aana_caption_record) aana_caption_record_result;
+typedef AANA_RESULT(aana_transcript_record) aana_transcript_record_result;
+typedef AANA_RESULT(aana_video_records) aana_video_records_result;
+typedef AANA_RESULT(aana_caption_records) aana_caption_records_result;
+typedef AANA_RESULT(aana_transcript_infos) aana_transcript_infos_result;
+_Static_assert(sizeof(aana_video_record) == 56 && sizeof(aana_caption_record) == 56 && sizeof(aana_transcript_info) == 56 && sizeof(aana_transcript_record) == 72, "laid out as the canonical ABI says");
+
+AANA_IMPORT("repositories", "media-exists") void aana_media_exists(const char *media_id, uint32_t media_id_length, aana_bool_result *result);
+AANA_IMPORT("repositories", "read-video") void aana_read_video(const char *media_id, uint32_t media_id_length, aana_video_record_result *result);
+AANA_IMPORT("repositories", "list-videos") void aana_list_videos(uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_video_records_result *result);
+AANA_IMPORT("repositories", "read-caption") void aana_read_caption(uint64_t id, aana_caption_record_result *result);
+/* Where `has_after` is set, those after the caption with this timestamp and id. */
+AANA_IMPORT("repositories", "list-captions") void aana_list_captions(
+  const char *media_id, uint32_t media_id_length, uint32_t has_after, double after_timestamp, uint64_t after_id, uint32_t limit, aana_caption_records_result *result);
+AANA_IMPORT("repositories", "read-transcript") void aana_read_transcript(uint64_t id, aana_transcript_record_result *result);
+AANA_IMPORT("repositories", "list-transcripts") void aana_list_transcripts(
+  const char *media_id, uint32_t media_id_length, uint32_t has_after, uint64_t after, uint32_t limit, aana_transcript_infos_result *result);
+
+typedef struct {
+  aana_optional_string media_id;
+  aana_string model;
+  uint32_t frame_id;
+  aana_string caption;
+  double timestamp;
+  aana_optional_string caption_type;
+} aana_new_caption;
+typedef AANA_RESULT(uint64_t) aana_id_result;
+typedef struct { const uint64_t *items; uint32_t length; } aana_ids;
+typedef AANA_RESULT(aana_ids) aana_ids_result;
+_Static_assert(sizeof(aana_new_caption) == 56, "laid out as the canonical ABI says");
+
+AANA_IMPORT("repositories-write", "create-media") void aana_create_media(
+  const char *media_id, uint32_t media_id_length, const char *media_type, uint32_t media_type_length, aana_empty_result *result);
+/* Each of the five is an option: whether it is there, and then the string. */
+AANA_IMPORT("repositories-write", "save-video") void aana_save_video(
+  uint32_t has_media_id, const char *media_id, uint32_t media_id_length, uint32_t has_path, const char *path, uint32_t path_length,
+  uint32_t has_url, const char *url, uint32_t url_length, uint32_t has_title, const char *title, uint32_t title_length,
+  uint32_t has_description, const char *description, uint32_t description_length, aana_string_result *result);
+AANA_IMPORT("repositories-write", "save-captions") void aana_save_captions(const aana_new_caption *captions, uint32_t length, aana_ids_result *result);
+/* The media id and the type are options. */
+AANA_IMPORT("repositories-write", "save-transcript") void aana_save_transcript(
+  uint32_t has_media_id, const char *media_id, uint32_t media_id_length, const char *model, uint32_t model_length, const char *transcript, uint32_t transcript_length,
+  const char *segments, uint32_t segments_length, const char *language, uint32_t language_length, double language_confidence,
+  uint32_t has_transcript_type, const char *transcript_type, uint32_t transcript_type_length, aana_id_result *result);
+AANA_IMPORT("repositories-write", "delete-media") void aana_delete_media(const char *media_id, uint32_t media_id_length, aana_empty_result *result);
+AANA_IMPORT("repositories-write", "delete-caption") void aana_delete_caption(uint64_t id, aana_empty_result *result);
+AANA_IMPORT("repositories-write", "delete-transcript") void aana_delete_transcript(uint64_t id, aana_empty_result *result);
+
 typedef enum { AANA_GET, AANA_POST } aana_method;
 typedef struct { aana_string name, value; } aana_header;
 typedef struct {

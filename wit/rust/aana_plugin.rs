@@ -130,7 +130,7 @@ pub struct Task(u32);
 impl Source<'_> {
     /// Each is an option: whether it is there, and then the text.
     unsafe fn open(&self, open: raw::Open) -> Result<u32, Error> {
-        let [path, url, content, id] = [self.path, self.url, self.content, self.media_id].map(|each| (each.is_some() as u32, each.unwrap_or("")));
+        let [path, url, content, id] = [self.path, self.url, self.content, self.media_id].map(optional);
         #[rustfmt::skip]
         let result: Outcome<u32> = returned(|at| {
             open(
@@ -404,8 +404,199 @@ pub fn storage_delete(key: &str) -> Result<bool, Error> {
 
 /// The keys that begin with `prefix` and come after `after`, in the order of their bytes.
 pub fn storage_list(prefix: &str, after: Option<&str>, limit: u32) -> Result<Vec<String>, Error> {
-    let (has_after, after) = (after.is_some() as u32, after.unwrap_or(""));
+    let (has_after, after) = optional(after);
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::storage_list(prefix.as_ptr(), prefix.len(), has_after, after.as_ptr(), after.len(), limit, at)).take()?.strings()) }
+}
+
+// --- what the application keeps of its media ---
+
+#[derive(Debug)]
+pub struct VideoRecord {
+    pub media_id: String,
+    pub path: Option<String>,
+    pub url: Option<String>,
+    pub title: Option<String>,
+    pub description: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct CaptionRecord {
+    pub id: u64,
+    /// The media that it is of; it goes with it.
+    pub media_id: Option<String>,
+    /// What made it.
+    pub model: String,
+    pub frame_id: u32,
+    pub caption: String,
+    /// Seconds from the start of the media.
+    pub timestamp: f64,
+    pub caption_type: String,
+}
+
+#[derive(Debug)]
+pub struct TranscriptInfo {
+    pub id: u64,
+    /// The media that it is of; it goes with it.
+    pub media_id: Option<String>,
+    /// What made it.
+    pub model: String,
+    pub language: String,
+    /// 0 to 1.
+    pub language_confidence: f64,
+    pub transcript_type: String,
+}
+
+#[derive(Debug)]
+pub struct TranscriptRecord {
+    pub info: TranscriptInfo,
+    pub transcript: String,
+    /// A JSON array.
+    pub segments: String,
+}
+
+/// Whether there is a media with the id, of any kind.
+pub fn media_exists(media_id: &str) -> Result<bool, Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::media_exists(media_id.as_ptr(), media_id.len(), at)).take() }.map(|is_there| is_there != 0)
+}
+
+pub fn read_video(media_id: &str) -> Result<VideoRecord, Error> {
+    unsafe { Ok(returned::<Outcome<RawVideoRecord>>(|at| raw::read_video(media_id.as_ptr(), media_id.len(), at)).take()?.value()) }
+}
+
+/// The videos that come after `after`, in the order of their ids; each list has 200 entries at most.
+pub fn list_videos(after: Option<&str>, limit: u32) -> Result<Vec<VideoRecord>, Error> {
+    let (has_after, after) = optional(after);
+    unsafe {
+        let page = returned::<Outcome<Slice>>(|at| raw::list_videos(has_after, after.as_ptr(), after.len(), limit, at)).take()?;
+        Ok(page.list::<RawVideoRecord>().into_iter().map(|each| each.value()).collect())
+    }
+}
+
+pub fn read_caption(id: u64) -> Result<CaptionRecord, Error> {
+    unsafe { Ok(returned::<Outcome<RawCaptionRecord>>(|at| raw::read_caption(id, at)).take()?.value()) }
+}
+
+/// Captions of one media in the order of their times, after the one with this timestamp and id.
+pub fn list_captions(media_id: &str, after: Option<(f64, u64)>, limit: u32) -> Result<Vec<CaptionRecord>, Error> {
+    let (has_after, (timestamp, id)) = (after.is_some() as u32, after.unwrap_or_default());
+    unsafe {
+        let page = returned::<Outcome<Slice>>(|at| raw::list_captions(media_id.as_ptr(), media_id.len(), has_after, timestamp, id, limit, at)).take()?;
+        Ok(page.list::<RawCaptionRecord>().into_iter().map(|each| each.value()).collect())
+    }
+}
+
+pub fn read_transcript(id: u64) -> Result<TranscriptRecord, Error> {
+    unsafe {
+        let RawTranscriptRecord { info, transcript, segments } = returned::<Outcome<RawTranscriptRecord>>(|at| raw::read_transcript(id, at)).take()?;
+        Ok(TranscriptRecord { info: info.value(), transcript: transcript.string(), segments: segments.string() })
+    }
+}
+
+/// Transcripts of one media with ids above `after`, the oldest first, without their texts.
+pub fn list_transcripts(media_id: &str, after: Option<u64>, limit: u32) -> Result<Vec<TranscriptInfo>, Error> {
+    let (has_after, after) = (after.is_some() as u32, after.unwrap_or(0));
+    unsafe {
+        let page = returned::<Outcome<Slice>>(|at| raw::list_transcripts(media_id.as_ptr(), media_id.len(), has_after, after, limit, at)).take()?;
+        Ok(page.list::<RawTranscriptInfo>().into_iter().map(|each| each.value()).collect())
+    }
+}
+
+/// Without `media_id` the host makes one.
+#[derive(Default)]
+pub struct NewVideo<'a> {
+    pub media_id: Option<&'a str>,
+    pub path: Option<&'a str>,
+    pub url: Option<&'a str>,
+    pub title: Option<&'a str>,
+    pub description: Option<&'a str>,
+}
+
+#[derive(Default)]
+pub struct NewCaption<'a> {
+    /// A media that there is, or none.
+    pub media_id: Option<&'a str>,
+    pub model: &'a str,
+    pub frame_id: u32,
+    pub caption: &'a str,
+    /// Seconds from the start of the media.
+    pub timestamp: f64,
+    /// `caption` when it is absent.
+    pub caption_type: Option<&'a str>,
+}
+
+#[derive(Default)]
+pub struct NewTranscript<'a> {
+    /// A media that there is, or none.
+    pub media_id: Option<&'a str>,
+    pub model: &'a str,
+    pub transcript: &'a str,
+    /// A JSON array.
+    pub segments: &'a str,
+    pub language: &'a str,
+    /// 0 to 1.
+    pub language_confidence: f64,
+    /// `transcript` when it is absent.
+    pub transcript_type: Option<&'a str>,
+}
+
+/// A media of another kind than a video.
+pub fn create_media(media_id: &str, media_type: &str) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::create_media(media_id.as_ptr(), media_id.len(), media_type.as_ptr(), media_type.len(), at)).take() }.map(|_| ())
+}
+
+/// Gives its id.
+pub fn save_video(video: &NewVideo) -> Result<String, Error> {
+    let [id, path, url, title, text] = [video.media_id, video.path, video.url, video.title, video.description].map(optional);
+    #[rustfmt::skip]
+    let result: Outcome<Slice> = unsafe {
+        returned(|at| {
+            raw::save_video(
+                id.0, id.1.as_ptr(), id.1.len(), path.0, path.1.as_ptr(), path.1.len(), url.0, url.1.as_ptr(), url.1.len(),
+                title.0, title.1.as_ptr(), title.1.len(), text.0, text.1.as_ptr(), text.1.len(), at,
+            )
+        })
+    };
+    unsafe { Ok(result.take()?.string()) }
+}
+
+/// At most 1,000, all or none; gives their ids in this order.
+pub fn save_captions(captions: &[NewCaption]) -> Result<Vec<u64>, Error> {
+    let captions: Vec<RawNewCaption> = captions.iter().map(RawNewCaption::new).collect();
+    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::save_captions(captions.as_ptr(), captions.len(), at)).take()?.list()) }
+}
+
+/// Gives its id.
+pub fn save_transcript(transcript: &NewTranscript) -> Result<u64, Error> {
+    let [id, kind] = [transcript.media_id, transcript.transcript_type].map(optional);
+    let NewTranscript { model, transcript: text, segments, language, language_confidence, .. } = transcript;
+    #[rustfmt::skip]
+    let result: Outcome<u64> = unsafe {
+        returned(|at| {
+            raw::save_transcript(
+                id.0, id.1.as_ptr(), id.1.len(), model.as_ptr(), model.len(), text.as_ptr(), text.len(), segments.as_ptr(), segments.len(),
+                language.as_ptr(), language.len(), *language_confidence, kind.0, kind.1.as_ptr(), kind.1.len(), at,
+            )
+        })
+    };
+    unsafe { result.take() }
+}
+
+/// Removes a media of any kind with its captions and transcripts.
+pub fn delete_media(media_id: &str) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::delete_media(media_id.as_ptr(), media_id.len(), at)).take() }.map(|_| ())
+}
+
+pub fn delete_caption(id: u64) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::delete_caption(id, at)).take() }.map(|_| ())
+}
+
+pub fn delete_transcript(id: u64) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::delete_transcript(id, at)).take() }.map(|_| ())
+}
+
+/// Whether it is there, and its text.
+fn optional(text: Option<&str>) -> (u32, &str) {
+    (text.is_some() as u32, text.unwrap_or(""))
 }
 
 // --- requests to hosts that the manifest names and the operator grants ---
@@ -697,6 +888,91 @@ fn with_chat_request<T>(deployment: &str, dialog: &[Message], options: &ChatOpti
 
 #[derive(Clone, Copy)]
 #[repr(C)]
+struct RawVideoRecord {
+    media_id: Slice,
+    texts: [Maybe<Slice>; 4],
+}
+
+impl RawVideoRecord {
+    unsafe fn value(self) -> VideoRecord {
+        let [path, url, title, description] = self.texts.map(|each| each.value().map(|text| text.string()));
+        VideoRecord { media_id: self.media_id.string(), path, url, title, description }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawCaptionRecord {
+    id: u64,
+    media_id: Maybe<Slice>,
+    model: Slice,
+    frame_id: u32,
+    caption: Slice,
+    timestamp: f64,
+    caption_type: Slice,
+}
+
+impl RawCaptionRecord {
+    unsafe fn value(self) -> CaptionRecord {
+        let RawCaptionRecord { id, media_id, model, frame_id, caption, timestamp, caption_type } = self;
+        let media_id = media_id.value().map(|each| each.string());
+        CaptionRecord { id, media_id, model: model.string(), frame_id, caption: caption.string(), timestamp, caption_type: caption_type.string() }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTranscriptInfo {
+    id: u64,
+    media_id: Maybe<Slice>,
+    model: Slice,
+    language: Slice,
+    language_confidence: f64,
+    transcript_type: Slice,
+}
+
+impl RawTranscriptInfo {
+    unsafe fn value(self) -> TranscriptInfo {
+        let RawTranscriptInfo { id, media_id, model, language, language_confidence, transcript_type } = self;
+        let media_id = media_id.value().map(|each| each.string());
+        TranscriptInfo { id, media_id, model: model.string(), language: language.string(), language_confidence, transcript_type: transcript_type.string() }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTranscriptRecord {
+    info: RawTranscriptInfo,
+    transcript: Slice,
+    segments: Slice,
+}
+
+#[repr(C)]
+struct RawNewCaption {
+    media_id: Maybe<Slice>,
+    model: Slice,
+    frame_id: u32,
+    caption: Slice,
+    timestamp: f64,
+    caption_type: Maybe<Slice>,
+}
+
+impl RawNewCaption {
+    /// Lives no longer than what it is made of.
+    fn new(caption: &NewCaption) -> RawNewCaption {
+        RawNewCaption {
+            media_id: Maybe::of(caption.media_id.map(Slice::lent)),
+            model: Slice::lent(caption.model),
+            frame_id: caption.frame_id,
+            caption: Slice::lent(caption.caption),
+            timestamp: caption.timestamp,
+            caption_type: Maybe::of(caption.caption_type.map(Slice::lent)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
 struct RawResponse {
     status: u16,
     url: Slice,
@@ -729,7 +1005,8 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 /// The host's functions, with their parameters as the canonical ABI flattens them.
 #[rustfmt::skip]
 mod raw {
-    use super::{Maybe, Outcome, RawAsrRequest, RawChatRequest, RawImageInfo, RawMessage, RawResponse, RawTranscription, RawVideoInfo, Slice, TokenCount};
+    use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
+    use super::{RawTranscriptRecord, RawTranscription, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
     /// How media are opened; each of the four is whether it is there, and its text.
     pub(super) type Open = unsafe extern "C" fn(u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, *mut Outcome<u32>);
@@ -813,6 +1090,35 @@ mod raw {
         #[link_name = "list"] pub(super) fn storage_list(
             prefix: *const u8, prefix_length: usize, has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>,
         );
+    }
+    #[link(wasm_import_module = "aana:host/repositories@0.1.0")]
+    extern "C" {
+        #[link_name = "media-exists"] pub(super) fn media_exists(id: *const u8, id_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "read-video"] pub(super) fn read_video(id: *const u8, id_length: usize, at: *mut Outcome<RawVideoRecord>);
+        #[link_name = "list-videos"] pub(super) fn list_videos(has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>);
+        #[link_name = "read-caption"] pub(super) fn read_caption(id: u64, at: *mut Outcome<RawCaptionRecord>);
+        #[link_name = "list-captions"] pub(super) fn list_captions(
+            media: *const u8, media_length: usize, has_after: u32, after_timestamp: f64, after_id: u64, limit: u32, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "read-transcript"] pub(super) fn read_transcript(id: u64, at: *mut Outcome<RawTranscriptRecord>);
+        #[link_name = "list-transcripts"] pub(super) fn list_transcripts(media: *const u8, media_length: usize, has_after: u32, after: u64, limit: u32, at: *mut Outcome<Slice>);
+    }
+    #[link(wasm_import_module = "aana:host/repositories-write@0.1.0")]
+    extern "C" {
+        #[link_name = "create-media"] pub(super) fn create_media(id: *const u8, id_length: usize, kind: *const u8, kind_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "save-video"] pub(super) fn save_video(
+            has_id: u32, id: *const u8, id_length: usize, has_path: u32, path: *const u8, path_length: usize, has_url: u32, url: *const u8, url_length: usize,
+            has_title: u32, title: *const u8, title_length: usize, has_text: u32, text: *const u8, text_length: usize, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "save-captions"] pub(super) fn save_captions(captions: *const RawNewCaption, length: usize, at: *mut Outcome<Slice>);
+        #[link_name = "save-transcript"] pub(super) fn save_transcript(
+            has_id: u32, id: *const u8, id_length: usize, model: *const u8, model_length: usize, text: *const u8, text_length: usize,
+            segments: *const u8, segments_length: usize, language: *const u8, language_length: usize, confidence: f64,
+            has_kind: u32, kind: *const u8, kind_length: usize, at: *mut Outcome<u64>,
+        );
+        #[link_name = "delete-media"] pub(super) fn delete_media(id: *const u8, id_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "delete-caption"] pub(super) fn delete_caption(id: u64, at: *mut Outcome<u8>);
+        #[link_name = "delete-transcript"] pub(super) fn delete_transcript(id: u64, at: *mut Outcome<u8>);
     }
     #[link(wasm_import_module = "aana:host/http@0.1.0")]
     extern "C" {

@@ -40,6 +40,7 @@ const plugins = new PluginHost({
     deployments: { handle: () => echo },
     openMediaScope: unused,
     storage: { get: unused, set: unused, delete: unused, list: unused },
+    repositories: { read: unused, write: unused },
     http: { fetch: unused },
     log,
   },

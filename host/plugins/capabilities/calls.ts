@@ -2,6 +2,7 @@ import type { HttpRequest, HttpResponse, ImageInfo } from '../ports.ts';
 import type { WitSource } from '../protocol.ts';
 import type { WitChatOptions, WitMessage, WitTokenCount } from './llm-records.ts';
 import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts';
+import type { WitCaptionPlace, WitCaptionRecord, WitNewCaption, WitNewTranscript, WitNewVideo, WitTranscriptInfo, WitTranscriptRecord, WitVideoRecord } from './repositories-records.ts';
 
 /** What a guest asks of the host through the capabilities of this folder. Handles are numbers of one invocation. */
 export interface CapabilityCalls {
@@ -20,6 +21,20 @@ export interface CapabilityCalls {
   'storage.set': { args: readonly [key: string, value: Uint8Array]; value: undefined };
   'storage.delete': { args: readonly [key: string]; value: boolean };
   'storage.list': { args: readonly [prefix: string, after: string | undefined, limit: number]; value: readonly string[] };
+  'repositories.media-exists': { args: readonly [mediaId: string]; value: boolean };
+  'repositories.read-video': { args: readonly [mediaId: string]; value: WitVideoRecord };
+  'repositories.list-videos': { args: readonly [after: string | undefined, limit: number]; value: readonly WitVideoRecord[] };
+  'repositories.read-caption': { args: readonly [id: bigint]; value: WitCaptionRecord };
+  'repositories.list-captions': { args: readonly [mediaId: string, after: WitCaptionPlace | undefined, limit: number]; value: readonly WitCaptionRecord[] };
+  'repositories.read-transcript': { args: readonly [id: bigint]; value: WitTranscriptRecord };
+  'repositories.list-transcripts': { args: readonly [mediaId: string, after: bigint | undefined, limit: number]; value: readonly WitTranscriptInfo[] };
+  'repositories-write.create-media': { args: readonly [mediaId: string, mediaType: string]; value: undefined };
+  'repositories-write.save-video': { args: readonly [video: WitNewVideo]; value: string };
+  'repositories-write.save-captions': { args: readonly [captions: readonly WitNewCaption[]]; value: readonly bigint[] };
+  'repositories-write.save-transcript': { args: readonly [transcript: WitNewTranscript]; value: bigint };
+  'repositories-write.delete-media': { args: readonly [mediaId: string]; value: undefined };
+  'repositories-write.delete-caption': { args: readonly [id: bigint]; value: undefined };
+  'repositories-write.delete-transcript': { args: readonly [id: bigint]; value: undefined };
   'http.fetch': { args: readonly [request: HttpRequest]; value: HttpResponse };
   'remote.start': { args: readonly [name: string, input: string]; value: number };
   'remote.wait': { args: readonly [task: number]; value: string };

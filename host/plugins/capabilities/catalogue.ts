@@ -8,6 +8,8 @@ interface CapabilityDefinition {
   readonly absent: string;
   /** Whether its calls go to deployments, which a manifest names. */
   readonly callsDeployments?: boolean;
+  /** Whether nobody gets it without a word of the operator. */
+  readonly isWithheld?: boolean;
 }
 
 /**
@@ -42,6 +44,17 @@ const definitions = {
     entryPoints: ['get', 'set', 'delete', 'list'],
     suspending: ['get', 'set', 'delete', 'list'],
     absent: 'export { denied as get, denied as set, denied as delete, denied as list };',
+  },
+  repositories: {
+    entryPoints: ['mediaExists', 'readVideo', 'listVideos', 'readCaption', 'listCaptions', 'readTranscript', 'listTranscripts'],
+    suspending: ['media-exists', 'read-video', 'list-videos', 'read-caption', 'list-captions', 'read-transcript', 'list-transcripts'],
+    absent: 'export { denied as mediaExists, denied as readVideo, denied as listVideos, denied as readCaption, denied as listCaptions, denied as readTranscript, denied as listTranscripts };',
+  },
+  'repositories-write': {
+    entryPoints: ['createMedia', 'saveVideo', 'saveCaptions', 'saveTranscript', 'deleteMedia', 'deleteCaption', 'deleteTranscript'],
+    suspending: ['create-media', 'save-video', 'save-captions', 'save-transcript', 'delete-media', 'delete-caption', 'delete-transcript'],
+    absent: 'export { denied as createMedia, denied as saveVideo, denied as saveCaptions, denied as saveTranscript, denied as deleteMedia, denied as deleteCaption, denied as deleteTranscript };',
+    isWithheld: true,
   },
   http: { entryPoints: ['fetch'], suspending: ['fetch'], absent: 'export { denied as fetch };' },
   remote: { entryPoints: ['Task'], suspending: ['[static]task.start', '[method]task.wait'], absent: 'export const Task = { start: denied };' },

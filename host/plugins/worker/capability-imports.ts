@@ -1,5 +1,6 @@
 import type { WitTranscription, WitTranscriptionParams } from '../capabilities/asr-records.ts';
 import type { WitChatOptions, WitMessage } from '../capabilities/llm-records.ts';
+import type { WitCaptionPlace, WitNewCaption, WitNewTranscript, WitNewVideo } from '../capabilities/repositories-records.ts';
 import type { HttpRequest, ImageInfo } from '../ports.ts';
 import type { WitSource } from '../protocol.ts';
 import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
@@ -85,6 +86,24 @@ export function capabilityImports(bridge: Bridge, current: () => Invocation, Res
       set: (key: string, value: Uint8Array) => bridge.call(current(), 'storage.set', key, value),
       delete: (key: string) => bridge.call(current(), 'storage.delete', key),
       list: (prefix: string, after: string | undefined, limit: number) => bridge.call(current(), 'storage.list', prefix, after, limit),
+    },
+    'aana:host/repositories': {
+      mediaExists: (mediaId: string) => bridge.call(current(), 'repositories.media-exists', mediaId),
+      readVideo: (mediaId: string) => bridge.call(current(), 'repositories.read-video', mediaId),
+      listVideos: (after: string | undefined, limit: number) => bridge.call(current(), 'repositories.list-videos', after, limit),
+      readCaption: (id: bigint) => bridge.call(current(), 'repositories.read-caption', id),
+      listCaptions: (mediaId: string, after: WitCaptionPlace | undefined, limit: number) => bridge.call(current(), 'repositories.list-captions', mediaId, after, limit),
+      readTranscript: (id: bigint) => bridge.call(current(), 'repositories.read-transcript', id),
+      listTranscripts: (mediaId: string, after: bigint | undefined, limit: number) => bridge.call(current(), 'repositories.list-transcripts', mediaId, after, limit),
+    },
+    'aana:host/repositories-write': {
+      createMedia: (mediaId: string, mediaType: string) => bridge.call(current(), 'repositories-write.create-media', mediaId, mediaType),
+      saveVideo: (video: WitNewVideo) => bridge.call(current(), 'repositories-write.save-video', video),
+      saveCaptions: (captions: readonly WitNewCaption[]) => bridge.call(current(), 'repositories-write.save-captions', captions),
+      saveTranscript: (transcript: WitNewTranscript) => bridge.call(current(), 'repositories-write.save-transcript', transcript),
+      deleteMedia: (mediaId: string) => bridge.call(current(), 'repositories-write.delete-media', mediaId),
+      deleteCaption: (id: bigint) => bridge.call(current(), 'repositories-write.delete-caption', id),
+      deleteTranscript: (id: bigint) => bridge.call(current(), 'repositories-write.delete-transcript', id),
     },
     'aana:host/http': { fetch: (request: HttpRequest) => bridge.call(current(), 'http.fetch', request) },
     'aana:host/remote': { Task },

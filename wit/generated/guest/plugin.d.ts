@@ -11,6 +11,8 @@
 /// <reference path="./interfaces/aana-host-progress.d.ts" />
 /// <reference path="./interfaces/aana-host-random.d.ts" />
 /// <reference path="./interfaces/aana-host-remote.d.ts" />
+/// <reference path="./interfaces/aana-host-repositories-write.d.ts" />
+/// <reference path="./interfaces/aana-host-repositories.d.ts" />
 /// <reference path="./interfaces/aana-host-storage.d.ts" />
 /// <reference path="./interfaces/aana-host-types.d.ts" />
 declare module 'aana:host/plugin@0.1.0' {
@@ -25,6 +27,8 @@ declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostProgress010 from 'aana:host/progress@0.1.0'; // import aana:host/progress@0.1.0
   export type * as AanaHostRandom010 from 'aana:host/random@0.1.0'; // import aana:host/random@0.1.0
   export type * as AanaHostRemote010 from 'aana:host/remote@0.1.0'; // import aana:host/remote@0.1.0
+  export type * as AanaHostRepositoriesWrite010 from 'aana:host/repositories-write@0.1.0'; // import aana:host/repositories-write@0.1.0
+  export type * as AanaHostRepositories010 from 'aana:host/repositories@0.1.0'; // import aana:host/repositories@0.1.0
   export type * as AanaHostStorage010 from 'aana:host/storage@0.1.0'; // import aana:host/storage@0.1.0
   export type * as AanaHostTypes010 from 'aana:host/types@0.1.0'; // import aana:host/types@0.1.0
   export * as endpoint from 'aana:host/endpoint@0.1.0'; // export aana:host/endpoint@0.1.0

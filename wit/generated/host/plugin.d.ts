@@ -11,6 +11,8 @@ export type * as AanaHostOutput010 from './interfaces/aana-host-output.js'; // i
 export type * as AanaHostProgress010 from './interfaces/aana-host-progress.js'; // import aana:host/progress@0.1.0
 export type * as AanaHostRandom010 from './interfaces/aana-host-random.js'; // import aana:host/random@0.1.0
 export type * as AanaHostRemote010 from './interfaces/aana-host-remote.js'; // import aana:host/remote@0.1.0
+export type * as AanaHostRepositoriesWrite010 from './interfaces/aana-host-repositories-write.js'; // import aana:host/repositories-write@0.1.0
+export type * as AanaHostRepositories010 from './interfaces/aana-host-repositories.js'; // import aana:host/repositories@0.1.0
 export type * as AanaHostStorage010 from './interfaces/aana-host-storage.js'; // import aana:host/storage@0.1.0
 export type * as AanaHostTypes010 from './interfaces/aana-host-types.js'; // import aana:host/types@0.1.0
 export * as endpoint from './interfaces/aana-host-endpoint.js'; // export aana:host/endpoint@0.1.0

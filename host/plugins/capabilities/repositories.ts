@@ -1,0 +1,132 @@
+import { AanaError } from '../../core/errors.ts';
+import {
+  captionRow,
+  transcriptRow,
+  videoRow,
+  witCaption,
+  type WitNewCaption,
+  type WitNewTranscript,
+  type WitNewVideo,
+  witTranscript,
+  witTranscriptInfo,
+  witVideo,
+} from './repositories-records.ts';
+import type { CallsOf, CapabilityScope } from './scope.ts';
+
+const maxEntries = 200;
+const maxCaptions = 1000;
+/** Most characters of texts of one kind. */
+const maxChars = { id: 255, name: 255, place: 4096, prose: 16_384 } as const;
+
+type ReadCall = 'media-exists' | 'read-video' | 'list-videos' | 'read-caption' | 'list-captions' | 'read-transcript' | 'list-transcripts';
+type WriteCall = 'create-media' | 'save-video' | 'save-captions' | 'save-transcript' | 'delete-media' | 'delete-caption' | 'delete-transcript';
+
+/** Reads what the application keeps of its media. */
+export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
+  'repositories.media-exists': ({ ports }, mediaId) => ports.repositories.read(({ media }) => media.exists(idOf(mediaId))),
+  'repositories.read-video': async ({ ports }, mediaId) => witVideo(await ports.repositories.read(({ videos }) => videos.getMetadata(idOf(mediaId)))),
+  async 'repositories.list-videos'({ ports }, after, limit) {
+    const page = { limit: entries(limit), after: after === undefined ? undefined : idOf(after) };
+    return (await ports.repositories.read(({ videos }) => videos.list(page))).map(witVideo);
+  },
+  'repositories.read-caption': async ({ ports }, id) => witCaption(await ports.repositories.read(({ captions }) => captions.read(Number(id)))),
+  async 'repositories.list-captions'({ ports }, mediaId, after, limit) {
+    if (after && Number.isNaN(after.timestamp)) throw invalid('the timestamp to begin after is not a number');
+    const page = { limit: entries(limit), after: after && { timestamp: after.timestamp, id: Number(after.id) } };
+    return (await ports.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
+  },
+  'repositories.read-transcript': async ({ ports }, id) => witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(Number(id)))),
+  async 'repositories.list-transcripts'({ ports }, mediaId, after, limit) {
+    const page = { limit: entries(limit), after: after === undefined ? undefined : Number(after) };
+    return (await ports.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(witTranscriptInfo);
+  },
+};
+
+/** Changes it; each call is one transaction. */
+export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> = {
+  async 'repositories-write.create-media'({ ports }, mediaId, mediaType) {
+    await ports.repositories.write(({ media }) => media.create(idOf(mediaId), checked('the media type', mediaType, 'name')));
+    return undefined;
+  },
+  async 'repositories-write.save-video'(scope, video) {
+    const row = videoRow(checkedVideo(scope, video));
+    return (await scope.ports.repositories.write(({ videos }) => videos.save(row))).media_id;
+  },
+  async 'repositories-write.save-captions'(scope, captions) {
+    const rows = checkedCaptions(scope, captions).map(captionRow);
+    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(({ id }) => BigInt(id));
+  },
+  async 'repositories-write.save-transcript'(scope, transcript) {
+    const row = transcriptRow(transcript, checkedSegments(scope, transcript));
+    return BigInt((await scope.ports.repositories.write(({ transcripts }) => transcripts.save(row))).id);
+  },
+  async 'repositories-write.delete-media'({ ports }, mediaId) {
+    await ports.repositories.write(({ media }) => media.delete(idOf(mediaId)));
+    return undefined;
+  },
+  async 'repositories-write.delete-caption'({ ports }, id) {
+    await ports.repositories.write(({ captions }) => captions.delete(Number(id)));
+    return undefined;
+  },
+  async 'repositories-write.delete-transcript'({ ports }, id) {
+    await ports.repositories.write(({ transcripts }) => transcripts.delete(Number(id)));
+    return undefined;
+  },
+};
+
+function checkedVideo(scope: CapabilityScope, video: WitNewVideo): WitNewVideo {
+  const { mediaId, path, url, title, description } = video;
+  scope.requireArgumentChars(charsOf([mediaId, path, url, title, description]));
+  if (mediaId !== undefined) idOf(mediaId);
+  for (const [what, text] of Object.entries({ path, url, title })) checked(what, text, 'place');
+  checked('description', description, 'prose');
+  return video;
+}
+
+function checkedCaptions(scope: CapabilityScope, captions: readonly WitNewCaption[]): readonly WitNewCaption[] {
+  if (captions.length > maxCaptions) throw new AanaError('ArgumentsTooLarge', 'too-large', `${captions.length} captions are too many for one call, which takes ${maxCaptions}`, { data: { limit: maxCaptions } });
+  scope.requireArgumentChars(charsOf(captions.flatMap(({ mediaId, model, caption, captionType }) => [mediaId, model, caption, captionType])));
+  for (const { mediaId, model, caption, captionType } of captions) {
+    if (mediaId !== undefined) idOf(mediaId);
+    checked('model', model, 'name');
+    checked('caption_type', captionType, 'name');
+    checked('caption', caption, 'prose');
+  }
+  return captions;
+}
+
+/** Checks a transcript; gives its segments. */
+function checkedSegments(scope: CapabilityScope, transcript: WitNewTranscript): readonly unknown[] {
+  const { mediaId, model, language, transcriptType, segments } = transcript;
+  scope.requireArgumentChars(charsOf([mediaId, model, language, transcriptType, segments, transcript.transcript]));
+  if (mediaId !== undefined) idOf(mediaId);
+  for (const [what, text] of Object.entries({ model, language, transcript_type: transcriptType })) checked(what, text, 'name');
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(segments);
+  } catch (cause) {
+    throw invalid(`segments are not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  if (!Array.isArray(parsed)) throw invalid('segments are not a JSON array');
+  return parsed;
+}
+
+function idOf(mediaId: string): string {
+  if (mediaId === '') throw invalid('the id of a media is empty');
+  return checked('the id of a media', mediaId, 'id');
+}
+
+function checked<T extends string | undefined>(what: string, text: T, kind: keyof typeof maxChars): T {
+  if (text !== undefined && text.length > maxChars[kind]) throw invalid(`${what} has ${text.length} characters, ${maxChars[kind]} are allowed`);
+  return text;
+}
+
+function charsOf(texts: readonly (string | undefined)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+}
+
+const entries = (limit: number): number => Math.min(limit, maxEntries);
+
+function invalid(message: string): AanaError {
+  return new AanaError('ValidationError', 'invalid-input', message);
+}

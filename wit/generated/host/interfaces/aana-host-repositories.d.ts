@@ -1,0 +1,85 @@
+// Generated from wit/world.wit; do not edit.
+/** @module Interface aana:host/repositories@0.1.0 **/
+export function mediaExists(mediaId: string): boolean;
+export function readVideo(mediaId: string): VideoRecord;
+/**
+ * The videos that come after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200.
+ */
+export function listVideos(after: string | undefined, limit: number): Array<VideoRecord>;
+export function readCaption(id: bigint): CaptionRecord;
+/**
+ * Captions of one media that come after `after`, in the order of their times; none where there is no such media.
+ */
+export function listCaptions(mediaId: string, after: CaptionPlace | undefined, limit: number): Array<CaptionRecord>;
+export function readTranscript(id: bigint): TranscriptRecord;
+/**
+ * Transcripts of one media with ids above `after`, the oldest first, without their texts.
+ */
+export function listTranscripts(mediaId: string, after: bigint | undefined, limit: number): Array<TranscriptInfo>;
+export type Error = import('./aana-host-types.js').Error;
+export interface VideoRecord {
+  mediaId: string,
+  path?: string,
+  url?: string,
+  title?: string,
+  description?: string,
+}
+export interface CaptionRecord {
+  id: bigint,
+  /**
+   * The media that it is of; it goes with it.
+   */
+  mediaId?: string,
+  /**
+   * What made it.
+   */
+  model: string,
+  frameId: number,
+  caption: string,
+  /**
+   * Seconds from the start of the media.
+   */
+  timestamp: number,
+  /**
+   * What the application calls this kind of captions.
+   */
+  captionType: string,
+}
+/**
+ * A caption's place in the order of its media.
+ */
+export interface CaptionPlace {
+  timestamp: number,
+  id: bigint,
+}
+export interface TranscriptInfo {
+  id: bigint,
+  /**
+   * The media that it is of; it goes with it.
+   */
+  mediaId?: string,
+  /**
+   * What made it.
+   */
+  model: string,
+  language: string,
+  /**
+   * 0 to 1.
+   */
+  languageConfidence: number,
+  /**
+   * What the application calls this kind of transcripts.
+   */
+  transcriptType: string,
+}
+export interface TranscriptRecord {
+  info: TranscriptInfo,
+  /**
+   * The whole text.
+   */
+  transcript: string,
+  /**
+   * A JSON array, as it was saved.
+   */
+  segments: string,
+}
