@@ -148,6 +148,78 @@ export function listKeys(prefix: string, after: string = '', limit: u32 = 1000):
   return textOrNull(storage_list(put(prefix), after.length == 0 ? 0 : put(after), limit));
 }
 
+// --- What the application keeps of its media (capability "repositories") ---
+
+/** Whether there is a media with the id, of any kind. */
+export function mediaExists(mediaId: string): bool {
+  return repository_media_exists(put(mediaId)) != 0;
+}
+
+/** A video's `{"media_id","path","url","title","description"}`. */
+export function readVideo(mediaId: string): string | null {
+  return textOrNull(repository_video(put(mediaId)));
+}
+
+/** The videos that come after `after`, in the order of their ids, as a JSON array; each list has 200 entries at most. */
+export function listVideos(after: string = '', limit: u32 = 200): string | null {
+  return textOrNull(repository_videos(after.length == 0 ? 0 : put(after), limit));
+}
+
+/** A caption's `{"id","media_id","model","frame_id","caption","timestamp","caption_type"}`. */
+export function readCaption(id: u64): string | null {
+  return textOrNull(repository_caption(id));
+}
+
+/** Captions of one media in the order of their times, as a JSON array; those after the caption `{"timestamp","id"}`. */
+export function listCaptions(mediaId: string, after: string = '', limit: u32 = 200): string | null {
+  return textOrNull(repository_captions(put(mediaId), after.length == 0 ? 0 : put(after), limit));
+}
+
+/** A transcript's `{"id","media_id","model","language","language_confidence","transcript_type","transcript","segments"}`. */
+export function readTranscript(id: u64): string | null {
+  return textOrNull(repository_transcript(id));
+}
+
+/** Transcripts of one media with ids above `after`, the oldest first, without their texts, as a JSON array. */
+export function listTranscripts(mediaId: string, after: u64 = 0, limit: u32 = 200): string | null {
+  return textOrNull(repository_transcripts(put(mediaId), after, limit));
+}
+
+// --- Changing it (capability "repositories-write") ---
+
+/** A media of another kind than a video. */
+export function createMedia(mediaId: string, mediaType: string): bool {
+  return repository_create_media(put(mediaId), put(mediaType)) != 0;
+}
+
+/** Keeps a video as `readVideo` gives it; gives its id, which is made when it is left out. */
+export function saveVideo(video: string): string | null {
+  return textOrNull(repository_save_video(put(video)));
+}
+
+/** Keeps a JSON array of captions as `readCaption` gives them, without `id`: all or none. Gives their ids as a JSON array. */
+export function saveCaptions(captions: string): string | null {
+  return textOrNull(repository_save_captions(put(captions)));
+}
+
+/** Keeps a transcript as `readTranscript` gives it, without `id`. Gives its id, or 0. */
+export function saveTranscript(transcript: string): u64 {
+  return repository_save_transcript(put(transcript));
+}
+
+/** Removes a media of any kind with its captions and transcripts. */
+export function deleteMedia(mediaId: string): bool {
+  return repository_delete_media(put(mediaId)) != 0;
+}
+
+export function deleteCaption(id: u64): bool {
+  return repository_delete_caption(id) != 0;
+}
+
+export function deleteTranscript(id: u64): bool {
+  return repository_delete_transcript(id) != 0;
+}
+
 // --- Requests (capability "http") ---
 
 /** Sends `{"method":"get","url":"…","headers":[["name","value"]]}`; gives `{"status","url","headers"}`. `responseBody` has the rest. */
@@ -252,6 +324,34 @@ declare function storage_set(key: u64, value: u64): u64;
 declare function storage_delete(key: u64): u64;
 @external('extism:host/user', 'storage_list')
 declare function storage_list(prefix: u64, after: u64, limit: u64): u64;
+@external('extism:host/user', 'repository_media_exists')
+declare function repository_media_exists(media: u64): u64;
+@external('extism:host/user', 'repository_video')
+declare function repository_video(media: u64): u64;
+@external('extism:host/user', 'repository_videos')
+declare function repository_videos(after: u64, limit: u64): u64;
+@external('extism:host/user', 'repository_caption')
+declare function repository_caption(id: u64): u64;
+@external('extism:host/user', 'repository_captions')
+declare function repository_captions(media: u64, after: u64, limit: u64): u64;
+@external('extism:host/user', 'repository_transcript')
+declare function repository_transcript(id: u64): u64;
+@external('extism:host/user', 'repository_transcripts')
+declare function repository_transcripts(media: u64, after: u64, limit: u64): u64;
+@external('extism:host/user', 'repository_create_media')
+declare function repository_create_media(media: u64, kind: u64): u64;
+@external('extism:host/user', 'repository_save_video')
+declare function repository_save_video(video: u64): u64;
+@external('extism:host/user', 'repository_save_captions')
+declare function repository_save_captions(captions: u64): u64;
+@external('extism:host/user', 'repository_save_transcript')
+declare function repository_save_transcript(transcript: u64): u64;
+@external('extism:host/user', 'repository_delete_media')
+declare function repository_delete_media(media: u64): u64;
+@external('extism:host/user', 'repository_delete_caption')
+declare function repository_delete_caption(id: u64): u64;
+@external('extism:host/user', 'repository_delete_transcript')
+declare function repository_delete_transcript(id: u64): u64;
 @external('extism:host/user', 'http_fetch')
 declare function http_fetch(request: u64, body: u64): u64;
 @external('extism:host/user', 'http_body')

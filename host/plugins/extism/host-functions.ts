@@ -7,6 +7,8 @@ import { report } from '../worker/capability-imports.ts';
 import { maxRandomBytes } from '../worker/imports.ts';
 import type { Blocks } from './blocks.ts';
 import type { UserFunction } from './interface.ts';
+import { parsed } from './json-arguments.ts';
+import { repositoryFunctions } from './repository-functions.ts';
 
 /** As the guest calls it: addresses of blocks, handles and numbers in and out. */
 export type HostFunction = (context: CallContext, ...args: bigint[]) => Awaitable<bigint>;
@@ -96,6 +98,7 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       storage_list: attempt((context, prefix, after, limit) =>
         map(call(current(), 'storage.list', text(context, prefix), after === 0n ? undefined : text(context, after), Math.max(0, Number(limit))), (keys) => json(context, keys)),
       ),
+      ...repositoryFunctions({ call: (operation, ...args) => call(current(), operation, ...args), attempt, blocks }),
       http_fetch: attempt((context, request, content) => {
         const asked = { ...parsed(HttpRequest, text(context, request), 'the request'), ...(content !== 0n && { body: blocks.bytes(context, content) }) };
         return map(call(current(), 'http.fetch', asked), ({ body: received, ...head }) => {
@@ -127,15 +130,4 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       http_body: (context) => blocks.store(context, body),
     },
   };
-}
-
-/** A JSON argument. What does not fit its schema is told to the guest as the error of the call. */
-function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: string): z.infer<T> {
-  try {
-    return schema.parse(JSON.parse(json));
-  } catch (cause) {
-    const reason = cause instanceof z.core.$ZodError ? z.prettifyError(cause) : String(cause);
-    const payload: WitError = { kind: 'invalid-input', name: 'InvalidArguments', message: `${what} is not as it must be: ${reason}`, data: '{}' };
-    throw Object.assign(new Error(payload.message), { payload });
-  }
 }
