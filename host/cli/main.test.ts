@@ -107,7 +107,7 @@ Cli('checks what a plugin asks for and would get, and says why it would not be l
 Cli('refuses a grant of a capability that there is not, by its place', () => {
   writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { a: { capabilities: ['medi'] } } }));
   const { code, err } = run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
-  assert.equal([code, err], [2, 'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, llm, storage, http, remote, and "*" for all\n']);
+  assert.equal([code, err], [2, 'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, llm, storage, repositories, repositories-write, http, remote, and "*" for all\n']);
 });
 
 Cli('lists models without a network', () => {

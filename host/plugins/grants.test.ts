@@ -28,6 +28,16 @@ Grants('without a word of the operator a plugin gets what it asks for, and nothi
   assert.match(granted.refusalOf('other') ?? '', /^the plugin\.json of sample does not name it/);
 });
 
+Grants('what changes the data of the application is granted by its name, or with all', () => {
+  const writer: PluginManifest = { ...manifest, capabilities: ['repositories', 'repositories-write'], deployments: [] };
+  const of = (grants: Parameters<typeof grantTo>[1]): string[] => [...grantTo(writer, grants, defaultLimits).capabilities];
+  assert.equal(of({}), ['repositories']);
+  assert.equal(of({ sample: { limits: {} } }), ['repositories']);
+  assert.equal(of({ sample: { capabilities: ['repositories-write'] } }), ['repositories-write']);
+  assert.equal(of({ '*': { capabilities: ['*'] } }), ['repositories', 'repositories-write']);
+  assert.throws(() => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)), /it is granted by its name alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/);
+});
+
 Grants("the plugin's own entry beats the one for all, key by key", () => {
   const grants = { '*': { capabilities: [], deployments: ['asr'] }, sample: { capabilities: ['*'] } };
   const granted = grantTo(manifest, grants, defaultLimits);

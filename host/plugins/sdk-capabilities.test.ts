@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger as log } from '../core/logger.ts';
+import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { Storage } from '../storage/index.ts';
 import { buildPlugin } from './build/build-plugin.ts';
 import { FakePorts } from './fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from './plugin-host.ts';
@@ -44,12 +46,14 @@ interface Context {
   ports: FakePorts;
 }
 
+const databases = sqliteDatabases();
 const Sdk = suite<Context>('capabilities through the SDK');
+Sdk.after(() => databases.end());
 
 Sdk.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-sdk-'));
   context.ports = new FakePorts();
-  context.host = new PluginHost({ ports: context.ports, cacheDir: context.dir, log, grants: { sample: { hosts: ['*'] } } });
+  context.host = new PluginHost({ ports: context.ports, cacheDir: context.dir, log, grants: { sample: { capabilities: ['*'], hosts: ['*'] } } });
 });
 Sdk.after.each(async ({ host, dir }) => {
   await host.close();
@@ -78,6 +82,37 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
   assert.equal(plugin.endpoints.map(({ name }) => name), ['all', 'plain']);
 });
 
+Sdk('repositories are gone through page by page, and read and written with one name', async (context) => {
+  await using storage = new Storage({ config: await databases.create(), log, sqliteModule });
+  context.ports.repositories = storage;
+  const text = `
+import { defineEndpoint, definePlugin, HostError, z } from 'aana-host/plugin';
+const made = { input: z.strictObject({ n: z.int() }), output: z.any(), summary: '' };
+const keep = defineEndpoint({
+  ...made, name: 'keep', path: '/keep', uses: ['repositories', 'repositories-write'],
+  run({ n }, { repositories: { media, videos, captions, transcripts } }) {
+    const { media_id } = videos.save({ title: 'Grüße', url: null });
+    const at = (timestamp) => ({ media_id, model: 'm', frame_id: timestamp, caption: 'c', timestamp });
+    captions.saveAll(Array.from({ length: n }, (_, each) => at(n - each)));
+    const one = captions.save({ model: 'm', frame_id: 0, caption: 'loose', timestamp: 0 });
+    const saved = transcripts.save({ media_id, model: 'w', transcript: 'Hi', segments: [{ text: 'Hi', words: [] }], language: 'en', language_confidence: 1 });
+    const { transcript, segments, ...info } = transcripts.read(saved.id);
+    const same = [captions.read(one.id), one, { ...info, transcript, segments }, saved, [...transcripts.listInfos(media_id)], [info], videos.getMetadata(media_id).title, 'Grüße'].map((each) => JSON.stringify(Object.entries(each).sort()));
+    const times = [...captions.list(media_id)].map(({ timestamp }) => timestamp);
+    const listed = [...videos.list()].some((video) => video.media_id === media_id);
+    media.delete(media_id);
+    let error;
+    try { transcripts.read(saved.id); } catch (thrown) { error = thrown instanceof HostError && [thrown.name, thrown.data.table]; }
+    return { same: same.every((each, at) => each === same[at ^ 1]), times: [times.length, times[0], times.at(-1)], listed, there: media.exists(media_id), error };
+  },
+});
+const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: (_, { repositories }) => [repositories.media.exists('v'), 'save' in repositories.videos] });
+export const endpoint = definePlugin([keep, look]);`;
+  const plugin = await load(context, { capabilities: ['repositories', 'repositories-write'] }, text);
+  assert.equal(await run(plugin, 'keep', 450), { same: true, times: [450, 1, 450], listed: true, there: false, error: ['NotFoundException', 'transcript'] });
+  assert.equal(await run(plugin, 'look', 0), [false, false]);
+});
+
 Sdk('descriptions of fields reach the schema that the API documentation shows', async (context) => {
   const plugin = await load(context, { capabilities: ['storage', 'http', 'remote'] });
   assert.match(JSON.stringify(plugin.endpoints[0]?.inputSchema.properties), /"description":"A number\."/);
@@ -96,7 +131,7 @@ Sdk('what is not asked for is not in the component', async (context) => {
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);
   assert.ok(imports.includes('aana:host/progress@0.1.0'));
-  for (const name of ['asr', 'llm', 'storage', 'http', 'remote']) assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
+  for (const name of ['asr', 'llm', 'storage', 'repositories', 'repositories-write', 'http', 'remote']) assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
 });
 
 Sdk('imports of what is not asked for are functions that fail with a sentence', async (context) => {
@@ -109,18 +144,20 @@ import { fetch } from 'aana:host/http@0.1.0';
 import { chat, chatStream } from 'aana:host/llm@0.1.0';
 import { Image, Video } from 'aana:host/media@0.1.0';
 import { Task } from 'aana:host/remote@0.1.0';
+import { listVideos } from 'aana:host/repositories@0.1.0';
+import { saveCaptions } from 'aana:host/repositories-write@0.1.0';
 import { delete as remove, get } from 'aana:host/storage@0.1.0';
 const nameOf = (call) => { try { call(); } catch ({ kind, name, message, data }) { return [kind, name, message.includes(JSON.parse(data).capability)].join(' '); } };
 export const endpoint = {
   describe: () => [{ name: 'all', path: '/all', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }],
-  run: () => JSON.stringify([transcribe, fetch, chat, chatStream, Image.open, Video.open, Task.start, remove, get].map(nameOf)),
+  run: () => JSON.stringify([transcribe, fetch, chat, chatStream, Image.open, Video.open, Task.start, listVideos, saveCaptions, remove, get].map(nameOf)),
 };`,
   );
-  assert.equal(await run(plugin, 'all', 0), Array(9).fill('denied CapabilityDenied true'));
+  assert.equal(await run(plugin, 'all', 0), Array(11).fill('denied CapabilityDenied true'));
 });
 
 const refused = [
-  { what: 'a capability that there is not', manifest: { capabilities: ['files'] }, message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, http, remote; / },
+  { what: 'a capability that there is not', manifest: { capabilities: ['files'] }, message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; / },
   { what: 'hosts without the capability', manifest: { hosts: ['a.example'] }, message: /hosts: are named, but "http" is not among the capabilities/ },
   { what: 'a host that is a URL', manifest: { capabilities: ['http'], hosts: ['https://a.example'] }, message: /hosts\.0: must be a host such as/ },
 ];

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defineEndpoint, defineHelper, definePlugin, HostError, z } from './node.ts';
-import { type FakeHost, type FakeStorage, runEndpoint } from './testing.ts';
+import { type FakeHost, FakeRepositories, type FakeStorage, runEndpoint } from './testing.ts';
 import { decodeUtf8, encodeUtf8 } from './utf8.ts';
 
 const anything = { path: '/act', summary: 'Acts', input: z.strictObject({}), output: z.any() };
@@ -48,6 +48,36 @@ Capabilities('an endpoint that uses what the plugin does not have fails with a s
 Capabilities('what an endpoint does not name in `uses` is not in ctx', () => {
   const plugin = definePlugin([defineEndpoint({ ...anything, name: 'act', run: (_, ctx) => Object.keys(ctx).filter((key) => /storage|fetch|remote/i.test(key)) })]);
   assert.equal(runEndpoint(plugin, 'act', {}).output, []);
+});
+
+const keeping = definePlugin([
+  defineEndpoint({
+    ...{ ...anything, name: 'keep' },
+    uses: ['repositories', 'repositories-write'],
+    run(_, { repositories: { media, videos, captions, transcripts } }) {
+      const { media_id: id } = videos.save({ media_id: 'v', title: 'A' });
+      const [, second] = captions.saveAll([2, 1].map((timestamp) => ({ media_id: id, model: 'm', frame_id: timestamp, caption: 'c', timestamp })));
+      const { id: transcript } = transcripts.save({ media_id: id, model: 'w', transcript: 'Hi', segments: [{ n: 1 }], language: 'en', language_confidence: 0.5 });
+      media.create('i', 'image');
+      media.delete('i');
+      const times = [...captions.list(id)].map(({ timestamp }) => timestamp);
+      if (second) captions.delete(second.id);
+      return { times, left: [...captions.list(id)].length, text: transcripts.read(transcript).transcript, infos: [...transcripts.listInfos(id)].length, titles: [...videos.list()].map(({ title }) => title), there: media.exists('i') };
+    },
+  }),
+  defineEndpoint({ ...anything, name: 'odd', uses: ['repositories-write'], run: (_, ctx) => ctx.repositories.captions.save({ model: 'm', frame_id: 0.5, caption: 'c', timestamp: 0 }) }),
+  defineEndpoint({ ...anything, name: 'look', uses: ['repositories'], run: (_, { repositories }) => repositories.videos.getMetadata('none') }),
+]);
+
+Capabilities('repositories keep rows from one run to the next, and refuse as the host does', () => {
+  const repositories = new FakeRepositories();
+  assert.equal(runEndpoint(keeping, 'keep', {}, { repositories }).output, { times: [1, 2], left: 1, text: 'Hi', infos: 1, titles: ['A'], there: false });
+  assert.equal([repositories.media.get('v'), repositories.captions.length, repositories.transcripts[0]?.segments], ['video', 1, [{ n: 1 }]]);
+  assert.is(failure(() => runEndpoint(keeping, 'keep', {}, { repositories })).name, 'MediaIdAlreadyExistsException');
+  const { name, kind, data } = failure(() => runEndpoint(keeping, 'look', {}));
+  assert.equal([name, kind, data], ['NotFoundException', 'not-found', { table: 'video', id: 'none' }]);
+  assert.match(failure(() => runEndpoint(keeping, 'odd', {})).message, 'frame_id is a whole number from 0 to 2147483647, not 0.5');
+  assert.is(failure(() => runEndpoint(keeping, 'look', {}, { repositories: null })).name, 'CapabilityDenied');
 });
 
 const asking = definePlugin([

@@ -18,17 +18,17 @@ export function fakeRepositories(all: FakeRepositories): HostRepositories {
     mediaExists: (mediaId) => all.media.has(mediaId),
     readVideo: (mediaId) => hostVideo(found(all.videos.find((video) => video.media_id === mediaId), 'video', mediaId)),
     listVideos: (after = '', limit) => sorted(all.videos, (a, b) => compare(a.media_id, b.media_id)).filter((video) => video.media_id > after).slice(0, limit).map(hostVideo),
-    readCaption: (id) => hostCaption(found(all.captions.find((caption) => caption.id === Number(id)), 'caption', id)),
+    readCaption: (id) => hostCaption(found(all.captions.find((caption) => caption.id === id), 'caption', id)),
     listCaptions: (mediaId, after, limit) =>
       sorted(all.captions, (a, b) => a.timestamp - b.timestamp || a.id - b.id)
-        .filter(({ media_id: of, timestamp, id }) => of === mediaId && (!after || timestamp > after.timestamp || (timestamp === after.timestamp && id > Number(after.id))))
+        .filter(({ media_id: of, timestamp, id }) => of === mediaId && (!after || timestamp > after.timestamp || (timestamp === after.timestamp && id > after.id)))
         .slice(0, limit)
         .map(hostCaption),
     readTranscript(id) {
-      const row = found(all.transcripts.find((transcript) => transcript.id === Number(id)), 'transcript', id);
+      const row = found(all.transcripts.find((transcript) => transcript.id === id), 'transcript', id);
       return { info: hostInfo(row), transcript: row.transcript, segments: JSON.stringify(row.segments) };
     },
-    listTranscripts: (mediaId, after = 0n, limit) => all.transcripts.filter((row) => row.media_id === mediaId && row.id > Number(after)).slice(0, limit).map(hostInfo),
+    listTranscripts: (mediaId, after = 0, limit) => all.transcripts.filter((row) => row.media_id === mediaId && row.id > after).slice(0, limit).map(hostInfo),
   };
 }
 
@@ -47,14 +47,13 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
       return mediaId;
     },
     saveCaptions(captions) {
-      for (const { mediaId, frameId, timestamp } of captions) {
+      for (const { mediaId, timestamp } of captions) {
         requireMedia(mediaId);
-        if (!Number.isInteger(frameId) || frameId < 0) throw invalid(`frame_id is a whole number from 0 on, not ${frameId}`);
         if (!(timestamp >= 0 && Number.isFinite(timestamp))) throw invalid(`timestamp is a number of seconds from 0 on, not ${timestamp}`);
       }
       return captions.map(({ mediaId, model, frameId, caption, timestamp, captionType }) => {
         all.captions.push({ id: ++all.lastId, media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType });
-        return BigInt(all.lastId);
+        return all.lastId;
       });
     },
     saveTranscript({ mediaId, model, language, languageConfidence, transcriptType, transcript, segments }) {
@@ -62,7 +61,7 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
       if (!(languageConfidence >= 0 && languageConfidence <= 1)) throw invalid(`language_confidence is a number from 0 to 1, not ${languageConfidence}`);
       const row = { media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType, transcript, segments: JSON.parse(segments) as unknown[] };
       all.transcripts.push({ id: ++all.lastId, ...row });
-      return BigInt(all.lastId);
+      return all.lastId;
     },
     deleteMedia(mediaId) {
       found(all.media.get(mediaId), 'media', mediaId);
@@ -72,8 +71,8 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
       remove(all.captions, isOfIt);
       remove(all.transcripts, isOfIt);
     },
-    deleteCaption: (id) => void found(remove(all.captions, (row) => row.id === Number(id))[0], 'caption', id),
-    deleteTranscript: (id) => void found(remove(all.transcripts, (row) => row.id === Number(id))[0], 'transcript', id),
+    deleteCaption: (id) => void found(remove(all.captions, (row) => row.id === id)[0], 'caption', id),
+    deleteTranscript: (id) => void found(remove(all.transcripts, (row) => row.id === id)[0], 'transcript', id),
   };
 }
 
@@ -87,7 +86,7 @@ function remove<T>(rows: T[], fits: (row: T) => boolean): T[] {
 const sorted = <T>(rows: readonly T[], order: (a: T, b: T) => number): T[] => [...rows].sort(order);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-function found<T>(row: T | undefined, table: string, id: string | bigint): T {
+function found<T>(row: T | undefined, table: string, id: string | number): T {
   if (row === undefined) throw failure('NotFoundException', 'not-found', `there is no ${table} ${JSON.stringify(String(id))}`, { table, id: String(id) });
   return row;
 }
@@ -101,9 +100,9 @@ function hostVideo({ media_id: mediaId, path, url, title, description }: VideoRe
 }
 
 function hostCaption({ id, media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: captionType }: Stored<CaptionRecord>): HostCaption {
-  return { id: BigInt(id), ...given({ mediaId }), model, frameId, caption, timestamp, captionType };
+  return { id, ...given({ mediaId }), model, frameId, caption, timestamp, captionType };
 }
 
 function hostInfo({ id, media_id: mediaId, model, language, language_confidence: languageConfidence, transcript_type: transcriptType }: Stored<TranscriptRecord>): HostTranscriptInfo {
-  return { id: BigInt(id), ...given({ mediaId }), model, language, languageConfidence, transcriptType };
+  return { id, ...given({ mediaId }), model, language, languageConfidence, transcriptType };
 }

@@ -45,7 +45,7 @@ export interface HostVideoRow {
 }
 
 export interface HostCaption {
-  id: bigint;
+  id: number;
   mediaId?: string;
   model: string;
   frameId: number;
@@ -55,7 +55,7 @@ export interface HostCaption {
 }
 
 export interface HostTranscriptInfo {
-  id: bigint;
+  id: number;
   mediaId?: string;
   model: string;
   language: string;
@@ -67,20 +67,20 @@ export interface HostRepositories {
   mediaExists(mediaId: string): boolean;
   readVideo(mediaId: string): HostVideoRow;
   listVideos(after: string | undefined, limit: number): HostVideoRow[];
-  readCaption(id: bigint): HostCaption;
-  listCaptions(mediaId: string, after: { timestamp: number; id: bigint } | undefined, limit: number): HostCaption[];
-  readTranscript(id: bigint): { info: HostTranscriptInfo; transcript: string; segments: string };
-  listTranscripts(mediaId: string, after: bigint | undefined, limit: number): HostTranscriptInfo[];
+  readCaption(id: number): HostCaption;
+  listCaptions(mediaId: string, after: { timestamp: number; id: number } | undefined, limit: number): HostCaption[];
+  readTranscript(id: number): { info: HostTranscriptInfo; transcript: string; segments: string };
+  listTranscripts(mediaId: string, after: number | undefined, limit: number): HostTranscriptInfo[];
 }
 
 export interface HostRepositoriesWrite {
   createMedia(mediaId: string, mediaType: string): void;
   saveVideo(video: Partial<HostVideoRow>): string;
-  saveCaptions(captions: Omit<HostCaption, 'id'>[]): ArrayLike<bigint>;
-  saveTranscript(transcript: Omit<HostTranscriptInfo, 'id'> & { transcript: string; segments: string }): bigint;
+  saveCaptions(captions: Omit<HostCaption, 'id'>[]): ArrayLike<number>;
+  saveTranscript(transcript: Omit<HostTranscriptInfo, 'id'> & { transcript: string; segments: string }): number;
   deleteMedia(mediaId: string): void;
-  deleteCaption(id: bigint): void;
-  deleteTranscript(id: bigint): void;
+  deleteCaption(id: number): void;
+  deleteTranscript(id: number): void;
 }
 
 export interface HostRequest {

@@ -1,7 +1,8 @@
-import { hostCall } from './host-error.ts';
+import { hostCall, HostError } from './host-error.ts';
 import type { HostCaption, HostRepositories, HostRepositoriesWrite, HostTranscriptInfo, HostVideoRow } from './host.ts';
 
 const PAGE = 200;
+const MAX_FRAME_ID = 2 ** 31 - 1;
 
 /** A video that the application keeps: where it is, and what it is called. */
 export interface VideoRecord {
@@ -115,12 +116,12 @@ export function createRepositories(host: HostRepositories): Repositories {
       list: (after) => pages<HostVideoRow, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
     },
     captions: {
-      read: (id) => captionOf(hostCall(() => host.readCaption(numberOf('caption', id)))),
+      read: (id) => captionOf(hostCall(() => host.readCaption(id))),
       list: (mediaId) => pages((last) => host.listCaptions(mediaId, last && { timestamp: last.timestamp, id: last.id }, PAGE), captionOf),
     },
     transcripts: {
       read(id) {
-        const { info, transcript, segments } = hostCall(() => host.readTranscript(numberOf('transcript', id)));
+        const { info, transcript, segments } = hostCall(() => host.readTranscript(id));
         return { ...infoOf(info), transcript, segments: JSON.parse(segments) as unknown[] };
       },
       listInfos: (mediaId) => pages<HostTranscriptInfo, Stored<TranscriptInfo>>((last) => host.listTranscripts(mediaId, last?.id, PAGE), infoOf),
@@ -131,9 +132,10 @@ export function createRepositories(host: HostRepositories): Repositories {
 export function createRepositoriesWrite(host: HostRepositoriesWrite): RepositoriesWrite {
   const saveAll = (captions: readonly NewCaption[]): Stored<CaptionRecord>[] => {
     const whole = captions.map((caption): CaptionRecord => ({ media_id: null, caption_type: 'caption', ...caption }));
+    for (const { frame_id: frame } of whole) if (!isFrame(frame)) throw new HostError('ValidationError', 'invalid-input', `frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frame}`);
     const rows = whole.map(({ media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: captionType }) => ({ ...given({ mediaId }), model, frameId, caption, timestamp, captionType }));
     const ids = hostCall(() => host.saveCaptions(rows));
-    return whole.map((caption, n) => ({ id: Number(ids[n]), ...caption }));
+    return whole.map((caption, n) => ({ id: ids[n]!, ...caption }));
   };
   return {
     media: {
@@ -148,16 +150,16 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
     captions: {
       save: (caption) => saveAll([caption])[0]!,
       saveAll,
-      delete: (id) => hostCall(() => host.deleteCaption(numberOf('caption', id))),
+      delete: (id) => hostCall(() => host.deleteCaption(id)),
     },
     transcripts: {
       save(record) {
         const whole: TranscriptRecord = { media_id: null, transcript_type: 'transcript', ...record };
         const { media_id: mediaId, model, transcript, segments, language, language_confidence: languageConfidence, transcript_type: transcriptType } = whole;
         const row = { ...given({ mediaId }), model, transcript, segments: JSON.stringify(segments), language, languageConfidence, transcriptType };
-        return { id: Number(hostCall(() => host.saveTranscript(row))), ...whole };
+        return { id: hostCall(() => host.saveTranscript(row)), ...whole };
       },
-      delete: (id) => hostCall(() => host.deleteTranscript(numberOf('transcript', id))),
+      delete: (id) => hostCall(() => host.deleteTranscript(id)),
     },
   };
 }
@@ -173,11 +175,8 @@ function* pages<H, T>(fetch: (last: H | undefined) => readonly H[], each: (entry
   }
 }
 
-/** Numbers of rows are `u64` at the border. */
-function numberOf(what: string, id: number): bigint {
-  if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`the id of a ${what} is a whole number from 1 on, not ${id}`);
-  return BigInt(id);
-}
+/** The border has no type for others: it would trap. */
+const isFrame = (id: number): boolean => Number.isInteger(id) && id >= 0 && id <= MAX_FRAME_ID;
 
 /** The members that are there: bindings take no null. */
 export function given<T extends Readonly<Record<string, string | null | undefined>>>(members: T): { [K in keyof T]?: string } {
@@ -191,9 +190,9 @@ function videoOf({ mediaId, path, url, title, description }: HostVideoRow): Vide
 }
 
 function captionOf({ id, mediaId, model, frameId, caption, timestamp, captionType }: HostCaption): Stored<CaptionRecord> {
-  return { id: Number(id), media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
+  return { id, media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
 function infoOf({ id, mediaId, model, language, languageConfidence, transcriptType }: HostTranscriptInfo): Stored<TranscriptInfo> {
-  return { id: Number(id), media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType };
+  return { id, media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType };
 }

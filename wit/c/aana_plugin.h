@@ -179,9 +179,11 @@ AANA_IMPORT("storage", "delete") void aana_storage_delete(const char *key, uint3
 AANA_IMPORT("storage", "list") void aana_storage_list(
   const char *prefix, uint32_t prefix_length, uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_strings_result *result);
 
+/* The number of something that is kept: a whole one, from 1 on. */
+typedef double aana_row_id;
 typedef struct { aana_string media_id; aana_optional_string path, url, title, description; } aana_video_record;
 typedef struct {
-  uint64_t id;
+  aana_row_id id;
   aana_optional_string media_id;
   aana_string model;
   uint32_t frame_id;
@@ -190,7 +192,7 @@ typedef struct {
   aana_string caption_type;
 } aana_caption_record;
 typedef struct {
-  uint64_t id;
+  aana_row_id id;
   aana_optional_string media_id;
   aana_string model, language;
   double language_confidence;
@@ -212,13 +214,13 @@ _Static_assert(sizeof(aana_video_record) == 56 && sizeof(aana_caption_record) ==
 AANA_IMPORT("repositories", "media-exists") void aana_media_exists(const char *media_id, uint32_t media_id_length, aana_bool_result *result);
 AANA_IMPORT("repositories", "read-video") void aana_read_video(const char *media_id, uint32_t media_id_length, aana_video_record_result *result);
 AANA_IMPORT("repositories", "list-videos") void aana_list_videos(uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_video_records_result *result);
-AANA_IMPORT("repositories", "read-caption") void aana_read_caption(uint64_t id, aana_caption_record_result *result);
+AANA_IMPORT("repositories", "read-caption") void aana_read_caption(aana_row_id id, aana_caption_record_result *result);
 /* Where `has_after` is set, those after the caption with this timestamp and id. */
 AANA_IMPORT("repositories", "list-captions") void aana_list_captions(
-  const char *media_id, uint32_t media_id_length, uint32_t has_after, double after_timestamp, uint64_t after_id, uint32_t limit, aana_caption_records_result *result);
-AANA_IMPORT("repositories", "read-transcript") void aana_read_transcript(uint64_t id, aana_transcript_record_result *result);
+  const char *media_id, uint32_t media_id_length, uint32_t has_after, double after_timestamp, aana_row_id after_id, uint32_t limit, aana_caption_records_result *result);
+AANA_IMPORT("repositories", "read-transcript") void aana_read_transcript(aana_row_id id, aana_transcript_record_result *result);
 AANA_IMPORT("repositories", "list-transcripts") void aana_list_transcripts(
-  const char *media_id, uint32_t media_id_length, uint32_t has_after, uint64_t after, uint32_t limit, aana_transcript_infos_result *result);
+  const char *media_id, uint32_t media_id_length, uint32_t has_after, aana_row_id after, uint32_t limit, aana_transcript_infos_result *result);
 
 typedef struct {
   aana_optional_string media_id;
@@ -228,8 +230,8 @@ typedef struct {
   double timestamp;
   aana_optional_string caption_type;
 } aana_new_caption;
-typedef AANA_RESULT(uint64_t) aana_id_result;
-typedef struct { const uint64_t *items; uint32_t length; } aana_ids;
+typedef AANA_RESULT(aana_row_id) aana_id_result;
+typedef struct { const aana_row_id *items; uint32_t length; } aana_ids;
 typedef AANA_RESULT(aana_ids) aana_ids_result;
 _Static_assert(sizeof(aana_new_caption) == 56, "laid out as the canonical ABI says");
 
@@ -247,8 +249,8 @@ AANA_IMPORT("repositories-write", "save-transcript") void aana_save_transcript(
   const char *segments, uint32_t segments_length, const char *language, uint32_t language_length, double language_confidence,
   uint32_t has_transcript_type, const char *transcript_type, uint32_t transcript_type_length, aana_id_result *result);
 AANA_IMPORT("repositories-write", "delete-media") void aana_delete_media(const char *media_id, uint32_t media_id_length, aana_empty_result *result);
-AANA_IMPORT("repositories-write", "delete-caption") void aana_delete_caption(uint64_t id, aana_empty_result *result);
-AANA_IMPORT("repositories-write", "delete-transcript") void aana_delete_transcript(uint64_t id, aana_empty_result *result);
+AANA_IMPORT("repositories-write", "delete-caption") void aana_delete_caption(aana_row_id id, aana_empty_result *result);
+AANA_IMPORT("repositories-write", "delete-transcript") void aana_delete_transcript(aana_row_id id, aana_empty_result *result);
 
 typedef enum { AANA_GET, AANA_POST } aana_method;
 typedef struct { aana_string name, value; } aana_header;

@@ -473,21 +473,21 @@ pub fn list_videos(after: Option<&str>, limit: u32) -> Result<Vec<VideoRecord>, 
 }
 
 pub fn read_caption(id: u64) -> Result<CaptionRecord, Error> {
-    unsafe { Ok(returned::<Outcome<RawCaptionRecord>>(|at| raw::read_caption(id, at)).take()?.value()) }
+    unsafe { Ok(returned::<Outcome<RawCaptionRecord>>(|at| raw::read_caption(id as f64, at)).take()?.value()) }
 }
 
 /// Captions of one media in the order of their times, after the one with this timestamp and id.
 pub fn list_captions(media_id: &str, after: Option<(f64, u64)>, limit: u32) -> Result<Vec<CaptionRecord>, Error> {
     let (has_after, (timestamp, id)) = (after.is_some() as u32, after.unwrap_or_default());
     unsafe {
-        let page = returned::<Outcome<Slice>>(|at| raw::list_captions(media_id.as_ptr(), media_id.len(), has_after, timestamp, id, limit, at)).take()?;
+        let page = returned::<Outcome<Slice>>(|at| raw::list_captions(media_id.as_ptr(), media_id.len(), has_after, timestamp, id as f64, limit, at)).take()?;
         Ok(page.list::<RawCaptionRecord>().into_iter().map(|each| each.value()).collect())
     }
 }
 
 pub fn read_transcript(id: u64) -> Result<TranscriptRecord, Error> {
     unsafe {
-        let RawTranscriptRecord { info, transcript, segments } = returned::<Outcome<RawTranscriptRecord>>(|at| raw::read_transcript(id, at)).take()?;
+        let RawTranscriptRecord { info, transcript, segments } = returned::<Outcome<RawTranscriptRecord>>(|at| raw::read_transcript(id as f64, at)).take()?;
         Ok(TranscriptRecord { info: info.value(), transcript: transcript.string(), segments: segments.string() })
     }
 }
@@ -496,7 +496,7 @@ pub fn read_transcript(id: u64) -> Result<TranscriptRecord, Error> {
 pub fn list_transcripts(media_id: &str, after: Option<u64>, limit: u32) -> Result<Vec<TranscriptInfo>, Error> {
     let (has_after, after) = (after.is_some() as u32, after.unwrap_or(0));
     unsafe {
-        let page = returned::<Outcome<Slice>>(|at| raw::list_transcripts(media_id.as_ptr(), media_id.len(), has_after, after, limit, at)).take()?;
+        let page = returned::<Outcome<Slice>>(|at| raw::list_transcripts(media_id.as_ptr(), media_id.len(), has_after, after as f64, limit, at)).take()?;
         Ok(page.list::<RawTranscriptInfo>().into_iter().map(|each| each.value()).collect())
     }
 }
@@ -562,7 +562,7 @@ pub fn save_video(video: &NewVideo) -> Result<String, Error> {
 /// At most 1,000, all or none; gives their ids in this order.
 pub fn save_captions(captions: &[NewCaption]) -> Result<Vec<u64>, Error> {
     let captions: Vec<RawNewCaption> = captions.iter().map(RawNewCaption::new).collect();
-    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::save_captions(captions.as_ptr(), captions.len(), at)).take()?.list()) }
+    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::save_captions(captions.as_ptr(), captions.len(), at)).take()?.list::<f64>().into_iter().map(|id| id as u64).collect()) }
 }
 
 /// Gives its id.
@@ -570,7 +570,7 @@ pub fn save_transcript(transcript: &NewTranscript) -> Result<u64, Error> {
     let [id, kind] = [transcript.media_id, transcript.transcript_type].map(optional);
     let NewTranscript { model, transcript: text, segments, language, language_confidence, .. } = transcript;
     #[rustfmt::skip]
-    let result: Outcome<u64> = unsafe {
+    let result: Outcome<f64> = unsafe {
         returned(|at| {
             raw::save_transcript(
                 id.0, id.1.as_ptr(), id.1.len(), model.as_ptr(), model.len(), text.as_ptr(), text.len(), segments.as_ptr(), segments.len(),
@@ -578,7 +578,7 @@ pub fn save_transcript(transcript: &NewTranscript) -> Result<u64, Error> {
             )
         })
     };
-    unsafe { result.take() }
+    unsafe { result.take() }.map(|id| id as u64)
 }
 
 /// Removes a media of any kind with its captions and transcripts.
@@ -587,11 +587,11 @@ pub fn delete_media(media_id: &str) -> Result<(), Error> {
 }
 
 pub fn delete_caption(id: u64) -> Result<(), Error> {
-    unsafe { returned::<Outcome<u8>>(|at| raw::delete_caption(id, at)).take() }.map(|_| ())
+    unsafe { returned::<Outcome<u8>>(|at| raw::delete_caption(id as f64, at)).take() }.map(|_| ())
 }
 
 pub fn delete_transcript(id: u64) -> Result<(), Error> {
-    unsafe { returned::<Outcome<u8>>(|at| raw::delete_transcript(id, at)).take() }.map(|_| ())
+    unsafe { returned::<Outcome<u8>>(|at| raw::delete_transcript(id as f64, at)).take() }.map(|_| ())
 }
 
 /// Whether it is there, and its text.
@@ -903,7 +903,7 @@ impl RawVideoRecord {
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct RawCaptionRecord {
-    id: u64,
+    id: f64,
     media_id: Maybe<Slice>,
     model: Slice,
     frame_id: u32,
@@ -916,14 +916,14 @@ impl RawCaptionRecord {
     unsafe fn value(self) -> CaptionRecord {
         let RawCaptionRecord { id, media_id, model, frame_id, caption, timestamp, caption_type } = self;
         let media_id = media_id.value().map(|each| each.string());
-        CaptionRecord { id, media_id, model: model.string(), frame_id, caption: caption.string(), timestamp, caption_type: caption_type.string() }
+        CaptionRecord { id: id as u64, media_id, model: model.string(), frame_id, caption: caption.string(), timestamp, caption_type: caption_type.string() }
     }
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct RawTranscriptInfo {
-    id: u64,
+    id: f64,
     media_id: Maybe<Slice>,
     model: Slice,
     language: Slice,
@@ -935,7 +935,7 @@ impl RawTranscriptInfo {
     unsafe fn value(self) -> TranscriptInfo {
         let RawTranscriptInfo { id, media_id, model, language, language_confidence, transcript_type } = self;
         let media_id = media_id.value().map(|each| each.string());
-        TranscriptInfo { id, media_id, model: model.string(), language: language.string(), language_confidence, transcript_type: transcript_type.string() }
+        TranscriptInfo { id: id as u64, media_id, model: model.string(), language: language.string(), language_confidence, transcript_type: transcript_type.string() }
     }
 }
 
@@ -1096,12 +1096,12 @@ mod raw {
         #[link_name = "media-exists"] pub(super) fn media_exists(id: *const u8, id_length: usize, at: *mut Outcome<u8>);
         #[link_name = "read-video"] pub(super) fn read_video(id: *const u8, id_length: usize, at: *mut Outcome<RawVideoRecord>);
         #[link_name = "list-videos"] pub(super) fn list_videos(has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>);
-        #[link_name = "read-caption"] pub(super) fn read_caption(id: u64, at: *mut Outcome<RawCaptionRecord>);
+        #[link_name = "read-caption"] pub(super) fn read_caption(id: f64, at: *mut Outcome<RawCaptionRecord>);
         #[link_name = "list-captions"] pub(super) fn list_captions(
-            media: *const u8, media_length: usize, has_after: u32, after_timestamp: f64, after_id: u64, limit: u32, at: *mut Outcome<Slice>,
+            media: *const u8, media_length: usize, has_after: u32, after_timestamp: f64, after_id: f64, limit: u32, at: *mut Outcome<Slice>,
         );
-        #[link_name = "read-transcript"] pub(super) fn read_transcript(id: u64, at: *mut Outcome<RawTranscriptRecord>);
-        #[link_name = "list-transcripts"] pub(super) fn list_transcripts(media: *const u8, media_length: usize, has_after: u32, after: u64, limit: u32, at: *mut Outcome<Slice>);
+        #[link_name = "read-transcript"] pub(super) fn read_transcript(id: f64, at: *mut Outcome<RawTranscriptRecord>);
+        #[link_name = "list-transcripts"] pub(super) fn list_transcripts(media: *const u8, media_length: usize, has_after: u32, after: f64, limit: u32, at: *mut Outcome<Slice>);
     }
     #[link(wasm_import_module = "aana:host/repositories-write@0.1.0")]
     extern "C" {
@@ -1114,11 +1114,11 @@ mod raw {
         #[link_name = "save-transcript"] pub(super) fn save_transcript(
             has_id: u32, id: *const u8, id_length: usize, model: *const u8, model_length: usize, text: *const u8, text_length: usize,
             segments: *const u8, segments_length: usize, language: *const u8, language_length: usize, confidence: f64,
-            has_kind: u32, kind: *const u8, kind_length: usize, at: *mut Outcome<u64>,
+            has_kind: u32, kind: *const u8, kind_length: usize, at: *mut Outcome<f64>,
         );
         #[link_name = "delete-media"] pub(super) fn delete_media(id: *const u8, id_length: usize, at: *mut Outcome<u8>);
-        #[link_name = "delete-caption"] pub(super) fn delete_caption(id: u64, at: *mut Outcome<u8>);
-        #[link_name = "delete-transcript"] pub(super) fn delete_transcript(id: u64, at: *mut Outcome<u8>);
+        #[link_name = "delete-caption"] pub(super) fn delete_caption(id: f64, at: *mut Outcome<u8>);
+        #[link_name = "delete-transcript"] pub(super) fn delete_transcript(id: f64, at: *mut Outcome<u8>);
     }
     #[link(wasm_import_module = "aana:host/http@0.1.0")]
     extern "C" {

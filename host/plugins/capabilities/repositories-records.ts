@@ -10,7 +10,7 @@ export interface WitVideoRecord {
 }
 
 export interface WitCaptionRecord {
-  readonly id: bigint;
+  readonly id: number;
   readonly mediaId?: string | undefined;
   readonly model: string;
   readonly frameId: number;
@@ -21,11 +21,11 @@ export interface WitCaptionRecord {
 
 export interface WitCaptionPlace {
   readonly timestamp: number;
-  readonly id: bigint;
+  readonly id: number;
 }
 
 export interface WitTranscriptInfo {
-  readonly id: bigint;
+  readonly id: number;
   readonly mediaId?: string | undefined;
   readonly model: string;
   readonly language: string;
@@ -53,11 +53,11 @@ export function witVideo({ media_id: mediaId, path, url, title, description }: V
 }
 
 export function witCaption({ id, media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: captionType }: CaptionRow): WitCaptionRecord {
-  return { id: BigInt(id), mediaId: mediaId ?? undefined, model, frameId, caption, timestamp, captionType };
+  return { id, mediaId: mediaId ?? undefined, model, frameId, caption, timestamp, captionType };
 }
 
 export function witTranscriptInfo({ id, media_id: mediaId, model, language, language_confidence: languageConfidence, transcript_type: transcriptType }: TranscriptInfoRow): WitTranscriptInfo {
-  return { id: BigInt(id), mediaId: mediaId ?? undefined, model, language, languageConfidence, transcriptType };
+  return { id, mediaId: mediaId ?? undefined, model, language, languageConfidence, transcriptType };
 }
 
 export function witTranscript(row: TranscriptRow): WitTranscriptRecord {

@@ -29,15 +29,16 @@ export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
     const page = { limit: entries(limit), after: after === undefined ? undefined : idOf(after) };
     return (await ports.repositories.read(({ videos }) => videos.list(page))).map(witVideo);
   },
-  'repositories.read-caption': async ({ ports }, id) => witCaption(await ports.repositories.read(({ captions }) => captions.read(Number(id)))),
+  'repositories.read-caption': async ({ ports }, id) => witCaption(await ports.repositories.read(({ captions }) => captions.read(id))),
   async 'repositories.list-captions'({ ports }, mediaId, after, limit) {
-    if (after && Number.isNaN(after.timestamp)) throw invalid('the timestamp to begin after is not a number');
-    const page = { limit: entries(limit), after: after && { timestamp: after.timestamp, id: Number(after.id) } };
+    if (after && (Number.isNaN(after.timestamp) || !Number.isSafeInteger(after.id))) throw invalid('the place to begin after is not that of a caption');
+    const page = { limit: entries(limit), after };
     return (await ports.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
   },
-  'repositories.read-transcript': async ({ ports }, id) => witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(Number(id)))),
+  'repositories.read-transcript': async ({ ports }, id) => witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(id))),
   async 'repositories.list-transcripts'({ ports }, mediaId, after, limit) {
-    const page = { limit: entries(limit), after: after === undefined ? undefined : Number(after) };
+    if (after !== undefined && !Number.isSafeInteger(after)) throw invalid('the id to begin after is not that of a transcript');
+    const page = { limit: entries(limit), after };
     return (await ports.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(witTranscriptInfo);
   },
 };
@@ -54,22 +55,22 @@ export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> 
   },
   async 'repositories-write.save-captions'(scope, captions) {
     const rows = checkedCaptions(scope, captions).map(captionRow);
-    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(({ id }) => BigInt(id));
+    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(({ id }) => id);
   },
   async 'repositories-write.save-transcript'(scope, transcript) {
     const row = transcriptRow(transcript, checkedSegments(scope, transcript));
-    return BigInt((await scope.ports.repositories.write(({ transcripts }) => transcripts.save(row))).id);
+    return (await scope.ports.repositories.write(({ transcripts }) => transcripts.save(row))).id;
   },
   async 'repositories-write.delete-media'({ ports }, mediaId) {
     await ports.repositories.write(({ media }) => media.delete(idOf(mediaId)));
     return undefined;
   },
   async 'repositories-write.delete-caption'({ ports }, id) {
-    await ports.repositories.write(({ captions }) => captions.delete(Number(id)));
+    await ports.repositories.write(({ captions }) => captions.delete(id));
     return undefined;
   },
   async 'repositories-write.delete-transcript'({ ports }, id) {
-    await ports.repositories.write(({ transcripts }) => transcripts.delete(Number(id)));
+    await ports.repositories.write(({ transcripts }) => transcripts.delete(id));
     return undefined;
   },
 };

@@ -38,16 +38,16 @@ export function repositoryFunctions({ call, attempt, blocks }: RepositoryFunctio
     repository_videos: attempt((context, after, limit) =>
       map(call('repositories.list-videos', after === 0n ? undefined : read(context, after), entries(limit)), (page) => json(context, page.map(videoOf))),
     ),
-    repository_caption: attempt((context, id) => map(call('repositories.read-caption', id), (caption) => json(context, captionOf(caption)))),
+    repository_caption: attempt((context, id) => map(call('repositories.read-caption', Number(id)), (caption) => json(context, captionOf(caption)))),
     repository_captions: attempt((context, media, after, limit) => {
       const place = after === 0n ? undefined : parsed(Place, read(context, after), 'the place');
-      return map(call('repositories.list-captions', read(context, media), place && { timestamp: place.timestamp, id: BigInt(place.id) }, entries(limit)), (page) => json(context, page.map(captionOf)));
+      return map(call('repositories.list-captions', read(context, media), place, entries(limit)), (page) => json(context, page.map(captionOf)));
     }),
     repository_transcript: attempt((context, id) =>
-      map(call('repositories.read-transcript', id), ({ info, transcript, segments }) => blocks.store(context, `${JSON.stringify({ ...infoOf(info), transcript }).slice(0, -1)},"segments":${segments}}`)),
+      map(call('repositories.read-transcript', Number(id)), ({ info, transcript, segments }) => blocks.store(context, `${JSON.stringify({ ...infoOf(info), transcript }).slice(0, -1)},"segments":${segments}}`)),
     ),
     repository_transcripts: attempt((context, media, after, limit) =>
-      map(call('repositories.list-transcripts', read(context, media), after === 0n ? undefined : after, entries(limit)), (page) => json(context, page.map(infoOf))),
+      map(call('repositories.list-transcripts', read(context, media), after === 0n ? undefined : Number(after), entries(limit)), (page) => json(context, page.map(infoOf))),
     ),
     repository_create_media: attempt((context, id, kind) => map(call('repositories-write.create-media', read(context, id), read(context, kind)), done)),
     repository_save_video: attempt((context, video) => {
@@ -59,15 +59,15 @@ export function repositoryFunctions({ call, attempt, blocks }: RepositoryFunctio
         ...{ ...caption, frameId },
         ...withoutNull({ mediaId, captionType }),
       }));
-      return map(call('repositories-write.save-captions', rows), (ids) => json(context, Array.from(ids, Number)));
+      return map(call('repositories-write.save-captions', rows), (ids) => json(context, Array.from(ids)));
     }),
     repository_save_transcript: attempt((context, transcript) => {
       const { media_id: mediaId, language_confidence: languageConfidence, transcript_type: transcriptType, segments, ...row } = parsed(NewTranscript, read(context, transcript), 'the transcript');
-      return call('repositories-write.save-transcript', { ...row, languageConfidence, segments: JSON.stringify(segments), ...withoutNull({ mediaId, transcriptType }) });
+      return map(call('repositories-write.save-transcript', { ...row, languageConfidence, segments: JSON.stringify(segments), ...withoutNull({ mediaId, transcriptType }) }), BigInt);
     }),
     repository_delete_media: attempt((context, id) => map(call('repositories-write.delete-media', read(context, id)), done)),
-    repository_delete_caption: attempt((_, id) => map(call('repositories-write.delete-caption', id), done)),
-    repository_delete_transcript: attempt((_, id) => map(call('repositories-write.delete-transcript', id), done)),
+    repository_delete_caption: attempt((_, id) => map(call('repositories-write.delete-caption', Number(id)), done)),
+    repository_delete_transcript: attempt((_, id) => map(call('repositories-write.delete-transcript', Number(id)), done)),
   };
 }
 
@@ -80,9 +80,9 @@ function videoOf({ mediaId, path, url, title, description }: WitVideoRecord): ob
 }
 
 function captionOf({ id, mediaId, model, frameId, caption, timestamp, captionType }: WitCaptionRecord): object {
-  return { id: Number(id), media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
+  return { id, media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
 function infoOf({ id, mediaId, model, language, languageConfidence, transcriptType }: WitTranscriptInfo): object {
-  return { id: Number(id), media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType };
+  return { id, media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType };
 }

@@ -7,17 +7,18 @@ declare module 'aana:host/repositories@0.1.0' {
    * The videos that come after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200.
    */
   export function listVideos(after: string | undefined, limit: number): Array<VideoRecord>;
-  export function readCaption(id: bigint): CaptionRecord;
+  export function readCaption(id: RowId): CaptionRecord;
   /**
    * Captions of one media that come after `after`, in the order of their times; none where there is no such media.
    */
   export function listCaptions(mediaId: string, after: CaptionPlace | undefined, limit: number): Array<CaptionRecord>;
-  export function readTranscript(id: bigint): TranscriptRecord;
+  export function readTranscript(id: RowId): TranscriptRecord;
   /**
    * Transcripts of one media with ids above `after`, the oldest first, without their texts.
    */
-  export function listTranscripts(mediaId: string, after: bigint | undefined, limit: number): Array<TranscriptInfo>;
+  export function listTranscripts(mediaId: string, after: RowId | undefined, limit: number): Array<TranscriptInfo>;
   export type Error = import('aana:host/types@0.1.0').Error;
+  export type RowId = import('aana:host/types@0.1.0').RowId;
   export interface VideoRecord {
     mediaId: string,
     path?: string,
@@ -26,7 +27,7 @@ declare module 'aana:host/repositories@0.1.0' {
     description?: string,
   }
   export interface CaptionRecord {
-    id: bigint,
+    id: RowId,
     /**
      * The media that it is of; it goes with it.
      */
@@ -51,10 +52,10 @@ declare module 'aana:host/repositories@0.1.0' {
    */
   export interface CaptionPlace {
     timestamp: number,
-    id: bigint,
+    id: RowId,
   }
   export interface TranscriptInfo {
-    id: bigint,
+    id: RowId,
     /**
      * The media that it is of; it goes with it.
      */

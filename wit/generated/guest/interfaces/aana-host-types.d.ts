@@ -43,4 +43,8 @@ declare module 'aana:host/types@0.1.0' {
      */
     data: string,
   }
+  /**
+   * The number of something that is kept: a whole one, from 1 on. Not a u64, which some languages' bindings cannot take.
+   */
+  export type RowId = number;
 }

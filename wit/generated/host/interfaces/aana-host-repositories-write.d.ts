@@ -11,18 +11,19 @@ export function saveVideo(video: NewVideo): string;
 /**
  * At most 1,000, all or none; gives their ids in this order.
  */
-export function saveCaptions(captions: Array<NewCaption>): BigUint64Array;
+export function saveCaptions(captions: Array<NewCaption>): Float64Array;
 /**
  * Gives its id.
  */
-export function saveTranscript(transcript: NewTranscript): bigint;
+export function saveTranscript(transcript: NewTranscript): RowId;
 /**
  * Removes a media of any kind with its captions and transcripts.
  */
 export function deleteMedia(mediaId: string): void;
-export function deleteCaption(id: bigint): void;
-export function deleteTranscript(id: bigint): void;
+export function deleteCaption(id: RowId): void;
+export function deleteTranscript(id: RowId): void;
 export type Error = import('./aana-host-types.js').Error;
+export type RowId = import('./aana-host-types.js').RowId;
 export interface NewVideo {
   /**
    * Made by the host when it is absent.

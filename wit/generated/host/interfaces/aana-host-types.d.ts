@@ -43,3 +43,7 @@ export interface Error {
    */
   data: string,
 }
+/**
+ * The number of something that is kept: a whole one, from 1 on. Not a u64, which some languages' bindings cannot take.
+ */
+export type RowId = number;
