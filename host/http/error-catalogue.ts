@@ -53,6 +53,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('DatabaseException', ['unavailable', 'internal'], 'The database does not answer, or refuses.', { data: 'message' }),
   one('MediaIdAlreadyExistsException', 'conflict', 'There is a media of this id already.', { data: 'table, id' }),
   one('InvalidWebhookEventType', 'bad-request', 'There is no such event.', { data: 'event_type' }),
+  one('TooManyWebhooks', 'conflict', 'There are as many webhooks as a user may have.', { data: 'max_webhooks' }),
+  one('WebhookDisabled', 'conflict', 'A delivery of a disabled webhook cannot be sent again.', { data: 'id' }),
+  one('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', { data: 'id' }),
   one('ApiKeyAlreadyExists', 'conflict', 'There is an API key of this id already.'),
   // Media.
   one('DownloadException', ['bad-request', 'unavailable'], 'A URL cannot be fetched; or a model, which is missing, cannot.', { data: 'url' }),
@@ -137,6 +140,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('NotReconfigurable', 'conflict', 'The deployment cannot take another configuration while it runs.'),
   one('NotRunning', 'unavailable', 'No application runs that could be attached to.', { data: 'url' }),
   one('OtherVersion', 'conflict', 'The running application is of another version.'),
+  one('NoWebhookSecret', 'internal', 'A webhook has no secret to be signed with; the log of its deliveries has it.'),
   one('PluginLoadError', 'internal', 'A plugin cannot be loaded.', { data: 'plugin' }),
   one('PluginNotFound', 'not-found', 'There is no such plugin.'),
   one('ProcessOutputTooLarge', 'internal', 'A child process wrote too much.'),
@@ -145,6 +149,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('ReplicaStartError', 'internal', 'A replica could not be started.'),
   one('RouterError', ['conflict', 'invalid-input'], 'A router, or the prefix that the application is mounted under, cannot be taken.'),
   one('SeveralRunning', 'conflict', 'Several applications run, and none was named.', { data: 'urls' }),
+  one('YtDlpNotFound', 'invalid-input', 'The configured yt-dlp does not run.'),
   one('TypeError', 'invalid-input', 'What a module exports is no application.'),
 ];
 

@@ -199,7 +199,7 @@ Routes('what is not there is answered with 404, what is not taken with 405', asy
 
 Routes('the documentation has the routes and what a request may say', async () => {
   const { body } = await json('/openapi.json');
-  assert.equal(Object.keys(body.paths).filter((path) => path.startsWith('/tasks')).length, 8);
+  assert.equal(Object.keys(body.paths).filter((path) => path.startsWith('/tasks')).length, 10);
   assert.equal(body.paths['/double'].post.parameters.map(({ name }: { name: string }) => name), ['defer', 'priority', 'execution_timeout', 'Idempotency-Key']);
   assert.is(body.paths['/never'].post.parameters, undefined);
 });

@@ -121,7 +121,7 @@ Routes('a redirect is not followed, and no reason shows the URL', async () => {
   const { id } = await create({ url: `${receiver.url}?token=secret`, events: ['task.completed'] });
   await defer('/echo');
   const [delivery] = await deliveries(id, ([one]) => one?.status === 'delivered');
-  assert.equal(delivery.attempts.map((one: { error: string | null }) => one.error), ['the target redirects, which is not followed', null]);
+  assert.equal(delivery.attempts.map((one: { error: string | null }) => one.error), ['the target redirects (307), which is not followed', null]);
   await receiver.close();
   await defer('/echo');
   const [refused] = await deliveries(id, ([one]) => (one as unknown as { attempts: unknown[] }).attempts.length > 0 && one?.status === 'pending');

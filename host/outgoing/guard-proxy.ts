@@ -62,7 +62,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
     const refuse = (status: string, why: string): void => void client.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n${why}\n`);
     if (!isKnown(request)) {
-      refuse('407 Proxy Authentication Required', 'no');
+      refuse('407 Proxy Authentication Required', 'not your proxy');
       return;
     }
     const address = `https://${request.url ?? ''}/`;
@@ -84,7 +84,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const refuse = (status: number, why: string): void => void response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${why}\n`);
     if (!isKnown(request)) {
-      refuse(407, 'no');
+      refuse(407, 'not your proxy');
       return;
     }
     const address = request.url ?? '';

@@ -166,7 +166,8 @@ export class Deliverer {
       const { status, headers: answered } = await post({ url: delivery.url, headers, body, timeoutMs: config.timeout * 1000, signal: this.#ending.signal });
       const isGood = status >= 200 && status <= 299;
       const asked = answered.find(([name]) => name === 'retry-after')?.[1];
-      return { status, error: isGood ? null : `the target answered ${status}`, retryAfterMs: isGood ? 0 : retryAfterMs(asked, Date.now()) };
+      const reason = status >= 300 && status <= 399 ? `the target redirects (${status}), which is not followed` : `the target answered ${status}`;
+      return { status, error: isGood ? null : reason, retryAfterMs: isGood ? 0 : retryAfterMs(asked, Date.now()) };
     } catch (error) {
       if (this.#ending.signal.aborted) return undefined;
       return { status: null, error: error instanceof Error ? error.message : String(error), retryAfterMs: 0 };
