@@ -26,7 +26,7 @@ Serving.before.each(async (context) => {
 Serving.after.each(({ dir }) => rm(dir, { recursive: true, force: true }));
 
 const configOf = (dir: string): ReturnType<typeof loadConfig> =>
-  loadConfig({ cwd: dir, env: {}, base: { cache_dir: join(dir, 'cache'), media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } } });
+  loadConfig({ cwd: dir, env: {}, base: { cache_dir: join(dir, 'cache'), data_dir: join(dir, 'data'), media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } } });
 
 Serving('a check says what it imports, and that it would be loaded; without its module, that it would not', async ({ dir, plugin, put }) => {
   let text = '';
