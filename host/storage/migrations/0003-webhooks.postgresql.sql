@@ -30,8 +30,8 @@ create table webhook_deliveries (
   ended_at bigint,
   unique (webhook_id, task_id, event, task_token)
 );
-create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, due_at) where status = 'pending';
-create index webhook_deliveries_held on webhook_deliveries (lease_owner) where lease_owner is not null;
+create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, due_at, seq) where status = 'pending';
+create index webhook_deliveries_held on webhook_deliveries (due_at, webhook_id) where lease_owner is not null;
 create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
 create index webhook_deliveries_webhook on webhook_deliveries (webhook_id, seq);
 

@@ -9,14 +9,20 @@ insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endp
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10)
 on conflict (webhook_id, task_id, event, task_token) do nothing
 
--- When ($1 at the latest) each webhook has something to send, those that do well first.
+-- When ($1 at the latest) each webhook has something to send, those that do well first. Webhooks are found by steps along the index of what
+-- waits: neither those without anything nor the length of a queue cost time.
 -- statement: waiting
+with recursive queues (id) as (
+  select min(webhook_id) from webhook_deliveries where status = 'pending'
+  union all
+  select (select min(webhook_id) from webhook_deliveries where status = 'pending' and webhook_id > queues.id) from queues where queues.id is not null
+)
 select id, user_id, url, secret, failures, due_at from (
   select id, user_id, url, secret, failures, case when first_due > paused_until then first_due else paused_until end as due_at from (
-    select id, user_id, url, secret, failures, paused_until,
+    select webhooks.id, user_id, url, secret, failures, paused_until,
       (select min(due_at) from webhook_deliveries as one where one.webhook_id = webhooks.id and one.status = 'pending') as first_due
-    from webhooks where disabled_at is null
-  ) as each_webhook where first_due is not null
+    from queues join webhooks on webhooks.id = queues.id where disabled_at is null
+  ) as each_webhook
 ) as waiting
 where due_at <= $1 order by case when failures = 0 then 0 else 1 end, due_at
 
