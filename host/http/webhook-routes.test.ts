@@ -200,7 +200,10 @@ Routes('private addresses are refused when a webhook is made, and when it is sen
   await send('POST', '/echo?defer=true', {});
   for (;;) {
     const [delivery] = (await send('GET', `/webhooks/${id}/deliveries`)).body.deliveries;
-    if (delivery?.status !== 'failed') continue;
+    if (delivery?.status !== 'failed') {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      continue;
+    }
     assert.match(delivery.attempts[0].error, 'WEBHOOK__ALLOW_PRIVATE_URLS=true');
     break;
   }

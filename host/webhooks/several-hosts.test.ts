@@ -38,13 +38,13 @@ function hostTests(databases: TestDatabases): void {
   });
   Hosts.after(() => databases.end());
 
-  const run = ({ config, children }: Context, script: string): ChildProcess => {
-    const child = fork(new URL(`fixtures/${script}.js`, import.meta.url), [JSON.stringify(config)], { execArgv: ['--enable-source-maps'] });
+  const run = ({ config, children }: Context, script: string, timeoutS = 60): ChildProcess => {
+    const child = fork(new URL(`fixtures/${script}.js`, import.meta.url), [JSON.stringify(config), String(timeoutS)], { execArgv: ['--enable-source-maps'] });
     children.push(child);
     return child;
   };
-  const sender = async (context: Context): Promise<ChildProcess> => {
-    const child = run(context, 'sending-host');
+  const sender = async (context: Context, timeoutS?: number): Promise<ChildProcess> => {
+    const child = run(context, 'sending-host', timeoutS);
     await once(child, 'message');
     return child;
   };
@@ -65,7 +65,7 @@ function hostTests(databases: TestDatabases): void {
     const { receiver, watcher } = context;
     const id = (n: number): unknown => receiver.received[n]?.headers['webhook-id'];
     receiver.answer = (_, before) => (before === 0 ? 'nothing' : 200);
-    const first = await sender(context);
+    const first = await sender(context, 1);
     await runTask(watcher.storage);
     await receiver.until(1);
     first.kill('SIGKILL');
@@ -83,8 +83,6 @@ function hostTests(databases: TestDatabases): void {
     await untilDelivered(context, 40);
     const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
     assert.equal([ids.length, new Set(ids).size], [40, 40]);
-    const hosts = await watcher.storage.read(({ connection }) => connection.query<{ host: string }>('select distinct host from webhook_attempts'));
-    assert.ok(hosts.length >= 1);
     assert.ok(receiver.most <= 4, 'over what one target is sent at a time by all hosts');
   });
 
