@@ -168,6 +168,13 @@ Routes('deferred requests are told of to the end, signed, and in the log', async
   assert.equal((await json(`/webhooks/${id}/deliveries?status=failed`)).body, { deliveries: [] });
 });
 
+Routes('a task that takes too long is told of as expired and failed', async () => {
+  await create({ url: receiver.url, events: ['task.expired', 'task.failed'] });
+  await json('/wait?defer=true&execution_timeout=0.1', 'POST', {});
+  await receiver.until(2);
+  assert.equal(receiver.received.map(({ event, payload }) => [event, payload.status, (payload.result as { error: string }).error]).sort(), [['task.expired', 'failed', 'TimeoutError'], ['task.failed', 'failed', 'TimeoutError']]);
+});
+
 Routes('a delivery is sent once more when it is asked for', async () => {
   const { id } = await create({ url: receiver.url, events: ['task.completed'] });
   await defer('/echo');

@@ -2,9 +2,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { createLogger } from '../core/logger.ts';
+import { createLogger, silentLogger } from '../core/logger.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import type { DeliveryRecord, StorageConfig } from '../storage/index.ts';
+import { sweep } from '../tasks/sweeper.ts';
 import { skip } from '../test/skip.ts';
 import { makeHost, runTask, SECRET, type TestHost } from './fixtures/hosts.ts';
 import { isSigned, Receiver } from './fixtures/receiver.ts';
@@ -90,6 +91,16 @@ function deliveryTests(databases: TestDatabases): void {
     }
     assert.equal(receiver.received.find(({ event }) => event === 'task.completed')?.payload.result, { text: 'é' });
     assert.equal(receiver.received.find(({ event }) => event === 'task.failed')?.payload.result, { error: 'E', message: 'm', data: {}, stacktrace: null });
+  });
+
+  Webhooks('tell of tasks whose host was not heard of', async (context) => {
+    const [one, receiver] = [await host(context), await receive(context)];
+    await hook(one, receiver, ['task.expired', 'task.failed']);
+    const tasks = [await runTask(one.storage, 'lost'), await runTask(one.storage, 'lost', { max_attempts: 1 })];
+    await sweep(one.storage, silentLogger);
+    await receiver.until(3);
+    const seen = receiver.received.map(({ event, payload }) => [tasks.indexOf(payload.task_id), event, payload.status, (payload.result as { error: string }).error].join(' '));
+    assert.equal(seen.sort(), ['0 task.expired not_finished HeartbeatTimeoutError', '1 task.expired failed HeartbeatTimeoutError', '1 task.failed failed HeartbeatTimeoutError']);
   });
 
   Webhooks('are told of the events they are for, and of tasks of their user alone', async (context) => {
