@@ -154,6 +154,15 @@ Load('says what a name of a deployment may be', () => {
   assert.throws(() => loadConfig({ cwd, env: {}, file: 'name.json' }), /"deployments\.a b": a name has 1 to 64 letters/);
 });
 
+Load('takes the settings of the task queue from variables with the names of the original', () => {
+  const names = { ENABLED: 'false', NUM_WORKERS: '9', EXECUTION_TIMEOUT: '7200', HEARTBEAT_TIMEOUT: '30', MAX_RETRIES: '5', MAXIMUM_ACTIVE_TASKS_PER_USER: '2', RETENTION: '60' };
+  const env = Object.fromEntries(Object.entries(names).map(([name, value]) => [`TASK_QUEUE__${name}`, value]));
+  const expected = { enabled: false, num_workers: 9, execution_timeout: 7200, heartbeat_timeout: 30, max_retries: 5, maximum_active_tasks_per_user: 2, retention: 60 };
+  assert.equal(load({ env: { HOME: cwd, ...env } }).task_queue, expected);
+  assert.equal(load({ env: { HOME: cwd, TASK_QUEUE: JSON.stringify({ ...expected, max_retries: 4 }), TASK_QUEUE__MAX_RETRIES: '5' } }).task_queue, expected);
+  assert.match(messageOf(() => load({ env: { TASK_QUEUE__NUM_WORKERS: '0' } })), /^environment variable TASK_QUEUE__NUM_WORKERS: "task_queue.num_workers"/);
+});
+
 Load('takes the database from DB_CONFIG as the original does, and single keys of it from their own variables', () => {
   const json = JSON.stringify({ datastore_type: 'postgresql', datastore_config: { host: 'db', user: 'u', password: 'p', database: 'd' }, pool_size: 7 });
   const { db_config: config } = load({ env: { HOME: cwd, DB_CONFIG: json, DB_CONFIG__DATASTORE_CONFIG__PORT: '5433', DB_CONFIG__POOL_SIZE: '9' } });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
@@ -6,7 +7,7 @@ import { checkOutput } from './output-check.ts';
 /** What a host function gets besides its input. */
 export interface HostEndpointContext {
   readonly requestId: string;
-  /** Aborts when the client goes away or the time is up. */
+  /** Aborts when the client goes away or the time is up. The run is then over, whatever the function still does. */
   readonly signal: AbortSignal;
   /** Uploaded file parts by field name; they go with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
@@ -67,12 +68,22 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     run: async ({ input, requestId, signal, files, write, onProgress = () => {} }) => {
       if (definition.initialize) await initialize();
       const output = definition.run(input as z.core.output<I>, { requestId, signal, files, progress: onProgress });
-      if (!streaming) return jsonOf(await output);
+      if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
-      for await (const value of output) await write(jsonOf(value));
+      for await (const value of untilAborted(output, signal)) await write(jsonOf(value));
       return 'null';
     },
   };
+}
+
+/** The values of a generator until the signal aborts, also of one that does not look at it and is left behind. */
+async function* untilAborted<T>(values: AsyncGenerator<T, void>, signal: AbortSignal): AsyncGenerator<T, void> {
+  try {
+    for (let next = await raceAbort(values.next(), signal); !next.done; next = await raceAbort(values.next(), signal)) yield next.value;
+  } finally {
+    const ended = values.return().catch(() => {}); // what it was ended for is said already
+    if (!signal.aborted) await ended;
+  }
 }
 
 /** A failure reads as the endpoint's; it is the answer of every request, for there is no second try. */

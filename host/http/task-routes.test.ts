@@ -132,6 +132,37 @@ Routes('a failed task says why, without a stack, and gets new attempts when some
   assert.equal([refused.status, refused.body.detail], [400, 'Only failed tasks can be retried']);
 });
 
+Routes('each attempt says who had it, when, and what became of it', async () => {
+  const id = await defer('/fail');
+  await eventsOf(id);
+  await json(`/tasks/${id}/retry`, { method: 'POST' });
+  await eventsOf(id);
+  const { status, body } = await json(`/tasks/${id}/attempts`);
+  assert.equal([status, body.attempts.length], [200, 2]);
+  for (const [index, { host, started_at: from, ended_at: to, ...rest }] of body.attempts.entries()) {
+    assert.equal(rest, { attempt: index + 1, outcome: 'failed', error: { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null } });
+    assert.ok(host.includes(`/${process.pid}/`) && new Date(from) <= new Date(to));
+  }
+  assert.equal((await json(`/tasks/${MISSING}/attempts`)).body.detail, 'Task not found');
+});
+
+Routes('failed tasks are found by their endpoint and error, and retried together', async () => {
+  for (let count = 0; count < 3; count += 1) await eventsOf(await defer('/fail'));
+  const failed = async (query: string): Promise<string[]> => (await json(`/tasks?per_page=1000&${query}`)).body.tasks.map(({ id }: { id: string }) => id);
+  const all = await failed('status=failed&endpoint=/fail&error=VideoTooLongException');
+  assert.ok(all.length >= 3);
+  assert.equal([await failed('error=None'), await failed('status=failed&endpoint=/double')], [[], []]);
+  const retry = (query: string): Promise<Answer> => json(`/tasks/retry?${query}`, { method: 'POST' });
+  assert.equal((await retry('error=None')).body, { count: 0, task_ids: [] });
+  const one = (await retry('endpoint=/fail&limit=1')).body;
+  assert.equal([one.count, one.task_ids], [1, [all.at(-1)]]);
+  await eventsOf(one.task_ids[0]);
+  const { count, task_ids: ids } = (await retry('endpoint=/fail&error=VideoTooLongException')).body;
+  assert.equal([count, ids.toSorted()], [all.length, all.toSorted()]);
+  for (const id of ids) assert.is((await eventsOf(id)).at(-1)?.event, 'failed');
+  for (const query of ['limit=0', 'limit=1001', 'error=', 'endpoint=%00']) assert.is((await retry(query)).status, 422, query);
+});
+
 Routes('uploaded files are kept for the task', async () => {
   const form = new FormData();
   form.set('body', '{"file":"part"}');

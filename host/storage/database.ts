@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>;
 /** One statement as each database wants it. Values are written `$1`, `$2`, …; each of them must occur. */
 export type Statement = Readonly<Record<Dialect, string>>;
 
-/** A connection while it is lent: nobody else's statements run on it. */
+/** A connection while it is lent: nobody else's statements run on it. Its own run in the order in which they are issued, so that those that need nothing of each other can be issued together. */
 export interface Connection {
   readonly dialect: Dialect;
   /** Milliseconds since 1970 by the clock that all hosts of this database share. */

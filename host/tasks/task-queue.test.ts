@@ -202,6 +202,43 @@ Queue('ends an attempt whose time is up, and fails when none is left', async (co
   assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
 });
 
+Queue('ends attempts at streaming endpoints, too, and those that do not look at their signal', async (context) => {
+  const streaming = makeHost(context, async function* () {
+    yield 1;
+    await new Promise(() => {});
+  }, { max_retries: 1 });
+  await streaming.queue.start();
+  const failed = await ended(streaming.queue, await streaming.defer({}, { executionTimeoutS: 0.05 }));
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
+  assert.equal(await namesOf(streaming.queue, failed.id), ['created', 'assigned', 'running', 'chunk', 'failed']);
+});
+
+Queue('takes the time of an attempt from the request, else from the endpoint, else from the configuration', async (context) => {
+  const { queue, storage, defer } = makeHost(context, async () => null, { execution_timeout: 77 });
+  const endpoint = hostEndpoint({ name: 'slow', path: '/slow', summary: 'Runs', input: z.strictObject({}), output: z.any(), executionTimeoutS: 5, run: async () => null });
+  await Promise.all([defer({}, { executionTimeoutS: 3 }), defer(), queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null }), queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null, executionTimeoutS: 7200 })]);
+  const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: 'me', endpoints: ['/run', '/slow'], limit: 9, leaseMs: 1000, activeOfUser: 25 }));
+  assert.equal(claimed.map(({ timeout_ms: ms }) => ms).sort((a, b) => a - b), [3000, 5000, 77_000, 7_200_000]);
+});
+
+Queue('runs as many tasks of one user at a time as may be, and those of another one beside them', async (context) => {
+  const [go, both] = [deferred(), deferred()];
+  const running: number[] = [];
+  const { queue, defer } = makeHost(context, async ({ n }) => {
+    running.push(n);
+    if (running.length === 2) both.resolve();
+    await go.promise;
+  }, { num_workers: 8, maximum_active_tasks_per_user: 1 });
+  const of = (userId: string, n: number): Promise<string> => defer({ n }, { userId });
+  const ids = [await of('u', 1), await of('u', 2), await of('v', 3), await of('v', 4)];
+  await queue.start();
+  await both.promise;
+  assert.equal([running.toSorted(), await queue.count('u'), await queue.count('v')], [[1, 3], { created: 1, running: 1 }, { created: 1, running: 1 }]);
+  go.resolve();
+  for (const id of ids) assert.is((await ended(queue, id)).status, 'completed');
+  assert.is(await queue.get(ids[0] ?? '', 'v').catch((error: AanaError) => error.name), 'NotFoundException');
+});
+
 Queue('cancels a waiting task, and a running one down to its signal', async (context) => {
   const [started, reason] = [deferred(), deferred<unknown>()];
   const { queue, defer } = makeHost(context, (_input, { signal }) => {

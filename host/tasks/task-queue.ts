@@ -8,6 +8,7 @@ import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
 import { TaskRunner } from './task-runner.ts';
 import { watchTask } from './watch-task.ts';
+import { WriteTogether } from './write-together.ts';
 
 /** In the words of the settings `TASK_QUEUE__…`; times in seconds. */
 export interface TaskQueueConfig {
@@ -51,6 +52,7 @@ export class TaskQueue {
   readonly #files: TaskFiles;
   readonly #runner: TaskRunner;
   readonly #sweeper: Sweeper;
+  readonly #accepting: WriteTogether;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
@@ -59,6 +61,7 @@ export class TaskQueue {
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
     this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, subscribersOnly, retryable });
+    this.#accepting = new WriteTogether(storage);
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
 
@@ -80,7 +83,7 @@ export class TaskQueue {
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
     const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey } = request;
     checkInput(endpoint, input, files);
-    const { storage, config } = this.#options;
+    const { config } = this.#options;
     const data = JSON.stringify(input);
     const requestHash = await hashRequest(endpoint.path, data, files);
     const id = newId();
@@ -99,8 +102,9 @@ export class TaskQueue {
         idempotency_key: idempotencyKey ?? null,
         request_hash: requestHash,
       };
-      const accepted = await storage.write(({ tasks }) => tasks.enqueue(task));
-      if (!accepted.isNew) await this.#files.remove(id);
+      const accepted = await this.#accepting.write(({ tasks }) => tasks.enqueue(task));
+      if (accepted.isNew) this.#runner.look();
+      else await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
       await this.#files.remove(id);

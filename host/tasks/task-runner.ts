@@ -5,10 +5,11 @@ import { AanaError, cancelledError, errorLogFields, toErrorRecord } from '../cor
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
-import { type ClaimedTask, type Outcome, type Storage, TASKS_WAITING } from '../storage/index.ts';
+import { type ClaimedTask, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING } from '../storage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
+import { WriteTogether } from './write-together.ts';
 
 export interface TaskRunnerOptions {
   readonly storage: Storage;
@@ -44,6 +45,8 @@ const LOST = cancelledError('the task was cancelled, or another host has it');
 /** Takes tasks from the queue and runs them, as many at a time as there are workers. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
+  /** What becomes of the tasks that it has. */
+  readonly #results: WriteTogether;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
   readonly #running = new Map<string, Running>();
   readonly #stopping = new AbortController();
@@ -54,6 +57,7 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
+    this.#results = new WriteTogether(options.storage);
   }
 
   /** Begins to take tasks. */
@@ -80,18 +84,24 @@ export class TaskRunner {
     clearInterval(this.#beats);
   }
 
+  /** Looks for tasks now: there is one more, as far as the caller knows. */
+  look(): void {
+    this.#wake.resolve();
+  }
+
   #hear(message: string): void {
-    if (message === '' || message === TASKS_WAITING) this.#wake.resolve();
-    if (message === '' || this.#running.has(message)) void this.#beat(); // it may have been cancelled
+    if (message === '' || message === TASKS_WAITING) this.look();
+    if (message === '') void this.#beat(); // one may have been cancelled meanwhile
+    if (message.startsWith(TASK_CANCELLED)) this.#running.get(message.slice(TASK_CANCELLED.length))?.ending.abort(LOST);
   }
 
   async #takeTasks(): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    for (let isTold = true; !signal.aborted; ) {
       this.#wake = deferred(); // before the look, so that what comes meanwhile is not missed
       try {
-        const waitMs = await this.#take();
-        if (waitMs > 0) await this.#idle(waitMs);
+        const waitMs = await this.#take(isTold);
+        isTold = waitMs === 0 || (await this.#idle(waitMs));
       } catch (error) {
         this.#options.log.warn('tasks cannot be taken', { error });
         await delay(AFTER_ERROR_MS, signal).catch(() => {});
@@ -99,23 +109,39 @@ export class TaskRunner {
     }
   }
 
-  /** Gives how long there is nothing to take. */
-  async #take(): Promise<number> {
+  /** Gives how long there is nothing to take. When nobody has told of a task, it reads before it writes: writers wait for each other. */
+  async #take(isTold: boolean): Promise<number> {
     const { storage, endpoints, workers, leaseMs, activeOfUser, subscribersOnly } = this.#options;
     const limit = workers - this.#running.size;
     if (limit <= 0) return POLL_MS;
+    const dueInMs = isTold ? 0 : await this.#dueInMs();
+    if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
     const paths = endpoints.list().map(({ path }) => path);
-    const { due, now } = await storage.read(async ({ tasks, connection }) => ({ due: await tasks.nextDue(), now: connection.now() }));
-    if (due === undefined || due > now) return Math.min(POLL_MS, (due ?? Infinity) - now);
-    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly }));
+    const claimed = await storage.write(async ({ tasks }) => {
+      const taken = await tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly });
+      await Promise.all(taken.map((task) => tasks.start(task)));
+      return taken;
+    });
     for (const task of claimed) this.#begin(task);
-    return claimed.length > 0 ? 0 : POLL_MS;
+    if (claimed.length > 0) return 0;
+    const nextInMs = await this.#dueInMs();
+    return nextInMs > 0 ? Math.min(POLL_MS, nextInMs) : POLL_MS; // what is due is not for this host, or not now
   }
 
-  async #idle(ms: number): Promise<void> {
-    const timer = setTimeout(this.#wake.resolve, ms);
+  async #dueInMs(): Promise<number> {
+    return this.#options.storage.read(async ({ tasks, connection }) => ((await tasks.nextDue()) ?? Infinity) - connection.now());
+  }
+
+  /** Whether somebody told of a task. */
+  async #idle(ms: number): Promise<boolean> {
+    let isTold = true;
+    const timer = setTimeout(() => {
+      isTold = false;
+      this.#wake.resolve();
+    }, ms);
     await this.#wake.promise;
     clearTimeout(timer);
+    return isTold;
   }
 
   #begin(task: ClaimedTask): void {
@@ -130,24 +156,23 @@ export class TaskRunner {
   }
 
   async #run(task: ClaimedTask, signal: AbortSignal): Promise<void> {
-    const { storage, log, files } = this.#options;
+    const { log, files } = this.#options;
     const fields = { task: task.id, endpoint: task.endpoint, attempt: task.num_retries };
-    if (!(await this.#store(() => storage.write(({ tasks }) => tasks.start(task))))) return;
     log.info('task started', fields);
     const startedAt = performance.now();
     const outcome = await this.#attempt(task, signal);
     if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
-    const stored = await this.#store(() => storage.write(({ tasks }) => tasks.finish(task, outcome)));
+    const stored = await this.#store(() => this.#results.write(({ tasks }) => tasks.finish(task, outcome)));
     if (stored && outcome.kind === 'complete') await files.remove(task.id);
     log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
   }
 
   /** How the attempt ended; undefined when the task is not this host's any more. */
   async #attempt(task: ClaimedTask, signal: AbortSignal): Promise<Outcome | undefined> {
-    const { storage, endpoints, files } = this.#options;
+    const { endpoints, files } = this.#options;
     const ending = new AbortController();
     const report = new AttemptReport(async (batch) => {
-      if (!(await storage.write(({ tasks }) => tasks.report(task, batch)))) ending.abort(LOST);
+      if (!(await this.#results.write(({ tasks }) => tasks.report(task, batch)))) ending.abort(LOST);
     });
     try {
       const endpoint = endpoints.find(task.endpoint);
@@ -187,11 +212,11 @@ export class TaskRunner {
 
   /** Keeps the leases of what runs here, and ends what was lost. */
   async #beat(): Promise<void> {
-    const { storage, leaseMs, log } = this.#options;
+    const { leaseMs, log } = this.#options;
     const running = [...this.#running.values()];
     if (running.length === 0) return;
     try {
-      const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, running.map(({ task }) => task.id), leaseMs));
+      const kept = await this.#results.write(({ tasks }) => tasks.heartbeat(this.#owner, running.map(({ task }) => task.id), leaseMs));
       for (const { task, ending } of running) if (kept.get(task.id) !== task.lease_token) ending.abort(LOST);
     } catch (error) {
       log.warn('the leases of tasks were not renewed', { error });

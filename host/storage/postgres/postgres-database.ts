@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { Client, type ClientConfig, DatabaseError, Pool, type PoolClient, type QueryResultRow, types as pgTypes } from 'pg';
 import { delay } from '../../core/abort.ts';
+import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Connection, Database, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
@@ -30,6 +32,7 @@ const CLOCK_AGE_MS = 60_000;
 
 const CHANNEL = 'aana_host';
 const HEAR_AGAIN_MS = 1000;
+const NOTIFY: Statement = { sqlite: '', postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message' };
 
 const TEXT_TYPES = new Set<number>([pgTypes.builtins.JSON, pgTypes.builtins.JSONB]);
 const NUMBER_TYPES = new Set<number>([pgTypes.builtins.INT8, pgTypes.builtins.NUMERIC]);
@@ -66,6 +69,7 @@ export class PostgresDatabase implements Database {
       maxLifetimeSeconds: options.recycleS,
       connectionTimeoutMillis: options.connectionTimeoutMs,
       statement_timeout: options.queryTimeoutMs,
+      pipeline: true,
       types,
     });
     this.#pool.on('error', (error) => options.log.warn('lost an idle connection to PostgreSQL', { error })); // the pool replaces it
@@ -172,10 +176,22 @@ export class PostgresDatabase implements Database {
   }
 }
 
+/** Names of prepared statements, by their text. */
+const names = new Map<string, string>();
+
+function nameOf(sql: string): string {
+  let name = names.get(sql);
+  if (name === undefined) names.set(sql, (name = createHash('sha256').update(sql).digest('hex').slice(0, 32)));
+  return name;
+}
+
+/** Statements are sent as they are issued, without waiting for the answers of those before. */
 class PostgresConnection implements Connection {
   readonly dialect = 'postgresql';
   readonly #client: PoolClient;
   readonly #database: PostgresDatabase;
+  /** What the running transaction notifies of. */
+  notifications = new Set<string>();
   /** Set when the connection must not be used again. */
   lost: Error | undefined;
 
@@ -190,8 +206,9 @@ class PostgresConnection implements Connection {
 
   async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
     try {
-      const sql = typeof statement === 'string' ? statement : statement.postgresql;
-      return (await this.#client.query<R & QueryResultRow>(sql, values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)))).rows;
+      const given = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value));
+      const prepared = typeof statement === 'string' ? { text: statement } : { text: statement.postgresql, name: nameOf(statement.postgresql) };
+      return (await this.#client.query<R & QueryResultRow>({ ...prepared, values: given })).rows;
     } catch (error) {
       throw this.#failure(error);
     }
@@ -206,7 +223,18 @@ class PostgresConnection implements Connection {
   }
 
   async notify(message: string): Promise<void> {
-    await this.query('select pg_notify($1, $2)', [CHANNEL, message]);
+    this.notifications.add(message);
+  }
+
+  /** Ends the transaction, with its notifications. */
+  async commit(): Promise<void> {
+    const told = this.notifications.size === 0 ? undefined : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.notifications])]);
+    try {
+      const [{ command }] = await Promise.all([this.#client.query('commit'), told]);
+      if (command !== 'COMMIT') throw databaseError(`the database ${this.#database.address} rolled a transaction back, for one of its statements had failed`, 'internal');
+    } catch (error) {
+      throw error instanceof AanaError ? error : this.#failure(error);
+    }
   }
 
   lose(error: Error): void {
@@ -215,17 +243,19 @@ class PostgresConnection implements Connection {
 
   #failure(error: unknown): Error {
     const code = (error as { readonly code?: unknown }).code;
-    const isConnection = !(error instanceof DatabaseError) || /^(08|53|57P)/.test(String(code));
+    // A plan that was prepared before the tables changed is good for nothing, and goes with its connection.
+    const isConnection = !(error instanceof DatabaseError) || /^(08|53|57P)/.test(String(code)) || error.message.startsWith('cached plan must not change');
     if (isConnection && error instanceof Error) this.lose(error);
     return databaseError(`the database ${this.#database.address}: ${reason(error)}`, isConnection || AGAIN.has(String(code)) || code === '57014' ? 'unavailable' : 'internal', error);
   }
 }
 
 async function transaction<T>(connection: PostgresConnection, work: (connection: Connection) => Promise<T>): Promise<T> {
-  await connection.script('begin');
+  connection.notifications = new Set();
+  const begun = connection.script('begin');
   try {
-    const result = await work(connection);
-    await connection.script('commit');
+    const [result] = await Promise.all([work(connection), begun]);
+    await connection.commit();
     return result;
   } catch (error) {
     await connection.script('rollback').catch((failed: Error) => connection.lose(failed));

@@ -12,6 +12,9 @@ const sql = loadStatements('tasks', [
 /** What listeners of the database are told when a task can be taken; of others they are told the id. */
 export const TASKS_WAITING = 'waiting';
 
+/** What listeners are told, with the id, besides the id itself, when a task is cancelled. */
+export const TASK_CANCELLED = 'cancelled ';
+
 /** Two hosts that take users' tasks at a time would both count before either took; they take turns. */
 const CLAIM_LOCK = 4_161_616_174;
 
@@ -149,8 +152,7 @@ export class TaskRepository {
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
     const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, now];
     if ((await this.#connection.query(sql.insert, values)).length > 0) {
-      await this.#tell(id, 'created', {});
-      await this.#connection.notify(TASKS_WAITING);
+      await Promise.all([this.#tell(id, 'created', {}), this.#connection.notify(TASKS_WAITING)]);
       return { id, isNew: true };
     }
     const [older] = await this.#connection.query<{ id: string; request_hash: string }>(sql.findByKey, [user, key]);
@@ -162,39 +164,40 @@ export class TaskRepository {
   async claim({ owner, endpoints, limit, leaseMs, activeOfUser, subscribersOnly = false }: ClaimOptions): Promise<ClaimedTask[]> {
     const now = this.#connection.now();
     const paths = JSON.stringify(endpoints);
-    const due = await this.#connection.query<Due>(sql.due, [now, paths, limit]);
-    if ((await this.#connection.query(sql.hasWaitingUsers)).length > 0) {
+    const [due, waitingUsers] = await Promise.all([this.#connection.query<Due>(sql.due, [now, paths, limit]), this.#connection.query(sql.hasWaitingUsers)]);
+    if (waitingUsers.length > 0) {
       if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
       due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser, subscribersOnly])));
     }
     due.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
-    const claimed: ClaimedTask[] = [];
-    for (const { id } of due.slice(0, limit)) {
-      const values = [id, owner, now + leaseMs, now, JSON.stringify(statusesBefore('assign'))];
-      const [task] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
-      if (!task) continue; // somebody was faster
-      await this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]);
-      await this.#tell(id, 'assigned', { attempt: task.num_retries });
-      claimed.push({ ...task, files: JSON.parse(task.files) as StoredFile[] });
-    }
-    return claimed;
+    const claimed = await Promise.all(due.slice(0, limit).map(({ id }) => this.#assign(id, owner, now + leaseMs)));
+    return claimed.filter((task) => task !== undefined);
+  }
+
+  async #assign(id: string, owner: string, leaseExpiresAt: number): Promise<ClaimedTask | undefined> {
+    const now = this.#connection.now();
+    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign'))];
+    const [task] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
+    if (!task) return undefined; // somebody was faster
+    await Promise.all([this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]), this.#tell(id, 'assigned', { attempt: task.num_retries })]);
+    return { ...task, files: JSON.parse(task.files) as StoredFile[] };
   }
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
   async start({ id, lease_token: token, num_retries: attempt }: Lease): Promise<boolean> {
     const [task] = await this.#connection.query<TaskOwner>(sql.start, [id, token, this.#connection.now()]);
     if (!task) return false;
-    await this.#tell(id, 'running', { attempt });
-    await this.#deliveries.add({ ...task, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null });
+    const happening: TaskHappening = { ...task, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
+    await Promise.all([this.#tell(id, 'running', { attempt }), this.#deliveries.add(happening)]);
     return true;
   }
 
   /** Keeps streamed values and progress (percent) as events. */
   async report({ id, lease_token: token }: Lease, { chunks, progress }: { readonly chunks: readonly string[]; readonly progress: number | undefined }): Promise<boolean> {
     if ((await this.#connection.query(sql.touch, [id, token, this.#connection.now(), progress ?? null])).length === 0) return false;
-    for (const chunk of chunks) await this.#addEvent(id, 'chunk', chunk);
-    if (progress !== undefined) await this.#addEvent(id, 'progress', JSON.stringify({ progress }));
-    await this.#connection.notify(id);
+    const events = chunks.map((chunk) => this.#addEvent(id, 'chunk', chunk));
+    if (progress !== undefined) events.push(this.#addEvent(id, 'progress', JSON.stringify({ progress })));
+    await Promise.all([...events, this.#connection.notify(id)]);
     return true;
   }
 
@@ -208,13 +211,14 @@ export class TaskRepository {
     const [task] = await this.#connection.query<TaskOwner>(sql.finish, values);
     if (!task) return false;
     const error = outcome.kind === 'complete' ? null : outcome.error;
-    await this.#connection.query(sql.endAttempt, [id, token, now, outcome.kind === 'release' ? outcome.outcome : status, error]);
-    await this.#addEvent(id, status, JSON.stringify({ attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }));
-    await this.#connection.notify(id);
-    if (outcome.kind === 'release') await this.#connection.notify(TASKS_WAITING);
     const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
-    if (outcome.kind !== 'complete' && outcome.expired) await this.#deliveries.add({ ...happening, event: 'task.expired' });
-    if (outcome.kind !== 'release') await this.#deliveries.add({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' });
+    await Promise.all([
+      this.#connection.query(sql.endAttempt, [id, token, now, outcome.kind === 'release' ? outcome.outcome : status, error]),
+      this.#tell(id, status, { attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }),
+      outcome.kind === 'release' && this.#connection.notify(TASKS_WAITING),
+      outcome.kind !== 'complete' && outcome.expired && this.#deliveries.add({ ...happening, event: 'task.expired' }),
+      outcome.kind !== 'release' && this.#deliveries.add({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' }),
+    ]);
     return true;
   }
 
@@ -235,25 +239,26 @@ export class TaskRepository {
     const now = this.#connection.now();
     const [task] = await this.#connection.query<TaskOwner & Pick<TaskHappening, 'lease_token' | 'num_retries'>>(sql.cancel, [id, userId, now, JSON.stringify(statusesBefore('cancel'))]);
     if (!task) return false;
-    await this.#connection.query(sql.endAttempt, [id, task.lease_token, now, 'cancelled', null]);
-    await this.#tell(id, 'cancelled', {});
-    await this.#deliveries.add({ ...task, event: 'task.cancelled', task_id: id, status: 'cancelled', result: null });
+    await Promise.all([
+      this.#connection.query(sql.endAttempt, [id, task.lease_token, now, 'cancelled', null]),
+      this.#tell(id, 'cancelled', {}),
+      this.#connection.notify(`${TASK_CANCELLED}${id}`),
+      this.#deliveries.add({ ...task, event: 'task.cancelled', task_id: id, status: 'cancelled', result: null }),
+    ]);
     return true;
   }
 
   /** Whether it was there and had failed. */
   async retry(id: string, userId: string | null): Promise<boolean> {
     if ((await this.#connection.query(sql.retry, [id, userId, this.#connection.now()])).length === 0) return false;
-    await this.#tell(id, 'created', {});
-    await this.#connection.notify(TASKS_WAITING);
+    await Promise.all([this.#tell(id, 'created', {}), this.#connection.notify(TASKS_WAITING)]);
     return true;
   }
 
   /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
   async retryFailed(userId: string | null, { endpoint, error }: TaskFilter, limit: number): Promise<string[]> {
     const rows = await this.#connection.query<{ id: string }>(sql.retryFailed, [userId, endpoint ?? null, error ?? null, this.#connection.now(), limit]);
-    for (const { id } of rows) await this.#tell(id, 'created', {});
-    if (rows.length > 0) await this.#connection.notify(TASKS_WAITING);
+    if (rows.length > 0) await Promise.all([...rows.map(({ id }) => this.#tell(id, 'created', {})), this.#connection.notify(TASKS_WAITING)]);
     return rows.map(({ id }) => id);
   }
 
@@ -299,8 +304,7 @@ export class TaskRepository {
   }
 
   async #tell(id: string, event: string, data: object): Promise<void> {
-    await this.#addEvent(id, event, JSON.stringify(data));
-    await this.#connection.notify(id);
+    await Promise.all([this.#addEvent(id, event, JSON.stringify(data)), this.#connection.notify(id)]);
   }
 
   async #addEvent(id: string, event: string, data: string): Promise<void> {

@@ -113,13 +113,15 @@ where seq in (
   select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or json_extract(result, '$.error') = $3)
   order by completed_at, seq limit $5
 ) and status = 'failed' returning id
+-- Materialized, for a subquery with a lock may run more than once, and then take others.
 -- statement: retryFailed (postgresql)
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
-where seq in (
+with chosen as materialized (
   select seq from tasks
   where status = 'failed' and (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or endpoint = $2) and (cast($3 as text) is null or result ->> 'error' = $3)
   order by completed_at, seq limit $5 for update skip locked
-) and status = 'failed' returning id
+)
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+where seq in (select seq from chosen) and status = 'failed' returning id
 
 -- A task that a host has cannot be removed.
 -- statement: remove

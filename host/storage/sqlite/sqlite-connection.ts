@@ -5,7 +5,7 @@ import { sqliteCode, type SqliteHandle, type SqliteModule, type SqliteStatement 
 /** Prepared statements kept by one connection; more than the repositories have. */
 const KEPT_STATEMENTS = 300;
 
-/** One open connection; its statements run one after the other in libuv's threads. */
+/** One open connection; its statements run one after the other, as they were issued, in libuv's threads. */
 export class SqliteConnection implements Connection {
   readonly dialect = 'sqlite';
   readonly #handle: SqliteHandle;
@@ -13,6 +13,7 @@ export class SqliteConnection implements Connection {
   /** What the running transaction notifies of. */
   notifications: string[] = [];
   readonly #statements = new Map<string, Promise<SqliteStatement>>();
+  #last: Promise<unknown> = Promise.resolve();
 
   readonly now: () => number;
 
@@ -36,7 +37,11 @@ export class SqliteConnection implements Connection {
     return connection;
   }
 
-  async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
+  query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
+    return this.#next(() => this.#query<R>(statement, values));
+  }
+
+  async #query<R extends object>(statement: Statement | string, values: readonly Value[]): Promise<R[]> {
     const prepared = await this.#prepare(typeof statement === 'string' ? statement : statement.sqlite);
     const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value]));
     return new Promise((resolve, reject) => {
@@ -45,9 +50,11 @@ export class SqliteConnection implements Connection {
   }
 
   script(sql: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#handle.exec(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve()));
-    });
+    const run = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        this.#handle.exec(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve()));
+      });
+    return this.#next(run);
   }
 
   async notify(message: string): Promise<void> {
@@ -57,6 +64,13 @@ export class SqliteConnection implements Connection {
   async close(): Promise<void> {
     await this.#forgetStatements();
     await new Promise<void>((resolve) => this.#handle.close(() => resolve()));
+  }
+
+  /** Runs it after what was issued before, whatever became of that. */
+  #next<T>(run: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(run);
+    this.#last = done.catch(() => {});
+    return done;
   }
 
   async #prepare(sql: string): Promise<SqliteStatement> {

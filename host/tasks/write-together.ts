@@ -1,0 +1,51 @@
+import type { Repositories, Storage } from '../storage/index.ts';
+
+type Work<T> = (repositories: Repositories) => Promise<T>;
+
+interface Waiting {
+  readonly work: Work<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Most writes in one transaction: while it runs, others wait. */
+const MOST = 64;
+
+/**
+ * Writes that come while another one is under way share the next transaction, for each commit waits for the disk. A write resolves when its
+ * transaction is committed, as with {@link Storage.write}; when one of them fails, each is run again in a transaction of its own.
+ */
+export class WriteTogether {
+  readonly #storage: Pick<Storage, 'write'>;
+  readonly #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(storage: Pick<Storage, 'write'>) {
+    this.#storage = storage;
+  }
+
+  write<T>(work: Work<T>): Promise<T> {
+    const done = new Promise<unknown>((resolve, reject) => this.#waiting.push({ work, resolve, reject }));
+    if (!this.#isWriting) void this.#writeAll();
+    return done as Promise<T>;
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) await this.#writeGroup(this.#waiting.splice(0, MOST));
+    this.#isWriting = false;
+  }
+
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    if (group.length > 1) {
+      try {
+        const results = await this.#storage.write((repositories) => Promise.all(group.map(({ work }) => work(repositories))));
+        for (const [index, { resolve }] of group.entries()) resolve(results[index]);
+        return;
+      } catch {
+        // Which one it was shows when each is alone.
+      }
+    }
+    await Promise.all(group.map(({ work, resolve, reject }) => this.#storage.write(work).then(resolve, reject)));
+  }
+}
