@@ -83,6 +83,7 @@ DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.exa
 \`\`\`
 
 The variables of single keys beat it. Tables are made and brought up to date at the start (by the first use where \`task_queue.enabled\` is false), or before it with \`aana-host migrate\`.
+A pooler between host and PostgreSQL must give each connection a session of its own (PgBouncer: \`pool_mode = session\`): statements are prepared, and notifications heard.
 
 ## What plugins get
 
