@@ -104,7 +104,7 @@ export class TaskQueue {
       };
       const accepted = await this.#accepting.write(({ tasks }) => tasks.enqueue(task));
       if (accepted.isNew) this.#runner.look();
-      else await this.#files.remove(id);
+      else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
       await this.#files.remove(id);

@@ -163,7 +163,7 @@ export class TaskRunner {
     const outcome = await this.#attempt(task, signal);
     if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
     const stored = await this.#store(() => this.#results.write(({ tasks }) => tasks.finish(task, outcome)));
-    if (stored && outcome.kind === 'complete') await files.remove(task.id);
+    if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
     log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
   }
 

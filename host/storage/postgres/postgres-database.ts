@@ -6,6 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Connection, Database, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { type Listener, Listeners } from '../listeners.ts';
+import { batchingSocket } from './batching-socket.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -70,6 +71,7 @@ export class PostgresDatabase implements Database {
       connectionTimeoutMillis: options.connectionTimeoutMs,
       statement_timeout: options.queryTimeoutMs,
       pipeline: true,
+      stream: batchingSocket,
       types,
     });
     this.#pool.on('error', (error) => options.log.warn('lost an idle connection to PostgreSQL', { error })); // the pool replaces it

@@ -11,7 +11,7 @@ const seed = Math.floor(Math.random() * 2 ** 31);
 function campaignTest(databases: TestDatabases, hosts: number): void {
   Campaign(`every accepted task ends once, with the right result, on ${databases.title} (seed ${seed})`, async () => {
     try {
-      const { problems, kills, accepted } = await runCampaign({ databases, hosts, kills: 2, seed, clients: 8 });
+      const { problems, kills, accepted } = await runCampaign({ databases, hosts, kills: 2, seed, clients: 4 });
       assert.is(problems.join('\n'), '');
       assert.equal(kills, { host: 2, thread: 2, replica: 2 });
       assert.ok(accepted > 0);

@@ -1,0 +1,21 @@
+import { Socket } from 'node:net';
+
+/** A socket that keeps what is written once it is corked until the end of this turn of the event loop: `pg` corks it for each statement alone, and each would be a system call. */
+export function batchingSocket(): Socket {
+  const socket = new Socket();
+  const cork = socket.cork.bind(socket);
+  let isHeld = false;
+  const release = (): void => {
+    isHeld = false;
+    socket.uncork();
+  };
+  socket.cork = () => {
+    if (!isHeld) {
+      isHeld = true;
+      cork();
+      process.nextTick(release);
+    }
+    cork();
+  };
+  return socket;
+}
