@@ -21,6 +21,7 @@ const { values: flags } = parseArgs({
     samples: { type: 'string', default: '40' },
   },
 });
+/** It needs Node 22.12 or later. */
 const PG_BOSS = '12.30.0';
 const PAUSE_MS = 100;
 
@@ -39,7 +40,8 @@ interface Subject extends AsyncDisposable {
 
 async function start(name: string, script: string, given: QueueArguments): Promise<Subject> {
   const child = fork(new URL(`tasks/${script}.js`, import.meta.url), [JSON.stringify(given)], { execArgv: ['--enable-source-maps'] });
-  await told(child);
+  const first = await told(child);
+  if (first.type === 'failed') throw new Error(`${name}: ${first.reason}`);
   return {
     name,
     run: async (job) => {
