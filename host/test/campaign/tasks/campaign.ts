@@ -7,10 +7,12 @@ import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
 import { isAlive } from '../../../replicas/fixtures/sample-sets.ts';
 import type { TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { Random } from '../../simulation/random.ts';
+import { checkDeliveries } from './check-deliveries.ts';
 import { type Checked, checkTasks } from './check.ts';
 import { type Clients, repeat, runClient, send } from './client.ts';
 import { HostSlot } from './host-slot.ts';
 import { BENCH_PLUGIN } from './protocol.ts';
+import { Receiver } from './receiver.ts';
 
 export interface CampaignOptions {
   readonly databases: TestDatabases;
@@ -32,6 +34,10 @@ export interface CampaignResult extends Checked {
   /** Events that watching clients got. */
   readonly watched: number;
   readonly deadLetters: number;
+  /** Rows of the outbox, deliveries that were received, and those of them that came again. */
+  readonly outbox: number;
+  readonly deliveries: number;
+  readonly repeated: number;
 }
 
 const VICTIMS = ['host', 'thread', 'replica'] as const;
@@ -55,10 +61,13 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
   const hosts = Array.from({ length: hostCount }, (_, index) => new HostSlot(folder, index, config));
   const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
   const stopping = new AbortController();
+  await using receiver = new Receiver(new Random(seed + 2));
+  const target = await receiver.start();
   let keepsFolder = true;
   try {
     for (const host of hosts) await host.start();
     await Promise.all(hosts.map((host) => host.ready()));
+    const webhook = await createWebhook(clients, target);
     const load = Promise.all(Array.from({ length: clientCount }, () => runClient(clients, stopping.signal)));
     load.catch(() => {}); // seen below
     const counts = await killAll(hosts, new Random(seed + 1), kills);
@@ -67,13 +76,16 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
     await drained(clients);
     for (const task of clients.accepted) if (task.key !== undefined && task.lostAnswers > 0) await repeat(clients, task);
     const retried = await retryDeadLetters(clients);
+    receiver.settle();
+    await until(async () => (await answerOf<{ deliveries: unknown[] }>(clients, `/webhooks/${webhook}/deliveries?status=pending&per_page=1`))?.deliveries.length === 0);
     for (const host of hosts) await host.stop();
     await checkFolders(clients, folder);
     await using database = await databases.open(config);
     const checked = await checkTasks(database, clients.accepted, retried);
+    const delivered = await checkDeliveries(database, receiver.received);
     const own = hosts.flatMap(({ ownEnds }) => ownEnds);
     const orphans = hosts.flatMap(({ children }) => [...children]).filter(isAlive);
-    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...checked.problems];
+    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...checked.problems, ...delivered.problems];
     keepsFolder = problems.length > 0;
     return {
       ...checked,
@@ -85,6 +97,9 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
       unknown: clients.unknown,
       watched: clients.accepted.reduce((sum, { seen }) => sum + (seen?.length ?? 0), 0),
       deadLetters: retried.size,
+      outbox: delivered.outbox,
+      deliveries: receiver.received.size,
+      repeated: [...receiver.received.values()].filter(({ times }) => times > 1).length,
     };
   } finally {
     stopping.abort();
@@ -111,16 +126,30 @@ async function killAll(hosts: readonly HostSlot[], random: Random, kills: number
   return counts;
 }
 
+/** Everybody's webhook for everything. */
+async function createWebhook(clients: Clients, url: string): Promise<string> {
+  const answer = await send(clients, '/webhooks', { method: 'POST', body: JSON.stringify({ url }), headers: { 'content-type': 'application/json' } });
+  if (answer?.status !== 201) throw new Error(`the webhook was not made: ${answer?.status} ${answer?.text}`);
+  return (JSON.parse(answer.text) as { id: string }).id;
+}
+
 /** Waits until every task has ended. */
-async function drained(clients: Clients): Promise<void> {
-  const until = performance.now() + DRAIN_MS;
-  for (;;) {
-    const answer = await send(clients, '/tasks/count');
-    const { total = 0, completed = 0, failed = 0, cancelled = 0 } = answer?.status === 200 ? (JSON.parse(answer.text) as Record<string, number>) : {};
-    if (total > 0 && total === completed + failed + cancelled) return;
-    if (performance.now() > until) return; // the check tells which ones have not
-    await delay(100);
-  }
+function drained(clients: Clients): Promise<void> {
+  return until(async () => {
+    const { total = 0, completed = 0, failed = 0, cancelled = 0 } = (await answerOf<Record<string, number>>(clients, '/tasks/count')) ?? {};
+    return total > 0 && total === completed + failed + cancelled;
+  });
+}
+
+/** Waits for what comes by itself, but not for ever: the checks tell what has not come. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + DRAIN_MS;
+  while (!(await condition()) && performance.now() < end) await delay(100);
+}
+
+async function answerOf<T>(clients: Clients, path: string): Promise<T | undefined> {
+  const answer = await send(clients, path);
+  return answer?.status === 200 ? (JSON.parse(answer.text) as T) : undefined;
 }
 
 /** Gives what failed, and should not have, new attempts: the thread of its plugin was ended while it computed. */

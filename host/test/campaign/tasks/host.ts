@@ -29,6 +29,7 @@ const config = loadConfig({
     devices: { gpus: [] },
     media: { temp_dir: join(shared, 'temp') },
     task_queue: { heartbeat_timeout: 2, max_retries: 100, num_workers: 8 },
+    webhook: { allow_private_urls: true, retry_delay: 0.2, max_retry_delay: 1, retry_attempts: 100, disable_after_failures: 1000, max_concurrent_per_target: 50 },
   },
 });
 const log = createLogger({ level: 'info', format: 'text', write: (line) => appendFileSync(logFile, line) });
