@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError } from '../core/errors.ts';
+import { letBodyCome } from './continue.ts';
 import { HttpError, nothingAt } from './error-body.ts';
 import { funnel } from './funnel.ts';
 import { guardsOf, passGuards } from './guards.ts';
@@ -57,16 +58,21 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const { registry, routers, isDeployed } = options;
   const endpoint = registry.find(ctx.path);
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
-  if (system.match(ctx.path, ctx.method).route) return void (await system.routes()(ctx as never, async () => {}));
+  if (system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
   const own = system.match(ctx.path, 'GET').path.flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
   const route = routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
-  if (route) return void (await route(ctx as never, async () => {}));
+  if (route) return enter(route, ctx);
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
   throw nothingAt(ctx.path);
+}
+
+async function enter(route: (ctx: never, next: () => Promise<void>) => unknown, ctx: Context): Promise<void> {
+  letBodyCome(ctx); // how routes read it is their own
+  await route(ctx as never, async () => {});
 }
 
 /** Tells which methods a path takes: to OPTIONS as the answer, to any other one as the reason of its refusal. */

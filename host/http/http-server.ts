@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { holdBody } from './continue.ts';
 
 export interface HttpServerLimits {
   readonly header_timeout_s: number;
@@ -31,6 +32,10 @@ export class HttpServer {
       },
     );
     this.#server.on('clientError', answerBrokenRequest);
+    this.#server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+      holdBody(req);
+      this.#server.emit('request', req, res);
+    });
     this.#server.on('checkExpectation', ({ socket, headers }: IncomingMessage) =>
       refuse(socket, '417 Expectation Failed', 'ExpectationFailed', `what the request expects, ${JSON.stringify(headers.expect)}, is not known`),
     );

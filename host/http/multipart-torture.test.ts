@@ -157,6 +157,18 @@ Torture('who asks whether to go on is told so, and answered', async () => {
   socket.destroy();
 });
 
+const REFUSED: readonly (readonly [title: string, path: string, type: string, length: number, status: number, error: string])[] = [
+  ['is too large', '/echo', FORM, 1_000_000, 413, 'RequestTooLarge'],
+  ['has another content type', '/echo', 'content-type: text/plain', 10, 415, 'UnsupportedMediaType'],
+  ['goes to nobody', '/nothing', FORM, 10, 404, 'NotFound'],
+];
+for (const [title, path, type, length, status, error] of REFUSED) {
+  Torture(`who asks whether to go on with a request that ${title} is refused before sending it`, async () => {
+    const [answer] = await exchange(at.port, [head(path, type, `content-length: ${length}`, 'expect: 100-continue')]);
+    check(answer, status, error);
+  });
+}
+
 for (const [title, pieces] of [
   ['in the head', [head('/echo', FORM).slice(0, 30)]],
   ['in the headers of a part', [head('/video/size', FORM, 'content-length: 9000'), '--b\r\ncontent-dispo']],

@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { AanaError, cancelledError } from '../core/errors.ts';
 import { type UploadedFile, validationError } from '../endpoints/index.ts';
+import { letBodyCome } from './continue.ts';
 import { HttpError } from './error-body.ts';
 import { decodeUtf8, parseJson, tooLarge } from './json.ts';
 import { classify, multipartWithHeadLimit, type PartHead } from './part-heads.ts';
@@ -47,7 +48,9 @@ export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string
 
   const isForm = type === 'application/x-www-form-urlencoded';
   const limit = isForm ? limits.max_json_bytes * 3 + FRAMING_BYTES : limits.max_json_bytes;
-  const text = await readText(ctx, limit);
+  if (Number(ctx.get('content-length')) > limit) throw tooLarge('the request is too large', limit);
+  letBodyCome(ctx);
+  const text = decodeUtf8(await readAll(ctx.req, limit));
   const json = isForm ? formField(text, limits.max_json_bytes) : text;
   if (json.trim() === '') throw missingBody();
   return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
@@ -59,11 +62,6 @@ function checkEncodings(ctx: Context): void {
   if (encoding !== '' && encoding !== 'identity') throw new HttpError('UnsupportedMediaType', 415, `content encoding ${JSON.stringify(encoding)} is not taken: send the request as it is`);
   const { charset } = ctx.request;
   if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset)) throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not taken: send UTF-8`);
-}
-
-async function readText(ctx: Context, limit: number): Promise<string> {
-  if (Number(ctx.get('content-length')) > limit) throw tooLarge('the request is too large', limit);
-  return decodeUtf8(await readAll(ctx.req, limit));
 }
 
 /** The whole request. What is over the limit is left where it is, for an answer to be sent first. */
@@ -110,6 +108,7 @@ async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string |
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
   const length = Number(ctx.get('content-length') || Number.NaN);
   if (length > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  letBodyCome(ctx);
   if (!(length <= SMALL_FORM_BYTES)) return parseMultipart(ctx, limits, tempDir);
   const form = await readAll(ctx.req, SMALL_FORM_BYTES);
   const json = onlyBody(form, ctx.get('content-type'));
