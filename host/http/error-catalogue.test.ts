@@ -17,8 +17,8 @@ interface Thrown {
 
 const host = join(packageRoot, 'host');
 const ALL: readonly CataloguedError[] = [...REQUEST_ERRORS, ...PROGRAM_ERRORS];
-/** `new AanaError('Name', 'kind', …`, the same of `HttpError`, and what a subclass gives to `super`. */
-const THROWN = /(?:new (?:AanaError|HttpError)|super)\(\s*'(\w+)',(?:\s*(?:'([\w-]+)'|(\d{3})),)?/g;
+/** `new AanaError('Name', 'kind', …`, the same of its subclasses and of functions that make errors, and what a subclass gives to `super`. */
+const THROWN = /(?:new \w*Error|super|\w+(?:Error|Refused))\(\s*'([A-Z]\w+)',(?:\s*(?:'([a-z-]+)'|(\d{3})),)?/g;
 /** What is answered on the bare socket. */
 const REFUSED = /'(\d{3}) [\w ]+', '(\w+)'/g;
 const NOT_SERVED = /\.test\.ts$|[/\\]fixtures[/\\]|^(test|bench|sdk)[/\\]/;
