@@ -4,13 +4,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, type AanaError, silentLogger } from '../index.ts';
+import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from '../index.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const SOURCE = `
 const info = (name) => ({ name, path: '/own/' + name, summary: 'its own words', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false });
-export const endpoint = { describe: () => [info('first'), info('second')], run: (name) => JSON.stringify('I am ' + name) };
+const wrong = { ...info('wrong'), outputSchema: '{"type":"object","properties":{"pages":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false}' };
+const outputs = { wrong: { pages: [1, 'a secret'], more: 'a secret' } };
+export const endpoint = { describe: () => [info('first'), info('second'), wrong], run: (name) => JSON.stringify(outputs[name] ?? 'I am ' + name) };
 `;
 
 const Components = suite('endpoints of components');
@@ -28,7 +30,7 @@ Components.before(async () => {
 });
 Components.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const makeApp = (): AanaApp => makePlainApp(folder, {}, { plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
+const makeApp = (options: AanaAppOptions = {}): AanaApp => makePlainApp(folder, options, { plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
 const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   const response = await postJson(`${app.url}${path}`);
   return response.ok ? response.json() : response.status;
@@ -42,6 +44,17 @@ Components('one is served under the name, path and words of the application, the
   const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: Record<string, unknown> }> };
   const { operationId, summary, tags } = paths['/mine']?.post ?? {};
   assert.equal({ operationId, summary, tags, seen }, { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] });
+});
+
+Components('an output that does not match is a 500, and the log alone says where, without what was there', async () => {
+  const lines: unknown[] = [];
+  const log = { ...silentLogger, error: (_: string, fields?: unknown) => void lines.push(fields), child: () => log };
+  await using app = await started(makeApp({ log }).registerPlugins(join(folder, 'plugins')));
+  const response = await postJson(`${app.url}/own/wrong`);
+  assert.equal([response.status, await response.json()], [500, { error: 'OutputError', message: 'endpoint wrong: its output does not match its schema', data: {}, stacktrace: null }]);
+  const places = lines.map((fields) => (fields as { output?: unknown }).output).filter((output) => output !== undefined);
+  assert.equal(places, [[{ loc: ['pages', 1], type: 'float_type' }, { loc: ['more'], type: 'extra_forbidden' }]]);
+  assert.not.match(JSON.stringify(lines), 'a secret');
 });
 
 Components('the same name needs no `endpoint`, and the words are then its own', async () => {
@@ -93,7 +106,7 @@ Components('a folder without a plugin, or with several, is refused at once', () 
 Components('an endpoint that the component does not have ends the start, and says which there are', async () => {
   const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'third' });
   const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
-  assert.match(error.message, /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second$/);
+  assert.match(error.message, /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/);
   await app.stopped;
 });
 
