@@ -1,6 +1,7 @@
 // Forms and requests as no ordinary client sends them, over bare sockets. Each has its status and the four keys, leaves no file, and the server goes on.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Random } from '../test/simulation/random.ts';
 import { chunk, connected, exchange, head, LAST_CHUNK, type RawAnswer, readAnswers } from './fixtures/raw-exchange.ts';
 import { eventually, startServer, type TestServer } from './fixtures/test-server.ts';
 
@@ -181,5 +182,32 @@ for (const [title, pieces] of [
     socket.resetAndDestroy();
   });
 }
+
+/** A form with a few bytes that were changed, taken out, put in or moved; most of what it does not say itself comes from its grammar. */
+function damaged(random: Random): Buffer {
+  let bytes = form(file(), field(VIDEO));
+  const words = ['\r\n', '\n', '--b', '--b--', '--', '"', ';', ': ', 'filename="', 'name="body"', '\0', '\xff', '%', '='];
+  for (let n = random.int(1, 4); n > 0; n--) {
+    const at = random.int(0, bytes.length - 1);
+    const end = Math.min(bytes.length, at + random.int(0, 12));
+    const word = random.chance(0.3) ? bytes.subarray(end, end + random.int(1, 40)) : Buffer.from(words[random.int(0, words.length - 1)] ?? '', 'latin1');
+    bytes = Buffer.concat([bytes.subarray(0, at), word, bytes.subarray(random.chance(0.5) ? at : end)]);
+  }
+  return bytes;
+}
+
+const FUZZED = 300;
+Torture(`${FUZZED} damaged forms get an answer that says what is wrong with them, none a 5xx`, async () => {
+  const statuses = new Map<number, number>();
+  for (let seed = 1; seed <= FUZZED; seed++) {
+    const body = damaged(new Random(seed));
+    const [answer] = await exchange(at.port, sized('/video/size', body));
+    const status = answer?.status ?? 0;
+    assert.ok([200, 400, 413, 422].includes(status), `seed ${seed}: ${status} ${answer?.body} to ${JSON.stringify(body.toString('latin1'))}`);
+    if (status !== 200) assert.equal(Object.keys(JSON.parse(answer?.body ?? '')), ['error', 'message', 'data', 'stacktrace'], `seed ${seed}`);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.ok(statuses.size >= 3, `the forms are all alike: ${JSON.stringify([...statuses])}`);
+});
 
 Torture.run();
