@@ -1,5 +1,5 @@
 import { AanaError } from '../core/errors.ts';
-import { type ServedEndpoint, type EndpointDescription, parseInput, type UploadedFile } from './endpoint.ts';
+import { type ServedEndpoint, type EndpointDescription, type EndpointRun, parseInput, type UploadedFile } from './endpoint.ts';
 import { compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
 /** What is used of a loaded plugin. */
@@ -36,10 +36,14 @@ export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
 
 function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): ServedEndpoint {
   const check = outputCheck(info.name, info.outputSchema);
-  const checked = (write: (chunk: string) => Promise<void>): ((chunk: string) => Promise<void>) =>
+  const checked = (write: EndpointRun['write']): EndpointRun['write'] =>
     check
-      ? async (chunk) => {
-          check(chunk);
+      ? (chunk) => {
+          try {
+            check(chunk);
+          } catch (error) {
+            return Promise.reject(error); // an async function would cost each chunk two turns
+          }
           return write(chunk);
         }
       : write;
@@ -55,11 +59,13 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress }) => {
       const invocation = { endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files };
-      const answer = await plugin.run({ ...invocation, ...(info.streaming && { write: checked(write) }), ...(onProgress && { onProgress }) }).catch((error: unknown) => {
+      try {
+        const answer = await plugin.run({ ...invocation, ...(info.streaming && { write: checked(write) }), ...(onProgress && { onProgress }) });
+        if (!info.streaming) check?.(answer);
+        return answer;
+      } catch (error) {
         throw fromComponent(info.name, error);
-      });
-      if (!info.streaming) check?.(answer);
-      return answer;
+      }
     },
   };
 }
