@@ -34,6 +34,15 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('UnsupportedMediaType', 415, 'The content type, charset or content encoding is not taken.', { original: 415 }),
   one('ExpectationFailed', 417, 'The header `expect` has something else than `100-continue`.', { original: 417 }),
   one('CancelledError', 'cancelled', 'The client closed the connection; only the log has it.', { original: 499 }),
+  // Who asks.
+  one('ApiKeyNotProvided', 'unauthenticated', 'The request has no API key.', { data: 'message' }),
+  one('ApiKeyNotFound', 'unauthenticated', 'The API key is not known, or mistyped.', { data: 'message' }),
+  one('ApiKeyExpired', 'unauthenticated', 'The API key has expired.', { data: 'message' }),
+  one('ApiKeyValidationFailed', 'unavailable', 'API keys cannot be checked, because the database does not answer.', { data: 'message' }),
+  one('InsufficientScope', 'denied', 'The API key is not for this path.', { data: 'message' }),
+  one('AdminOnlyAccess', 'denied', 'The path is for API keys of admins.', { data: 'message' }),
+  one('InactiveSubscription', 'denied', 'The path needs an active subscription.', { data: 'message' }),
+  one('TooManyRequestsException', 'rate-limited', 'Too many requests in a while; `Retry-After` says how long to wait.', { data: 'rate_limit, rate_duration' }),
   // The application.
   one('NotReady', 'unavailable', 'The application is starting.', { original: 503 }),
   one('ShuttingDown', 'unavailable', 'The application is shutting down.', { original: 503 }),
