@@ -16,7 +16,7 @@ import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
 import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.ts';
 import { AanaError } from './core/errors.ts';
-import { createLogger, type Logger } from './core/logger.ts';
+import { createLogger, type Logger, withoutContent } from './core/logger.ts';
 import { LogRing } from './core/log-ring.ts';
 import {
   type AnyDeployment,
@@ -68,7 +68,8 @@ export class AanaApp implements AsyncDisposable {
     this.name = options.name ?? config.name;
     const log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
     const logs = new LogRing();
-    this.#log = logs.tap(log, config.log.level);
+    const tapped = logs.tap(log, config.log.level);
+    this.#log = config.log.content ? tapped : withoutContent(tapped);
     this.#migrate = options.migration_func;
     const progress = options.progress ?? process.stderr;
     this.#lifecycle = new Lifecycle({

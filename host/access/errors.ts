@@ -16,13 +16,14 @@ export function keyRefused(name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKe
   return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
 }
 
-/** `interval` in seconds; `retryAfterS`: when there is room again. */
-export function tooManyRequests(what: string, { capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number): AccessError {
+/** `path`: what the limit is for, where it is not everything. `retryAfterS`: seconds until there is room again. */
+export function tooManyRequests({ capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number, path?: string): AccessError {
   const wait = Math.max(1, Math.ceil(retryAfterS));
+  const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
   return new AccessError(
     'TooManyRequestsException',
     'rate-limited',
-    `${what} is taken ${capacity} ${capacity === 1 ? 'time' : 'times'} in ${interval} seconds: try again in ${wait} ${wait === 1 ? 'second' : 'seconds'}`,
+    `over the limit of ${count(capacity, 'request')} in ${count(interval, 'second')}${path === undefined ? '' : ` to ${path}`}: try again in ${count(wait, 'second')}`,
     { 'retry-after': String(wait) },
     { data: { rate_limit: capacity, rate_duration: interval } },
   );

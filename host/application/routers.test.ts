@@ -47,7 +47,7 @@ Routers('a router answers, with the request id and the errors of all other answe
   assert.equal(errors, [
     [404, 'NotFoundError', 'there is no such page', 'none'],
     [403, 'AdminOnlyAccess', 'not for you', null],
-    [500, 'RangeError', 'out of ink', null],
+    [500, 'RangeError', 'an unexpected error; the log of the server has it under the id of the request', null],
   ]);
   const wrong = await fetch(`${app.url}/pages/one`, { method: 'DELETE' });
   assert.equal([wrong.status, wrong.headers.get('allow')], [405, 'HEAD, GET, POST']);

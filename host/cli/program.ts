@@ -97,7 +97,7 @@ export function program(state: { exitCode: number }): Command {
     if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
     const { deployments: used } = await readManifest(source);
     const deployments = Object.fromEntries(Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)));
-    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments }, [source], loggerOf(config));
+    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments, log: { ...config.log, content: true } }, [source], loggerOf(config));
   });
 
   addApplicationCommands(root, command, state);

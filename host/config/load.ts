@@ -5,7 +5,7 @@ import { deepFreeze } from '../core/deep-freeze.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
 import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
-import { configError, getAt, isTree, parseSetting, setAt, type Tree } from './values.ts';
+import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree } from './values.ts';
 
 /** The file that is read when none is named. */
 export const CONFIG_FILE = 'aana.config.json';
@@ -80,7 +80,7 @@ function readConfigFile(path: string): Tree {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    throw configError(`${path}: not JSON: ${(error as Error).message}`, error);
+    throw configError(`${path}: not JSON: ${jsonFault(error)}`);
   }
   if (!isTree(value)) throw configError(`${path}: a JSON object is expected`);
   return value;
@@ -181,6 +181,6 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
   }
   const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;
   const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? file;
-  const given = issue.input === undefined || typeof issue.input === 'object' ? '' : ` (it is ${JSON.stringify(issue.input)})`;
+  const given = issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret)$/.test(key) ? '' : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;
 }

@@ -6,6 +6,11 @@ export function configError(message: string, cause?: unknown): AanaError {
   return new AanaError('ConfigError', 'invalid-input', message, { cause });
 }
 
+/** What is wrong with a JSON text, without the piece of it that V8 shows: it may be a password. */
+export function jsonFault(error: unknown): string {
+  return (error as Error).message.replace(/, (\.\.\.)?"[^]*"(\.\.\.)? is not valid JSON$/, '');
+}
+
 const TRUE = new Set(['true', '1', 'yes', 'on']);
 const FALSE = new Set(['false', '0', 'no', 'off']);
 
@@ -35,7 +40,7 @@ export function parseSetting(text: string, kind: SettingKind, source: string, ba
       try {
         return JSON.parse(text);
       } catch (error) {
-        throw configError(`${source}: not JSON: ${(error as Error).message}`, error);
+        throw configError(`${source}: not JSON: ${jsonFault(error)}`);
       }
     default:
       return kind satisfies never;

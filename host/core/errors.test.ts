@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError, fromErrorRecord, toErrorRecord } from './errors.ts';
+import { AanaError, errorLogFields, fromErrorRecord, loggedStack, publicMessage, toErrorRecord } from './errors.ts';
 
 const Errors = suite('error records');
 
@@ -22,8 +22,23 @@ Errors('make an unknown error internal, an abort cancelled, a time-out exceeded'
   assert.is(toErrorRecord(new DOMException('x', 'TimeoutError')).kind, 'deadline-exceeded');
 });
 
+Errors('keep to themselves what an unexpected one says, on both sides of a border', () => {
+  const local = Object.assign(new RangeError('the prompt is: hush'), { code: 'ERR_RANGE' });
+  for (const error of [local, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(local))))]) {
+    assert.not.match(publicMessage(toErrorRecord(error)), /hush/);
+    const { content, ...fields } = errorLogFields(error);
+    assert.equal([content, fields['error']], ['the prompt is: hush', 'RangeError']);
+    assert.not.match(JSON.stringify([fields, loggedStack(error)]), /hush/);
+    assert.match(loggedStack(error) ?? '', /^ +at .*errors\.test/);
+  }
+  assert.is(errorLogFields(local)['code'], 'ERR_RANGE');
+  const meant = new AanaError('VideoTooLongException', 'bad-request', 'too long');
+  assert.equal([publicMessage(toErrorRecord(meant)), errorLogFields(meant)], ['too long', { error: 'VideoTooLongException', reason: 'too long' }]);
+  assert.is(publicMessage(toErrorRecord(Object.assign(new Error('no such page'), { expose: true, status: 404 }))), 'no such page');
+});
+
 Errors('take thrown values that are no errors', () => {
-  assert.equal(toErrorRecord('plain'), { name: 'Error', kind: 'internal', message: 'plain', data: {} });
+  assert.equal(toErrorRecord('plain'), { name: 'Error', kind: 'internal', message: 'plain', data: {}, unexpected: true });
   assert.is(toErrorRecord(undefined).message, 'undefined');
 });
 

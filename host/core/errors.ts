@@ -37,6 +37,8 @@ export interface ErrorRecord {
   readonly message: string;
   readonly data: unknown;
   readonly stack?: string | undefined;
+  /** Nobody threw it on purpose, or nobody knows: its message can have anything in it, also what a request says. */
+  readonly unexpected?: true;
 }
 
 export interface AanaErrorOptions extends ErrorOptions {
@@ -44,6 +46,8 @@ export interface AanaErrorOptions extends ErrorOptions {
   readonly data?: unknown;
   /** Facts for the log of this process alone: they cross no border, and no client sees them. */
   readonly logFields?: Readonly<Record<string, unknown>> | undefined;
+  /** See {@link ErrorRecord.unexpected}. Default: false. */
+  readonly unexpected?: boolean | undefined;
 }
 
 /**
@@ -55,6 +59,7 @@ export class AanaError extends Error {
   readonly kind: ErrorKind;
   readonly data: unknown;
   readonly logFields: Readonly<Record<string, unknown>> | undefined;
+  readonly unexpected: boolean;
 
   constructor(name: string, kind: ErrorKind, message: string, options: AanaErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -62,6 +67,7 @@ export class AanaError extends Error {
     this.kind = kind;
     this.data = options.data ?? {};
     this.logFields = options.logFields;
+    this.unexpected = options.unexpected ?? false;
   }
 }
 
@@ -70,33 +76,54 @@ export function cancelledError(what = 'the request was cancelled'): AanaError {
   return new AanaError('CancelledError', 'cancelled', what);
 }
 
-/** Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and message. */
+/**
+ * Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and message; they are `unexpected`,
+ * unless they are an abort or a time-out, or say that they are for clients (`expose`, as errors of `ctx.throw` do).
+ */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {
-    return { name: thrown.name, kind: thrown.kind, message: thrown.message, data: thrown.data, stack: thrown.stack };
+    return { name: thrown.name, kind: thrown.kind, message: thrown.message, data: thrown.data, stack: thrown.stack, ...(thrown.unexpected && { unexpected: true }) };
   }
   if (thrown instanceof Error) {
-    const aborted = thrown.name === 'AbortError';
+    const kind = thrown.name === 'AbortError' ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal';
     return {
       name: thrown.name === 'Error' ? thrown.constructor.name || 'Error' : thrown.name,
-      kind: aborted ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal',
+      kind,
       message: thrown.message,
       data: {},
       stack: thrown.stack,
+      ...(kind === 'internal' && !('expose' in thrown && thrown.expose === true) && { unexpected: true }),
     };
   }
-  return { name: 'Error', kind: 'internal', message: String(thrown), data: {} };
-}
-
-/** What a log says of an error: its name, its message, and what is for the log alone. */
-export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
-  const { name, message } = toErrorRecord(thrown);
-  return { error: name, reason: message, ...(thrown instanceof AanaError && thrown.logFields) };
+  return { name: 'Error', kind: 'internal', message: String(thrown), data: {}, unexpected: true };
 }
 
 /** The inverse of {@link toErrorRecord}; keeps the remote stack, when there is one, below the local one. */
 export function fromErrorRecord(record: ErrorRecord): AanaError {
-  const error = new AanaError(record.name, record.kind, record.message, { data: record.data });
+  const error = new AanaError(record.name, record.kind, record.message, { data: record.data, unexpected: record.unexpected });
   if (record.stack !== undefined) error.stack = record.stack;
   return error;
+}
+
+/** What clients are told of an error. */
+export function publicMessage({ message, unexpected }: ErrorRecord): string {
+  return unexpected ? 'an unexpected error; the log of the server has it under the id of the request' : message;
+}
+
+/** What a log line says of an error. What an unexpected one says is `content`, which is written where the operator wants that. */
+export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
+  const { name, message, unexpected } = toErrorRecord(thrown);
+  const { code } = (thrown ?? {}) as { code?: unknown };
+  const said = unexpected ? { ...(typeof code === 'string' && { code }), content: message } : { reason: message };
+  return { error: name, ...said, ...(thrown instanceof AanaError && thrown.logFields) };
+}
+
+/** The stack for a log line; of an unexpected error without its beginning, which is its message. */
+export function loggedStack(thrown: unknown): string | undefined {
+  const { stack, unexpected } = toErrorRecord(thrown);
+  if (!unexpected) return stack;
+  return stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
 }

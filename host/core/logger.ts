@@ -48,6 +48,22 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
   };
 }
 
+/** The same without the field `content`, in which lines have what requests and models may have said. */
+export function withoutContent(log: Logger): Logger {
+  const strip = (fields: LogFields | undefined): LogFields | undefined => {
+    if (!fields || !('content' in fields)) return fields;
+    const { content: _content, ...rest } = fields;
+    return rest;
+  };
+  return {
+    debug: (message, fields) => log.debug(message, strip(fields)),
+    info: (message, fields) => log.info(message, strip(fields)),
+    warn: (message, fields) => log.warn(message, strip(fields)),
+    error: (message, fields) => log.error(message, strip(fields)),
+    child: (fields) => withoutContent(log.child(strip(fields) ?? {})),
+  };
+}
+
 /** Drops everything; for tests and for callers that want silence. */
 export const silentLogger: Logger = {
   debug: () => {},

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, errorLogFields } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { callWithRetry, type ReplicaSet, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
 import { check } from './check.ts';
@@ -54,7 +54,7 @@ export class DeploymentCalls {
       random,
       signal,
       ...retryPolicy(policy),
-      onRetry: ({ message }, delayMs) => log.warn('call repeated', { deployment, requestId, reason: message, delay_ms: Math.round(delayMs) }),
+      onRetry: (error, delayMs) => log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) }),
     };
   }
 

@@ -29,6 +29,8 @@ export interface EndpointDescription {
 export interface EndpointRun {
   readonly input: unknown;
   readonly requestId: string;
+  /** Who asked; null where nobody is asked for a key. */
+  readonly userId: string | null;
   /** Milliseconds that the run may take; the signal aborts then. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

@@ -7,6 +7,8 @@ import { checkOutput } from './output-check.ts';
 /** What a host function gets besides its input. */
 export interface HostEndpointContext {
   readonly requestId: string;
+  /** Whose API key the request came with; null where nobody is asked for one. */
+  readonly userId: string | null;
   /** Aborts when the client goes away or the time is up. The run is then over, whatever the function still does. */
   readonly signal: AbortSignal;
   /** Uploaded file parts by field name; they go with the request. */
@@ -65,9 +67,9 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     streaming,
     validate: (input) => parseInput(definition.input, input),
     initialize,
-    run: async ({ input, requestId, signal, files, write, onProgress = () => {} }) => {
+    run: async ({ input, requestId, userId, signal, files, write, onProgress = () => {} }) => {
       if (definition.initialize) await initialize();
-      const output = definition.run(input as z.core.output<I>, { requestId, signal, files, progress: onProgress });
+      const output = definition.run(input as z.core.output<I>, { requestId, userId, signal, files, progress: onProgress });
       if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
       for await (const value of untilAborted(output, signal)) await write(jsonOf(value));

@@ -5,6 +5,8 @@ import { findFileReferences } from './file-references.ts';
 
 export interface InvokeOptions {
   readonly requestId: string;
+  /** Who asked. Default: null, nobody in particular. */
+  readonly userId?: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly files?: ReadonlyMap<string, UploadedFile>;
@@ -39,6 +41,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
     return await endpoint.run({
       input: accepted,
       requestId: options.requestId,
+      userId: options.userId ?? null,
       timeoutMs: options.timeoutMs,
       signal: ending.signal,
       files,

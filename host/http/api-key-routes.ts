@@ -1,8 +1,9 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
-import { apiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput } from '../access/index.ts';
+import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput } from '../access/index.ts';
 import { parseInput } from '../endpoints/index.ts';
+import { HttpError } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { numberOf, queryValue } from './query.ts';
 import { readBody } from './request-body.ts';
@@ -28,13 +29,13 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
     ctx.body = { keys: found.map(apiKeyInfo) };
   });
   router.get('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.get(ctx.params['id'] ?? ''));
+    ctx.body = apiKeyInfo(await apiKeys.get(keyIdOf(ctx)));
   });
   router.put('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.update(ctx.params['id'] ?? '', (await inputOf(ctx)) as KeyChangesInput));
+    ctx.body = apiKeyInfo(await apiKeys.update(keyIdOf(ctx), (await inputOf(ctx)) as KeyChangesInput));
   });
   router.delete('/api/keys/:id', async (ctx) => {
-    const keyId = ctx.params['id'] ?? '';
+    const keyId = keyIdOf(ctx);
     await apiKeys.revoke(keyId);
     ctx.body = { key_id: keyId };
   });
@@ -43,4 +44,11 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
     const { is_active: isActive } = parseInput(Subscription, await inputOf(ctx));
     ctx.body = { subscription_id: id, is_active: isActive, keys: await apiKeys.setSubscription(id, isActive) };
   });
+}
+
+/** Not the key itself, which would be said again, and stand in logs. */
+function keyIdOf(ctx: Context): string {
+  const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
+  if (id.startsWith(API_KEY_PREFIX)) throw new HttpError('ValidationError', 422, 'this is an API key, not the key_id that names it: it stood in a URL, so revoke it');
+  return id;
 }

@@ -34,6 +34,7 @@ Guarded.before(async () => {
   const made: Record<string, Parameters<typeof app.apiKeys.create>[0]> = {
     ann: { user_id: 'ann' },
     bob: { user_id: 'bob' },
+    carl: { user_id: 'carl' },
     lapsed: { user_id: 'lapsed', is_subscription_active: false },
     echo: { user_id: 'ann', scopes: ['/echo'] },
     tasks: { user_id: 'ann', scopes: ['tasks'] },
@@ -110,6 +111,12 @@ Guarded('reach what the scopes of their key name', async () => {
   }
   assert.is((await ask('GET', '/tasks', keys['tasks'])).status, 200);
   assertRefused(await ask('POST', '/echo', keys['tasks'], {}), 403, 'InsufficientScope');
+});
+
+Guarded('tell an endpoint who asks, now and later', async () => {
+  assert.equal((await ask('POST', '/who', keys['ann'], {})).body, { userId: 'ann' });
+  const { task_id: id } = (await ask('POST', '/who?defer=true', keys['carl'], {})).body;
+  assert.equal((await ended(id, keys['carl'])).body.result, { userId: 'carl' });
 });
 
 Guarded('show the inside of errors to admins alone', async () => {

@@ -1,4 +1,4 @@
-import { AanaError, type ErrorRecord, toErrorRecord } from '../core/errors.ts';
+import { AanaError, type ErrorRecord, publicMessage, toErrorRecord } from '../core/errors.ts';
 
 /** What every failed request is answered with: always these four keys. */
 export interface ErrorBody {
@@ -37,7 +37,15 @@ export type CompatStatus = 'none' | 'original';
 const ORIGINAL_DETAIL: Readonly<Record<string, string>> = { NotFound: 'Not Found', MethodNotAllowed: 'Method Not Allowed' };
 
 export function errorBody(record: ErrorRecord, includeStacktrace: boolean): ErrorBody {
-  return { error: record.name, message: record.message, data: record.data, stacktrace: includeStacktrace ? (record.stack ?? null) : null };
+  if (includeStacktrace) return { error: record.name, message: record.message, data: record.data, stacktrace: record.stack ?? null };
+  return { error: record.name, message: publicMessage(record), data: withoutLines(record.data), stacktrace: null };
+}
+
+/** What a replica printed is for its operator. */
+function withoutLines(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null || !('last_lines' in data)) return data;
+  const { last_lines: _lines, ...rest } = data;
+  return rest;
 }
 
 /** The body as JSON; data that has no JSON form is left out rather than failing the answer. */

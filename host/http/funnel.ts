@@ -1,10 +1,13 @@
 import type { Context } from 'koa';
-import { errorLogFields, toErrorRecord } from '../core/errors.ts';
+import { API_KEY_PREFIX } from '../access/index.ts';
+import { errorLogFields, loggedStack } from '../core/errors.ts';
 import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { takeRequestId, traceIdOf } from './request-context.ts';
 import { statusOfThrown } from './status.ts';
+
+const API_KEY = new RegExp(`${API_KEY_PREFIX}[0-9A-Za-z]+`, 'g');
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
 export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
@@ -18,16 +21,20 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
   } finally {
     const traceId = traceIdOf(ctx);
     const ms = Math.round(performance.now() - startedAt);
-    options.log.info('request', { requestId, method: ctx.method, path: ctx.path, status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms, ...(traceId !== undefined && { traceId }) });
+    options.log.info('request', { requestId, method: ctx.method, path: loggedPath(ctx), status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms, ...(traceId !== undefined && { traceId }) });
   }
 }
 
+/** Somebody puts a key where its name belongs, sooner or later. */
+function loggedPath(ctx: Context): string {
+  return ctx.path.replaceAll(API_KEY, 'aana_…');
+}
+
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
-  const record = toErrorRecord(error);
   const status = statusOfThrown(error);
-  const fields = { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) };
+  const fields = { requestId: ctx.state['requestId'], path: loggedPath(ctx), ...errorLogFields(error) };
   if (status === 503) options.log.warn('request not taken', fields);
-  else if (status >= 500) options.log.error('request failed', { ...fields, stack: record.stack });
+  else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
   const answered = statusOfThrown(error, options.compatStatus);
   ctx.state['failedStatus'] = answered;

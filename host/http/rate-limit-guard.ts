@@ -19,5 +19,5 @@ function countRequest(ctx: Context, limits: RateLimits): void {
   ctx.set('ratelimit-policy', verdicts.map(({ policy, check: { limit } }) => `"${policy}";q=${limit.capacity};w=${Math.ceil(limit.interval_seconds)}`).join(', '));
   ctx.set('ratelimit', verdicts.map(({ policy, remaining, resetS, retryAfterS }) => `"${policy}";r=${remaining};t=${Math.ceil(retryAfterS || resetS)}`).join(', '));
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
-  if (worst) throw tooManyRequests(worst.policy === 'default' ? 'a request' : worst.policy, worst.check.limit, worst.retryAfterS);
+  if (worst) throw tooManyRequests(worst.check.limit, worst.retryAfterS, worst.policy === 'default' ? undefined : worst.policy);
 }

@@ -36,6 +36,7 @@ Limited('are told how much is left, and when to come again', async () => {
   const refused = await ask(`${at}/echo`, { body: {} });
   assertRefused(refused, 429, 'TooManyRequestsException');
   assert.equal(refused.body.data, { rate_limit: 2, rate_duration: 3600 });
+  assert.match(refused.body.message, /^over the limit of 2 requests in 3600 seconds to \/echo: try again in 1\d{3} seconds$/);
   assert.ok(Number(refused.headers.get('retry-after')) > 1700);
   assert.match(refused.headers.get('ratelimit') ?? '', /^"default";r=18;t=\d+, "\/echo";r=0;t=1\d{3}$/);
   assert.is((await ask(`${at}/other/echo`, { body: {} })).status, 200);

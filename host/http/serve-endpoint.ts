@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { errorLogFields } from '../core/errors.ts';
 import { invoke, type ServedEndpoint } from '../endpoints/index.ts';
-import { showsInside } from './caller.ts';
+import { callerOf, showsInside } from './caller.ts';
 import { HttpError, nothingAt } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
@@ -25,6 +25,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   try {
     const output = await invoke(endpoint, body.input, {
       requestId: String(ctx.state['requestId']),
+      userId: callerOf(ctx).userId,
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,
       files: body.files,

@@ -2,9 +2,10 @@ import { AanaError, cancelledError } from '../core/errors.ts';
 import type { LogFields } from '../core/logger.ts';
 import { toWitError } from './capabilities/wit-error.ts';
 
-/** What a guest's invocation ends with when it did not return, in words for its client. */
-export function trapError(plugin: string, endpoint: string, reason: string): AanaError {
-  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${reason}`, { data: { plugin, endpoint } });
+/** What a guest's invocation ends with when it did not return. `said`: what it said itself, which can be anything. */
+export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
+  const why = said === undefined ? reason : `${said} (${reason})`;
+  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${why}`, { data: { plugin, endpoint }, unexpected: said !== undefined });
 }
 
 export function overDeadline(endpoint: string, deadlineMs: number): AanaError {

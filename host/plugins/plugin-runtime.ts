@@ -237,8 +237,8 @@ export class PluginRuntime {
       case 'failed':
         return { error: task.scope.errorOf(outcome.error) };
       case 'trapped':
-        task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason });
-        return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason) };
+        task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason, content: outcome.said });
+        return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason, outcome.said) };
     }
   }
 

@@ -51,7 +51,8 @@ export type HostReply = { readonly value: unknown } | { readonly error: WitError
 export type Outcome =
   | { readonly state: 'returned'; readonly json: string }
   | { readonly state: 'failed'; readonly error: WitError }
-  | { readonly state: 'trapped'; readonly reason: string };
+  /** `said`: what the guest said itself as it died. */
+  | { readonly state: 'trapped'; readonly reason: string; readonly said?: string | undefined };
 
 export interface RunMessage {
   readonly type: 'run';

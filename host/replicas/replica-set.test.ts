@@ -167,7 +167,8 @@ Set_('hears the last words of a replica that throws outside of a call', async ()
   const set = await started({ log });
   assert.is((await failure(set.call('throwLater', {}))).name, 'ReplicaLostError');
   await until(() => lines.some(({ message }) => message === 'replica lost, restarting'), 'the loss was logged');
-  assert.match(String(lines.find(({ message }) => message === 'replica lost, restarting')?.['reason']), 'thrown from a timer');
+  assert.match(String(lines.find(({ message }) => message === 'replica lost, restarting')?.['reason']), /^it exited with code 1: Error$/);
+  assert.match(String(lines.find(({ message }) => message === 'uncaught exception')?.['content']), 'thrown from a timer');
   assert.equal(await set.call('echo', {}), {});
 });
 

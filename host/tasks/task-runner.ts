@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
-import { AanaError, cancelledError, errorLogFields, toErrorRecord } from '../core/errors.ts';
+import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
@@ -179,6 +179,7 @@ export class TaskRunner {
       if (!endpoint) throw new AanaError('EndpointNotFoundException', 'unavailable', `there is no endpoint at ${task.endpoint} just now`);
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
+        userId: task.user_id,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
         files: files.uploaded(task.files),
@@ -226,7 +227,7 @@ export class TaskRunner {
 
 function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]): Outcome {
   const record = toErrorRecord(error);
-  const text = JSON.stringify({ error: record.name, message: record.message, data: record.data ?? {}, stacktrace: record.stack ?? null });
+  const text = JSON.stringify({ error: record.name, message: publicMessage(record), data: record.data ?? {}, stacktrace: record.stack ?? null });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
   const expired = record.name === 'TimeoutError';
   if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text, expired };

@@ -66,7 +66,8 @@ export class GuestInstance implements Guest {
     try {
       this.endpoints = this.#endpoint.describe();
     } catch (error) {
-      throw new Error(this.#trapReason(error), { cause: error });
+      const said = this.#lastWords();
+      throw new Error(said === undefined ? messageOf(error) : `${said} (${messageOf(error)})`, { cause: error });
     }
     this.snapshot = snapshot ?? this.#take();
     if (snapshot) this.#restore();
@@ -84,7 +85,7 @@ export class GuestInstance implements Guest {
       return { state: 'returned', json: typeof returned === 'string' ? returned : await returned };
     } catch (error) {
       if (isWitError(error)) return { state: 'failed', error };
-      return { state: 'trapped', reason: this.#trapReason(error) };
+      return { state: 'trapped', reason: messageOf(error), said: this.#lastWords() };
     } finally {
       this.#bridge.leave();
       this.#invocation = undefined;
@@ -135,11 +136,13 @@ export class GuestInstance implements Guest {
   }
 
   /** What the guest printed as it died says more than the trap. */
-  #trapReason(error: unknown): string {
-    const printed = /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ?? this.#printed.trim().split('\n')[0];
-    const trap = error instanceof Error ? error.message : String(error);
-    return printed ? `${printed} (${trap})` : trap;
+  #lastWords(): string | undefined {
+    return /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ?? (this.#printed.trim().split('\n')[0] || undefined);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function isMutable(global: WebAssembly.Global): boolean {

@@ -1,6 +1,6 @@
 // What runs in a replica process: serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
-import { AanaError, toErrorRecord } from '../../core/errors.ts';
+import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../core/logger.ts';
 import { FrameSocket } from '../frame-socket.ts';
 import { markReplica } from '../in-replica.ts';
@@ -27,8 +27,8 @@ const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_
 // A terminal sends these to the whole group; the host decides when a replica ends.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => void leave(143));
-process.on('uncaughtException', (error) => void lastWords('uncaught exception', error));
-process.on('unhandledRejection', (error) => void lastWords('unhandled rejection', error));
+process.on('uncaughtException', (error) => void outsideOfCalls('uncaught exception', error));
+process.on('unhandledRejection', (error) => void outsideOfCalls('unhandled rejection', error));
 
 function onFrame(frame: HostFrame): void {
   switch (frame.type) {
@@ -107,9 +107,20 @@ async function shutdown(): Promise<void> {
   await leave(0);
 }
 
-async function lastWords(message: string, error: unknown): Promise<void> {
+/** What it says may be about a request, once there were any. */
+function outsideOfCalls(message: string, error: unknown): Promise<void> {
+  if (!server) return lastWords(message, error);
+  const { error: name, content } = errorLogFields(error);
+  return content === undefined ? lastWords(message, error) : end(message, { error: name, content, stack: loggedStack(error) });
+}
+
+function lastWords(message: string, error: unknown): Promise<void> {
   const { name, message: text, stack } = toErrorRecord(error);
-  remoteLogger({}).error(message, { error: `${name}: ${text}`, stack });
+  return end(message, { error: `${name}: ${text}`, stack });
+}
+
+async function end(message: string, fields: LogFields): Promise<void> {
+  remoteLogger({}).error(message, fields);
   await leave(1);
 }
 

@@ -98,6 +98,7 @@ export interface ClaimedTask extends Lease {
   readonly data: string;
   readonly files: readonly StoredFile[];
   readonly timeout_ms: number;
+  readonly user_id: string | null;
 }
 
 export interface ClaimOptions {
