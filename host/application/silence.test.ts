@@ -99,7 +99,7 @@ Silence('is what requests, files, keys and models say: it is in the answers that
     { path: '/ask', body: { prompt, how: 'output' }, key, status: 500, error: 'OutputError' },
     { path: '/ask', body: { prompt, how: 'later' }, key, status: 503, error: 'ReplicaLostError' },
     { path: '/spell', body: { prompt }, key, status: 200, error: 'TypeError' },
-    { path: '/listen', body: { url: `http://${USERINFO}:${USERINFO}@127.0.0.1:9/a.mp4` }, key, status: 403, error: 'PrivateAddressException' },
+    { path: '/listen', body: { url: `http://${USERINFO}:${USERINFO}@127.0.0.1:8081/a.mp4?token=${USERINFO}#${USERINFO}` }, key, status: 403, error: 'PrivateAddressException' },
     { path: '/ask', body: { prompt }, key: 'GATEWAYSECRET-9876543210', status: 401, error: 'ApiKeyNotFound' },
     { path: '/ask', body: { prompt }, key: `${key}x`, status: 401, error: 'ApiKeyNotFound' },
     { path: '/api/keys', body: { prompt }, key, status: 403, error: 'AdminOnlyAccess' },

@@ -1,16 +1,19 @@
 import { AanaError } from '../core/errors.ts';
 
-/** The URL as it may stand in messages: without user name and password. */
+/** The URL as it may stand in messages: without user name, password and query, which may be a token. */
 export function withoutCredentials(url: URL | string): string {
   let parsed: URL;
   try {
     parsed = new URL(url);
   } catch {
-    return String(url).replace(/\/\/[^/@]*@/, '//');
+    return String(url).replace(/\/\/[^/@]*@/, '//').replace(/\?.*/s, '?…');
   }
   parsed.username = '';
   parsed.password = '';
-  return parsed.href;
+  parsed.hash = '';
+  if (parsed.search === '') return parsed.href;
+  parsed.search = '';
+  return `${parsed.href}?…`;
 }
 
 export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {

@@ -74,7 +74,7 @@ export class ExtismGuest implements Guest {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (message.startsWith(errorPrefix)) return { state: 'failed', error: guestError(message.slice(errorPrefix.length)) };
-      return error instanceof WebAssembly.RuntimeError ? { state: 'trapped', reason: message } : { state: 'trapped', reason: 'it gave an error', said: message };
+      return { state: 'trapped', reason: message };
     } finally {
       bridge.leave();
     }
