@@ -88,8 +88,8 @@ A pooler between host and PostgreSQL must give each connection a session of its 
 ## What plugins get
 
 A plugin gets what its \`plugin.json\` asks for, as far as \`plugin_grants\` allows it; what it asks for and does not get is absent. Without
-grants every plugin gets all that it asks for, except hosts: media come under the rules of \`media\`, and a deployment does the same for every caller, but a request
-can carry away what a plugin was given. \`aana-host check <folder>\`
+grants every plugin gets all that it asks for, except hosts and \`repositories-write\`: media come under the rules of \`media\`, and a deployment does the same for every caller, but a request
+can carry away what a plugin was given, and others rely on the videos, captions and transcripts that the application keeps. \`aana-host check <folder>\`
 shows what a plugin would get.
 
 \`\`\`json
@@ -102,7 +102,7 @@ shows what a plugin would get.
 }
 \`\`\`
 
-\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything is granted. \`hosts\` is taken in the same way, but without
+\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything but \`repositories-write\` is granted. \`hosts\` is taken in the same way, but without
 an entry there is none: \`api.example.org\`, every host below one (\`*.example.net\`), each with its port where it is not the usual one, or \`*\` for every public host. Each limit is the plugin's own
 entry, else that of \`*\`, else that of \`plugin_limits\`; a manifest that asks for less lowers it.
 
