@@ -30,11 +30,45 @@ Components.before(async () => {
 });
 Components.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const makeApp = (options: AanaAppOptions = {}): AanaApp => makePlainApp(folder, options, { plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
+const makeApp = (options: AanaAppOptions = {}, more: object = {}): AanaApp =>
+  makePlainApp(folder, options, { ...more, plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
 const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   const response = await postJson(`${app.url}${path}`);
   return response.ok ? response.json() : response.status;
 };
+
+Components('are deferred, timed and grouped as their plugin.json says, unless the application says otherwise', async () => {
+  const timed = join(folder, 'timed');
+  mkdirSync(join(timed, 'src'), { recursive: true });
+  writeFileSync(join(timed, 'src/index.ts'), SOURCE.replace("JSON.stringify('I am ' + name)", "{ if (name === 'first') for (;;); return JSON.stringify('I am ' + name); }"));
+  const options = { first: { defer: 'always', execution_timeout_s: 0.3 }, second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] } };
+  writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
+  await using app = makeApp({ task_queue: { max_retries: 1 } })
+    .registerPlugins(timed)
+    .registerEndpoint({ name: 'mine', path: '/mine', component: timed, endpoint: 'second' })
+    .registerEndpoint({ name: 'other', path: '/other', component: timed, endpoint: 'second', defer_option: 'optional', execution_timeout: 7, tags: ['mine'] });
+  await started(app);
+  const said = app.endpoints.map(({ name, deferOption, executionTimeoutS, tags }) => [name, deferOption, executionTimeoutS, tags]);
+  assert.equal(said, [['mine', 'never', 3600, ['quick']], ['other', 'optional', 7, ['mine']], ['first', 'always', 0.3, undefined]]); // no longer than limits.timeout_s
+  assert.is(await ask(app, '/mine?defer=true'), 'I am second');
+  const { task_id: id } = (await ask(app, '/own/first')) as { task_id: string };
+  const task = async (): Promise<{ status: string; result: { error: string; message: string } }> => (await fetch(`${app.url}/tasks/${id}`)).json() as never;
+  while (!['failed', 'completed'].includes((await task()).status)) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(JSON.stringify(await task()), /"status":"failed".*0\.3 seconds/);
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: { tags: string[]; parameters?: { name: string }[] } }> };
+  const named = (path: string): unknown[] => [paths[path]?.post.tags, paths[path]?.post.parameters?.some(({ name }) => name === 'defer')];
+  assert.equal([named('/mine'), named('/other'), named('/own/first')], [[['quick'], undefined], [['mine'], true], [['timed'], false]]);
+});
+
+Components('a plugin.json that says something of an endpoint that there is not is refused with those that there are', async () => {
+  const odd = join(folder, 'odd');
+  mkdirSync(join(odd, 'src'), { recursive: true });
+  writeFileSync(join(odd, 'src/index.ts'), SOURCE);
+  writeFileSync(join(odd, 'plugin.json'), '{"name":"odd","version":"1.0.0","endpoints":{"frist":{"defer":"always"}}}');
+  await using app = makeApp().registerPlugins(odd);
+  await started(app);
+  assert.match(app.plugins()[0]?.error ?? '', 'plugin odd has options in its plugin.json for an endpoint "frist", which it does not have; there are first, second');
+});
 
 Components('one is served under the name, path and words of the application, the others are not', async () => {
   const seen: string[] = [];

@@ -18,7 +18,7 @@ export interface EndpointOptions {
   /** Default: none, or what a component says. */
   readonly summary?: string;
   readonly description?: string | null;
-  /** Groups in the documentation. Default: the plugin's name, or `app`. */
+  /** Groups in the documentation. Default: what a plugin's manifest says, else the plugin's name, or `app`. */
   readonly tags?: readonly string[];
   /** Put over the operation in the OpenAPI document. */
   readonly openapi_extra?: Readonly<Record<string, unknown>>;
@@ -28,9 +28,9 @@ export interface EndpointOptions {
   readonly admin_required?: boolean;
   /** Whether only users whose subscription is active may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly active_subscription_required?: boolean;
-  /** Whether requests become tasks: as the query `defer` says, each of them, or none. Default: `optional`. */
+  /** Whether requests become tasks: as the query `defer` says, each of them, or none. Default: what a plugin's manifest says, else `optional`. */
   readonly defer_option?: 'always' | 'never' | 'optional';
-  /** Time for one attempt as a task, in seconds. Default: `task_queue.execution_timeout`. */
+  /** Time for one attempt as a task, in seconds. Default: what a plugin's manifest says, else `task_queue.execution_timeout`. */
   readonly execution_timeout?: number;
 }
 
@@ -73,7 +73,7 @@ const Registration = z.strictObject({
   event_handlers: z.array(aHandler).nullable().optional(),
   admin_required: z.boolean().default(false),
   active_subscription_required: z.boolean().default(false),
-  defer_option: z.enum(['always', 'never', 'optional']).default('optional'),
+  defer_option: z.enum(['always', 'never', 'optional']).optional(),
   execution_timeout: z.number().positive().max(604_800).optional(),
   endpoint_cls: aFunction.optional(),
   input: aSchema.optional(),
@@ -94,7 +94,7 @@ export function checkRegistration(registration: EndpointRegistration, applicatio
   if (guarded !== undefined && !hasApiKeys) throw invalid(`${what}: ${guarded}: API keys are off, so everybody could run it: set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`);
   const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers, defer_option: deferOption, execution_timeout: executionTimeoutS } = given;
   const { admin_required: adminRequired, active_subscription_required: activeSubscriptionRequired } = given;
-  const said = { name, path, adminRequired, activeSubscriptionRequired, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), deferOption, ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
+  const said = { name, path, adminRequired, activeSubscriptionRequired, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), ...(deferOption && { deferOption }), ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
 
   const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
   const [kind] = kinds;

@@ -6,6 +6,9 @@ import { echoed } from './echo.ts';
 
 export type { UploadedFile };
 
+/** Whether an endpoint's requests become tasks: as the request says, each of them, or none. */
+export type DeferOption = 'optional' | 'always' | 'never';
+
 /** What an endpoint is, for clients. */
 export interface EndpointDescription {
   /** Unique, such as `transcribe_video`. */
@@ -21,6 +24,10 @@ export interface EndpointDescription {
   readonly streaming: boolean;
   /** Groups it belongs to in the documentation. Default: its plugin, or `app`. */
   readonly tags?: readonly string[];
+  /** Default: `optional`. */
+  readonly deferOption?: DeferOption;
+  /** Time for one attempt when it runs as a task, in seconds. Default: that of the configuration. */
+  readonly executionTimeoutS?: number;
   /** Put over what the documentation says of it: members of an OpenAPI operation. */
   readonly openapiExtra?: Readonly<Record<string, unknown>>;
 }
@@ -41,9 +48,6 @@ export interface EndpointRun {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Whether an endpoint's requests become tasks: as the request says, each of them, or none. */
-export type DeferOption = 'optional' | 'always' | 'never';
-
 /** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
 export interface ServedEndpoint extends EndpointDescription {
   /** Name of the plugin it comes from. */
@@ -54,10 +58,6 @@ export interface ServedEndpoint extends EndpointDescription {
   readonly adminRequired?: boolean;
   /** Whether only users whose subscription is active may run it, where there are API keys. */
   readonly activeSubscriptionRequired?: boolean;
-  /** Default: `optional`. */
-  readonly deferOption?: DeferOption;
-  /** Time for one attempt when it runs as a task, in seconds. Default: that of the configuration. */
-  readonly executionTimeoutS?: number;
   /** What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves. */
   initialize?(): Promise<void>;
   /** Gives the input as the run shall see it, or throws a `ValidationError`. */

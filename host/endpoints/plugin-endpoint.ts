@@ -55,6 +55,9 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     inputSchema: info.inputSchema,
     outputSchema: info.outputSchema,
     streaming: info.streaming,
+    ...(info.deferOption && { deferOption: info.deferOption }),
+    ...(info.executionTimeoutS !== undefined && { executionTimeoutS: info.executionTimeoutS }),
+    ...(info.tags && { tags: info.tags }),
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress }) => {

@@ -16,6 +16,7 @@ const manifest: PluginManifest = {
   deployments: ['asr', 'llm'],
   hosts: ['a.example', 'api.b.example', '*.c.example'],
   limits: { memory_bytes: 1_000_000, host_calls: 500, concurrency: 4 },
+  endpoints: {},
 };
 
 const Grants = suite('grants');

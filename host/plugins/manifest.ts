@@ -10,6 +10,18 @@ const inside = z.string().refine((path) => !isAbsolute(path) && !relative('.', p
 
 const whole = z.int().min(1);
 
+/** A week: as long as a request may ask for. */
+const maxExecutionS = 604_800;
+
+const EndpointOptions = z.strictObject({
+  defer: z.enum(['optional', 'always', 'never']).optional(),
+  execution_timeout_s: z.number().positive().max(maxExecutionS).optional(),
+  tags: z.array(z.string().min(1)).min(1).optional(),
+});
+
+/** What a manifest says of one of its endpoints, besides what the component does. */
+export type EndpointOptions = z.infer<typeof EndpointOptions>;
+
 const Manifest = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lower-case words joined by "-"'),
   version: z.string().regex(/^\d+\.\d+\.\d+(-[\w.]+)?$/, 'must be a version such as "1.0.0"'),
@@ -20,6 +32,7 @@ const Manifest = z.strictObject({
   capabilities: z.array(z.enum(capabilityNames, `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`)).default([]),
   deployments: z.array(z.string().min(1)).default([]),
   hosts: z.array(z.string().regex(hostPattern, 'must be a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one')).default([]),
+  endpoints: z.record(z.string().min(1), EndpointOptions).default({}),
   limits: z
     .strictObject({
       memory_bytes: whole.min(65_536),
@@ -38,7 +51,13 @@ const Manifest = z.strictObject({
 const CheckedManifest = Manifest.refine(({ deployments, capabilities }) => deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments), {
   path: ['deployments'],
   message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
-}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http'), { path: ['hosts'], message: 'are named, but "http" is not among the capabilities' });
+}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http'), { path: ['hosts'], message: 'are named, but "http" is not among the capabilities' })
+  .check(({ value: { endpoints, limits }, issues }) => {
+    for (const [name, { execution_timeout_s: seconds = 0 }] of Object.entries(endpoints)) {
+      if (limits.timeout_s === undefined || seconds <= limits.timeout_s) continue;
+      issues.push({ code: 'custom', input: seconds, path: ['endpoints', name, 'execution_timeout_s'], message: `is longer than limits.timeout_s, after which every run is ended (${limits.timeout_s})` });
+    }
+  });
 
 /** A plugin folder's `plugin.json`, with every path absolute. */
 export interface PluginManifest {
@@ -61,6 +80,8 @@ export interface PluginManifest {
   readonly hosts: readonly string[];
   /** Where it can do with less than the host's limits. */
   readonly limits: LimitsByName;
+  /** By the names of endpoints. */
+  readonly endpoints: Readonly<Record<string, EndpointOptions>>;
 }
 
 /**
@@ -85,8 +106,8 @@ export async function readManifest(source: string): Promise<PluginManifest> {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`).join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const { name, version, description, runtime, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits } = parsed.data;
-  return { dir: root, name, version, description, runtime, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits };
+  const { name, version, description, runtime, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits, endpoints } = parsed.data;
+  return { dir: root, name, version, description, runtime, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits, endpoints };
 }
 
 /** Whether a path is that of a component without a folder of its own. */
@@ -98,7 +119,7 @@ function bareManifest(file: string): PluginManifest {
   const words = basename(file, '.wasm').toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-').replace(/^[^a-z]+/, '');
   if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
-  return { dir: dirname(file), name, version: '0.0.0', description: undefined, runtime: 'component', component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {} };
+  return { dir: dirname(file), name, version: '0.0.0', description: undefined, runtime: 'component', component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {}, endpoints: {} };
 }
 
 /** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */

@@ -36,6 +36,12 @@ export interface EndpointInfo {
   /** JSON Schema of the output, or of one streamed value. */
   readonly outputSchema: Readonly<Record<string, unknown>>;
   readonly streaming: boolean;
+  /** Whether requests become tasks. */
+  readonly deferOption?: 'optional' | 'always' | 'never';
+  /** Time for one attempt when it runs as a task, in seconds. */
+  readonly executionTimeoutS?: number;
+  /** Groups in the documentation. */
+  readonly tags?: readonly string[];
 }
 
 /** A plugin that serves. */
@@ -179,7 +185,7 @@ export class PluginHost {
       const described = await runtime.start().catch((cause: unknown) => {
         throw pluginLoadError(name, `cannot describe itself: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
       });
-      const endpoints = endpointsOf(name, described);
+      const endpoints = withOptions(endpointsOf(name, described), manifest, granted.limits);
       log.info('plugin loaded', { plugin: name, version, endpoints: endpoints.length, mode, ms: Math.round(performance.now() - startedAt) });
       const plugin: LoadedPlugin = {
         name,
@@ -252,4 +258,14 @@ function endpointsOf(plugin: string, described: readonly WitEndpoint[]): Endpoin
     if (twice !== undefined) throw pluginLoadError(plugin, `has two endpoints with the ${field} "${twice}"`);
   }
   return parsed.data;
+}
+
+/** The endpoints with what the manifest says of them. A run as a task has no more time than the plugin's limit gives every run. */
+function withOptions(endpoints: readonly EndpointInfo[], { name: plugin, endpoints: options }: PluginManifest, { timeoutMs }: PluginLimits): EndpointInfo[] {
+  const unknown = Object.keys(options).find((name) => !endpoints.some((endpoint) => endpoint.name === name));
+  if (unknown !== undefined) throw pluginLoadError(plugin, `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ${endpoints.map(({ name }) => name).join(', ')}`);
+  return endpoints.map((endpoint) => {
+    const { defer, execution_timeout_s: seconds, tags } = Object.hasOwn(options, endpoint.name) ? options[endpoint.name]! : {};
+    return { ...endpoint, ...(defer && { deferOption: defer }), ...(seconds !== undefined && { executionTimeoutS: Math.min(seconds, timeoutMs / 1000) }), ...(tags && { tags }) };
+  });
 }

@@ -86,6 +86,10 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; types, log, random, invocation, progress, output are always there/ },
   { what: 'deployments without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","deployments":["x"]}', message: /deployments: are named, but none of "deployments", "asr" and "llm" is among the capabilities/ },
   { what: 'hosts without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: are named, but "http" is not among the capabilities/ },
+  { what: 'an option of an endpoint that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"deferred":true}}}', message: /endpoints\.go: .*"deferred"/ },
+  { what: 'a word for defer that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"defer":"sometimes"}}}', message: /endpoints\.go\.defer: .*"optional"\|"always"\|"never"/ },
+  { what: 'a time that is none', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"execution_timeout_s":0}}}', message: /endpoints\.go\.execution_timeout_s: / },
+  { what: 'a time that the limits contradict', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","limits":{"timeout_s":60},"endpoints":{"go":{"execution_timeout_s":61}}}', message: /endpoints\.go\.execution_timeout_s: is longer than limits\.timeout_s, after which every run is ended \(60\)/ },
   { what: 'a limit that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","limits":{"cpu":1}}', message: /limits: .*"cpu"/ },
 ];
 

@@ -12,7 +12,7 @@ import { InvocationScope } from './invocation-scope.ts';
 
 const manifest: PluginManifest = {
   ...{ dir: '/p', name: 'sample', version: '1.0.0', description: undefined, runtime: 'component', component: '/p/sample.wasm', entry: '/p/index.ts' },
-  ...{ capabilities: ['repositories', 'repositories-write'], deployments: [], hosts: [], limits: {} },
+  ...{ capabilities: ['repositories', 'repositories-write'], deployments: [], hosts: [], limits: {}, endpoints: {} },
 };
 
 interface Context {
