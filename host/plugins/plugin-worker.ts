@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads';
 import { deferred } from '../core/deferred.ts';
 import type { LogLevel } from '../core/logger.ts';
 import type { LoadedComponent } from './component.ts';
+import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import { OutputRing } from './output-ring.ts';
 import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint } from './protocol.ts';
 
 /** How long a new thread may take until its first instance has described itself. */
 const startTimeoutMs = 30_000;
-const watchIntervalMs = 100;
 
 export interface PluginWorkerOptions {
   readonly component: LoadedComponent;
@@ -36,20 +36,21 @@ export class PluginWorker {
   readonly #worker: Worker;
   readonly #control: Int32Array;
   readonly #events: PluginWorkerEvents;
-  readonly #watchTicks: number;
+  readonly #computeWatch: ComputeWatch;
+  /** The thread's folder in `/proc`. */
+  #thread: string | undefined;
   readonly #slots: (number | undefined)[];
   readonly #rings: (OutputRing | undefined)[] = [];
   readonly #ready = deferred<readonly WitEndpoint[]>();
   #used = 0;
   #watch: NodeJS.Timeout | undefined;
-  #seen = { entries: 0, ticks: 0 };
   #isEnded = false;
 
   constructor({ component, mode, slotCount, cpuSliceMs }: PluginWorkerOptions, events: PluginWorkerEvents) {
     this.#events = events;
-    this.#watchTicks = Math.max(2, Math.ceil(cpuSliceMs / watchIntervalMs));
     this.#slots = Array.from({ length: slotCount });
     this.#control = newControl(slotCount);
+    this.#computeWatch = new ComputeWatch(this.#control, cpuSliceMs, () => threadCpuMs(this.#thread));
     this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
       workerData: { mode, glue: component.glue, memoryBytes: component.memoryBytes, modules: component.modules, control: this.#control },
       env: {},
@@ -95,7 +96,7 @@ export class PluginWorker {
     known?.clear();
     const ring = invocation.outputBytes === undefined ? undefined : (this.#rings[slot] ??= new OutputRing());
     this.#worker.postMessage({ type: 'run', slot, ...invocation, ...(ring && ring !== known && { ring: ring.memory }) } satisfies RunMessage);
-    this.#seen.ticks = 0;
+    this.#computeWatch.forget();
     this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
     return ring;
   }
@@ -128,6 +129,7 @@ export class PluginWorker {
     if (this.#isEnded) return;
     switch (message.type) {
       case 'ready':
+        this.#thread = message.thread;
         this.#ready.resolve(message.endpoints);
         return;
       case 'broken':
@@ -177,13 +179,9 @@ export class PluginWorker {
     this.#watch = undefined;
   }
 
-  /** Counts ticks in place of time: a stall of the whole process is no guest's fault. */
   #look(): void {
-    const running = Atomics.load(this.#control, cell.running);
-    const entries = Atomics.load(this.#control, cell.entries);
-    const isSame = running > 0 && entries === this.#seen.entries;
-    this.#seen = { entries, ticks: isSame ? this.#seen.ticks + 1 : 0 };
-    if (this.#seen.ticks >= this.#watchTicks) this.#events.onStuck(this, running - 1);
+    const slot = this.#computeWatch.look();
+    if (slot !== undefined) this.#events.onStuck(this, slot);
   }
 
   #died(reason: string): void {

@@ -77,7 +77,7 @@ export type ToWorker =
   | { readonly type: 'abandon'; readonly id: number };
 
 export type FromWorker =
-  | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
+  | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[]; /** The thread's folder in `/proc`, where there is one. */ readonly thread: string | undefined }
   | { readonly type: 'broken'; readonly reason: string }
   | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }

@@ -5,6 +5,11 @@ import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperatio
 /** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
 const maxTurnMs = 10;
 
+/** A thread that waits for a processor does not compute. Older Nodes do not tell. */
+const { threadCpuUsage } = process as { threadCpuUsage?(): NodeJS.CpuUsage };
+const threadCpuMs = threadCpuUsage ? (): number => cpuMsOf(threadCpuUsage.call(process)) : (): number => performance.now();
+const cpuMsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
+
 /** A value now (blocking) or later (suspending). */
 export type Awaitable<T> = T | Promise<T>;
 
@@ -14,7 +19,7 @@ export interface Invocation extends RunMessage {
   output: { readonly ring: OutputRing; leftBytes: number } | undefined;
   /** Host resources that the guest holds. */
   readonly held: Set<object>;
-  /** Milliseconds that its guest has had the thread. */
+  /** Milliseconds that its guest has computed; before Node 23.9 those that it has had the thread. */
   cpuMs: number;
   /** Lines logged so far. */
   lines: number;
@@ -29,7 +34,7 @@ export abstract class Bridge {
   protected readonly port: MessagePort;
   protected readonly control: Int32Array;
   #lastCall = 0;
-  #entered: { readonly invocation: Invocation; readonly at: number } | undefined;
+  #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
 
   constructor(port: MessagePort, control: Int32Array) {
     this.port = port;
@@ -42,13 +47,13 @@ export abstract class Bridge {
 
   /** Marks the guest as running, until {@link leave}. */
   enter(invocation: Invocation): void {
-    this.#entered = { invocation, at: performance.now() };
+    this.#entered = { invocation, at: performance.now(), cpuMs: threadCpuMs() };
     Atomics.store(this.control, cell.running, invocation.slot + 1);
     Atomics.add(this.control, cell.entries, 1);
   }
 
   leave(): void {
-    if (this.#entered) this.#entered.invocation.cpuMs += performance.now() - this.#entered.at;
+    if (this.#entered) this.#entered.invocation.cpuMs += threadCpuMs() - this.#entered.cpuMs;
     this.#entered = undefined;
     Atomics.store(this.control, cell.running, 0);
   }

@@ -1,4 +1,5 @@
 /** Entry of a plugin's worker thread: guests of one plugin, and nothing of the host but messages. */
+import { readlinkSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OutputRing } from '../output-ring.ts';
 import type { RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
@@ -44,6 +45,14 @@ function outputOf({ slot, ring, outputBytes }: RunMessage): Invocation['output']
   if (ring) rings[slot] = new OutputRing(ring);
   const known = rings[slot];
   return known && outputBytes !== undefined ? { ring: known, leftBytes: outputBytes } : undefined;
+}
+
+function threadFolder(): string | undefined {
+  try {
+    return readlinkSync('/proc/thread-self');
+  } catch {
+    return undefined; // not on Linux
+  }
 }
 
 try {
@@ -99,7 +108,7 @@ try {
         message satisfies never;
     }
   });
-  bridge.post({ type: 'ready', endpoints: guests.endpoints });
+  bridge.post({ type: 'ready', endpoints: guests.endpoints, thread: threadFolder() });
 } catch (error) {
   bridge.post({ type: 'broken', reason: error instanceof Error ? error.message : String(error) });
 }

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { cell } from './protocol.ts';
+
+export const watchIntervalMs = 100;
+/** A guest that has been on its thread for so many times its limit goes, however little of a processor it got. */
+const maxStarvation = 30;
+
+interface Seen {
+  readonly entries: number;
+  /** Looks that found the same guest on the thread, one after the other. */
+  readonly ticks: number;
+  /** What the thread had computed at the first of them. */
+  readonly cpuMs: number | undefined;
+}
+
+/**
+ * Finds the guest that has computed too long without giving its thread back. Time is counted in looks, since a stall of the whole process is
+ * no guest's fault, and besides in the thread's own computing time where the system tells it: on a busy machine a thread waits for a processor.
+ */
+export class ComputeWatch {
+  readonly #control: Int32Array;
+  readonly #cpuSliceMs: number;
+  readonly #threadCpuMs: () => number | undefined;
+  #seen: Seen = { entries: 0, ticks: 0, cpuMs: undefined };
+
+  /** @param threadCpuMs what the thread has computed so far, in milliseconds; undefined where nobody knows. */
+  constructor(control: Int32Array, cpuSliceMs: number, threadCpuMs: () => number | undefined) {
+    this.#control = control;
+    this.#cpuSliceMs = cpuSliceMs;
+    this.#threadCpuMs = threadCpuMs;
+  }
+
+  /** To be called every {@link watchIntervalMs}: the slot of a guest over the limit. */
+  look(): number | undefined {
+    const running = Atomics.load(this.#control, cell.running);
+    const entries = Atomics.load(this.#control, cell.entries);
+    const { entries: before, ticks, cpuMs } = this.#seen;
+    const isSame = running > 0 && entries === before;
+    this.#seen = { entries, ticks: isSame ? ticks + 1 : 0, cpuMs: isSame && ticks > 0 ? cpuMs : isSame ? this.#threadCpuMs() : undefined };
+    return this.#isOver() ? running - 1 : undefined;
+  }
+
+  /** Another guest begins: what was seen so far is not its. */
+  forget(): void {
+    this.#seen = { ...this.#seen, ticks: 0 };
+  }
+
+  #isOver(): boolean {
+    const { ticks, cpuMs } = this.#seen;
+    const limit = Math.max(2, Math.ceil(this.#cpuSliceMs / watchIntervalMs));
+    if (ticks < limit) return false;
+    const now = cpuMs === undefined ? undefined : this.#threadCpuMs();
+    if (cpuMs === undefined || now === undefined || ticks >= maxStarvation * limit) return true;
+    return now - cpuMs >= Math.max(watchIntervalMs / 2, this.#cpuSliceMs - watchIntervalMs); // the first tick is not in it
+  }
+}
+
+/** What a thread has computed, as Linux tells it; `thread` is its folder in `/proc`. */
+export function threadCpuMs(thread: string | undefined): number | undefined {
+  if (thread === undefined) return undefined;
+  try {
+    const nanoseconds = Number(readFileSync(`/proc/${thread}/schedstat`, 'latin1').split(' ')[0]);
+    return nanoseconds > 0 ? nanoseconds / 1e6 : undefined; // 0 where the kernel does not count
+  } catch {
+    return undefined;
+  }
+}
