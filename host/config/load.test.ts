@@ -118,6 +118,13 @@ Load('says in one sentence that a file is missing, not JSON, or not an object', 
   assert.is(messageOf(load), `${path}: a JSON object is expected`);
 });
 
+Load('refuses folders where none can be made, which Node would try for ever', () => {
+  for (const [name, value] of [['AANA_CACHE_DIR', '/proc/cache'], ['AANA_DATA_DIR', '/sys'], ['AANA_RUNTIME_DIR', '/proc/1/x'], ['DB_CONFIG__DATASTORE_CONFIG__PATH', '/proc/aana.db']] as const) {
+    assert.match(messageOf(() => load({ env: { [name]: value } })), new RegExp(`^environment variable ${name}: "\\S+": is in /proc or /sys, where no file can be made; choose another folder`));
+  }
+  assert.is(load({ env: { AANA_CACHE_DIR: '/process' } }).cache_dir, '/process');
+});
+
 Load('takes proxies from the variables that other programs know, in either spelling', () => {
   const { outgoing } = load({ env: { HTTP_PROXY: 'http://upper:1', http_proxy: 'lower:2', HTTPS_PROXY: 'http://upper:1', https_proxy: '', no_proxy: 'a, b', SSL_CERT_FILE: 'ca.pem' } });
   assert.equal(outgoing, { http_proxy: 'http://lower:2', https_proxy: 'http://upper:1', no_proxy: 'a, b', proxy_resolves: false, ca_file: join(cwd, 'ca.pem') });

@@ -7,6 +7,9 @@ const MIB = 1024 ** 2;
 const positiveBytes = (bytes: number, description: string) => z.int().min(1).default(bytes).describe(description);
 const seconds = (value: number, description: string) => z.number().positive().max(604_800).default(value).describe(description);
 
+/** Where files are made. The kernel's own trees hold none, and Node tries for ever to make a folder in them. */
+const place = () => z.string().min(1).refine((path) => !/^\/(proc|sys)(\/|$)/.test(path), 'is in /proc or /sys, where no file can be made; choose another folder');
+
 /** What runs when the configuration names no deployments: speech recognition and text generation. */
 export const DEFAULT_DEPLOYMENTS = {
   asr_deployment: { type: 'WhisperDeployment', user_config: { model_size: 'base', compute_type: 'int8' } },
@@ -132,7 +135,7 @@ const DatabaseConfig = z
     datastore_type: z.enum(['sqlite', 'postgresql']).default('sqlite').describe('SQLite needs no server; several hosts share PostgreSQL.'),
     datastore_config: z
       .strictObject({
-        path: z.string().min(1).nullable().default(null).describe('SQLite: file of the database. Without it: `aana.db` in `data_dir`.'),
+        path: place().nullable().default(null).describe('SQLite: file of the database. Without it: `aana.db` in `data_dir`.'),
         host: z.string().min(1).default('127.0.0.1').describe('PostgreSQL: address of the server, or the folder of its socket.'),
         port: z.int().min(1).max(65_535).default(5432).describe('PostgreSQL: port of the server.'),
         user: z.string().min(1).default('aana').describe('PostgreSQL: whom to connect as.'),
@@ -213,8 +216,8 @@ export const ConfigSchema = z.strictObject({
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'), DeploymentOptions)
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name: the type of each and its options.'),
-  cache_dir: z.string().min(1).default('').describe('Where models, native builds and built components are kept.'),
-  data_dir: z.string().min(1).default('').describe('What must not be lost: the database of SQLite, and files of tasks. Hosts that share a database share it.'),
+  cache_dir: place().default('').describe('Where models, native builds and built components are kept.'),
+  data_dir: place().default('').describe('What must not be lost: the database of SQLite, and files of tasks. Hosts that share a database share it.'),
   include_stacktrace: z.boolean().default(false).describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
   compat_status: z
     .enum(['none', 'original'])
@@ -232,7 +235,7 @@ export const ConfigSchema = z.strictObject({
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
   strict: z.boolean().default(false).describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
   watch: z.boolean().default(false).describe('Whether plugins are built and reloaded when their files change.'),
-  runtime_dir: z.string().min(1).default('').describe('Where a running server can be reached by the commands of the same user.'),
+  runtime_dir: place().default('').describe('Where a running server can be reached by the commands of the same user.'),
   plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins. A manifest can ask for less, not for more.'),
   plugin_grants: z
     .record(z.union([z.literal('*'), z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/)], 'must be the name of a plugin, or "*"'), PluginGrant)

@@ -4,9 +4,10 @@ import { join, relative } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { allowedFile } from './local-paths.ts';
+import { runContained } from '../processes/index.ts';
+import { openAllowed, openPlace } from './local-paths.ts';
 
-const Paths = suite('allowedFile');
+const Paths = suite('openAllowed');
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'aana-test-')));
 const [allowed, outside] = [join(base, 'allowed'), join(base, 'outside')];
 for (const folder of [allowed, outside, `${allowed}-too`, join(allowed, 'sub')]) mkdirSync(folder);
@@ -18,11 +19,15 @@ symlinkSync(join(allowed, 'a.mp4'), join(allowed, 'in.mp4'));
 symlinkSync(allowed, join(base, 'link-to-allowed'));
 Paths.after(() => rmSync(base, { recursive: true }));
 
+/** Where the file that was opened lies, or what opening it failed with. */
 async function outcome(path: string, roots: readonly string[] = [allowed]): Promise<string> {
-  return allowedFile(path, roots).catch((error: unknown) => {
+  try {
+    await using file = await openAllowed(path, roots);
+    return realpathSync(file.path);
+  } catch (error) {
     if (!(error instanceof AanaError)) throw error;
     return `${error.name} ${error.kind}`;
-  });
+  }
 }
 
 const DENIED = 'PathNotAllowedException denied';
@@ -57,14 +62,55 @@ Paths('says inside an allowed folder that a file is missing or not a regular one
 });
 
 Paths('refuses a path without end before it looks at each of its parts', async () => {
-  const error = await allowedFile(`${allowed}/${'a/'.repeat(500_000)}`, [allowed]).catch((thrown: unknown) => thrown);
+  const error = await openAllowed(`${allowed}/${'a/'.repeat(500_000)}`, [allowed]).catch((thrown: unknown) => thrown);
   assert.ok(error instanceof AanaError && error.name === 'FileNotFoundError');
   assert.match(error.message, /^the path .{50,101}… is longer than 4096 characters$/);
 });
 
 Paths('names the option that allows a path', async () => {
-  const error = await allowedFile('/etc/passwd', [allowed]).catch((thrown: unknown) => thrown);
+  const error = await openAllowed('/etc/passwd', [allowed]).catch((thrown: unknown) => thrown);
   assert.match(String(error), '--allow-path');
 });
+
+Paths('refuses pipes, devices, sockets and what the kernel makes up, without waiting for anybody', async () => {
+  await runContained('mkfifo', [join(allowed, 'pipe.mp4')]);
+  assert.is(await outcome(join(allowed, 'pipe.mp4')), UNUSABLE);
+  for (const path of ['/dev/zero', '/dev/stdin', '/dev/tty']) assert.match(await outcome(path, ['/']), /^(FileNotFoundError|PathNotAllowedException)/, path);
+  for (const path of ['/proc/self/environ', '/proc/self/fd/0', '/dev/fd/0', '/sys/kernel/uevent_seqnum']) assert.is(await outcome(path), DENIED, path);
+});
+
+Paths('takes odd names as what they are', async () => {
+  for (const name of ['ü 语\n$(x).mp4', '-i.mp4', '%2e%2e.mp4', 'a:b.mp4', 'x'.repeat(255)]) {
+    writeFileSync(join(allowed, name), 'x');
+    assert.is(await outcome(join(allowed, name)), join(allowed, name));
+  }
+  for (const name of ['x'.repeat(256), 'a.mp4/', 'a.mp4/..', '\ud800.mp4', '%2e%2e/outside/o.mp4', '..\\outside\\o.mp4']) assert.not.match(await outcome(join(allowed, name)), 'outside', name);
+  assert.is(await outcome(`${allowed}/%2e%2e/outside/o.mp4`), UNUSABLE);
+});
+
+Paths('sees that another file was put in the place of the one that was checked', async () => {
+  const target = join(allowed, 'raced.mp4');
+  const isAllowed = (real: string): boolean => real.startsWith(`${allowed}/`);
+  const raced = async (): Promise<string> => openPlace(target, target, isAllowed).then((file) => (void file[Symbol.asyncDispose](), 'opened'), (error: AanaError) => `${error.name} ${error.kind}`);
+  symlinkSync(join(outside, 'o.mp4'), target);
+  assert.is(await raced(), DENIED);
+  rmSync(target);
+  await runContained('mkfifo', [target]);
+  assert.is(await raced(), UNUSABLE);
+  rmSync(target);
+  assert.is(await raced(), UNUSABLE);
+  if (process.platform === 'linux') assert.is(await openPlace(target, join(outside, 'o.mp4'), isAllowed).catch((error: AanaError) => error.name), 'PathNotAllowedException');
+});
+
+if (process.platform === 'linux') {
+  Paths('gives a name of the open file: what is put in its place later is not read', async () => {
+    const path = join(allowed, 'later.mp4');
+    writeFileSync(path, 'first');
+    await using file = await openAllowed(path, [allowed]);
+    rmSync(path);
+    symlinkSync(join(outside, 'o.mp4'), path);
+    assert.is((await runContained('cat', [file.path])).stdout.toString(), 'first');
+  });
+}
 
 Paths.run();

@@ -9,7 +9,7 @@ import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingE
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
-import { allowedFile } from './local-paths.ts';
+import { type AllowedFile, openAllowed } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 import { downloadPage, type PageMedia } from './yt-dlp.ts';
@@ -93,6 +93,8 @@ export class MediaScope {
   readonly #work = new Set<Promise<unknown>>();
   /** Opened files by what the client called them. */
   readonly #opened = new Map<string, Promise<OpenedFile>>();
+  /** What clients named by path. */
+  readonly #files: AllowedFile[] = [];
   #folder: Promise<string> | undefined;
 
   /** @internal use {@link MediaService.openScope} */
@@ -105,7 +107,7 @@ export class MediaScope {
 
   /**
    * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching. Throws what
-   * {@link fetchToFile} and {@link allowedFile} throw, `UploadedFileNotFound`, or `VideoReadingException` for what is not media.
+   * {@link fetchToFile} and {@link openAllowed} throw, `UploadedFileNotFound`, or `VideoReadingException` for what is not media.
    */
   async open(source: MediaSource, { files, signal }: OpenOptions): Promise<VideoMedia> {
     const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
@@ -137,6 +139,7 @@ export class MediaScope {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(cancelledError('the media scope was disposed'));
     await Promise.allSettled([...this.#work]);
+    await Promise.all(this.#files.splice(0).map((file) => file[Symbol.asyncDispose]()));
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
@@ -153,9 +156,15 @@ export class MediaScope {
       if (!file) throw uploadMissingError(source.content);
       return { path: file.path };
     }
-    if (source.path != null) return { path: await allowedFile(source.path, this.#options.allowPaths) };
+    if (source.path != null) return { path: await this.#openPath(source.path) };
     if (source.url != null) return this.#fetch(source, source.url, signal, canBePage);
     throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
+  }
+
+  async #openPath(path: string): Promise<string> {
+    const file = await openAllowed(path, this.#options.allowPaths);
+    this.#files.push(file);
+    return file.path;
   }
 
   async #fetch(source: MediaSource, url: string, signal: AbortSignal, canBePage: boolean): Promise<PageMedia> {
