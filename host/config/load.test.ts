@@ -127,7 +127,7 @@ Load('refuses folders where none can be made, which Node would try for ever', ()
 
 Load('takes proxies from the variables that other programs know, in either spelling', () => {
   const { outgoing } = load({ env: { HTTP_PROXY: 'http://upper:1', http_proxy: 'lower:2', HTTPS_PROXY: 'http://upper:1', https_proxy: '', no_proxy: 'a, b', SSL_CERT_FILE: 'ca.pem' } });
-  assert.equal(outgoing, { http_proxy: 'http://lower:2', https_proxy: 'http://upper:1', no_proxy: 'a, b', proxy_resolves: false, ca_file: join(cwd, 'ca.pem') });
+  assert.equal(outgoing, { http_proxy: 'lower:2', https_proxy: 'http://upper:1', no_proxy: 'a, b', proxy_resolves: false, ca_file: join(cwd, 'ca.pem') });
   for (const [name, value] of [['HTTP_PROXY', 'socks5://p:1'], ['https_proxy', 'http://a:%@p:1']] as const) {
     assert.match(messageOf(() => load({ env: { [name]: value } })), new RegExp(`^environment variable ${name}: "outgoing\\..*_proxy": must be the address of an HTTP proxy`));
   }

@@ -37,7 +37,6 @@ const proxy = (what: string) =>
   z
     .string()
     .refine(isProxyUrl, 'must be the address of an HTTP proxy, such as http://proxy.example.org:3128')
-    .transform((text) => (text.includes('://') ? text : `http://${text}`))
     .nullable()
     .default(null)
     .describe(`Proxy for ${what}, \`http://user:password@host:port\`; \`https://\` is a proxy that is spoken to over TLS.`);

@@ -5,7 +5,7 @@ import { AanaError } from '../core/errors.ts';
 import { literalAddress } from './addresses.ts';
 
 export interface NetworkSettings {
-  /** Proxy for URLs with http: `http://user:password@host:port`, or https. */
+  /** Proxy for URLs with http: `http://user:password@host:port`, or https, or `host:port`. */
   readonly httpProxy: string | null;
   /** Proxy for URLs with https. */
   readonly httpsProxy: string | null;
@@ -32,8 +32,8 @@ export const directNetwork: Network = { proxyResolves: false, secureContext: () 
 /** Reads the files of authorities. Throws `ConfigError` for one that cannot be read or holds no certificate. */
 export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, authorityFiles }: NetworkSettings): Network {
   const proxies = new Map([
-    ['http:', httpProxy === null ? undefined : new URL(httpProxy)],
-    ['https:', httpsProxy === null ? undefined : new URL(httpsProxy)],
+    ['http:', proxyUrl(httpProxy)],
+    ['https:', proxyUrl(httpsProxy)],
   ]);
   const exceptions = noProxy.map(exceptionOf);
   const texts = [...new Set(authorityFiles)].map(readAuthorities);
@@ -43,6 +43,10 @@ export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, autho
     secureContext: () => (context ??= texts.length === 0 ? undefined : tls.createSecureContext({ ca: [...ownAuthorities(), ...texts] })),
     proxyFor: (url) => (isLocal(url) || exceptions.some((matches) => matches(url)) ? undefined : proxies.get(url.protocol)),
   };
+}
+
+function proxyUrl(text: string | null): URL | undefined {
+  return text === null ? undefined : new URL(text.includes('://') ? text : `http://${text}`);
 }
 
 function ownAuthorities(): readonly string[] {
