@@ -98,7 +98,12 @@ export function send({ method, url, headers, body }: Hop, { stream, throughProxy
       response = message;
       resolve(message);
     });
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('its answer is not HTTP: it wants another protocol'));
+    });
     outgoing.on('error', reject);
+    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))); // not each end is told as an error
     outgoing.end(body);
   });
 }

@@ -98,7 +98,12 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
         const path = `${url.pathname}${url.search}`;
         const upstream = httpRequest({ method: request.method, path: throughProxy ? `http://${url.host}${path}` : path, headers, createConnection: () => stream, signal });
         upstream.setTimeout(options.idleTimeoutMs, () => upstream.destroy(new Error('silence')));
-        upstream.on('error', (error) => (response.headersSent ? response.destroy() : refuse(502, note(address, error).message)));
+        const fail = (error: Error): void => void (response.headersSent ? response.destroy() : refuse(502, note(address, error).message));
+        upstream.on('error', fail);
+        upstream.on('upgrade', (_, socket) => {
+          socket.destroy();
+          fail(new Error('its answer is not HTTP: it wants another protocol'));
+        });
         upstream.on('response', (message) => {
           response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
           pipeline(message, counted(url), response, () => stream.destroy());

@@ -176,6 +176,7 @@ for (const { name, followsRedirects, ask } of ASKING_WAYS) {
       'two lengths': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd'),
       'a length and chunks': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'),
       'a length below zero': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: -3\r\n\r\nabc'),
+      'another protocol after the head': (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nhello'),
       'nothing': (socket) => socket.end(),
     };
     for (const [what, answer] of Object.entries(raw)) {
