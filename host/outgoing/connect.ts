@@ -151,7 +151,7 @@ function ready(socket: Socket, event: 'connect' | 'secureConnect', { idleTimeout
 }
 
 /** Answers every question with the addresses that were checked. */
-export function pinnedLookup(addresses: readonly string[]): LookupFunction {
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, callback) => {
     const wanted = entries.filter(({ family }) => !options.family || options.family === family || options.family === `IPv${family}`);

@@ -196,4 +196,20 @@ Contained('refuses a file that is not executable', () => {
   assert.throws(() => spawnContained(fileURLToPath(import.meta.url), []), /not executable/);
 });
 
+if (process.platform !== 'win32') {
+  for (const [how, given] of modes) {
+    Contained(`a child with a group of its own takes with it what it started, ${how}`, async () => {
+      for (const ending of ['by itself', 'killed'] as const) {
+        const client = new AbortController();
+        const child = keep(spawnContained('sh', ['-c', `sleep 600 & echo $!; ${ending === 'killed' ? 'wait' : 'exit 3'}`], { ownGroup: true, launcher: given, signal: client.signal, graceMs: 0 }));
+        const ended = once(child, 'exit');
+        const sleeper = Number(await firstLine(child));
+        if (ending === 'killed') client.abort(new Error('gone'));
+        assert.equal(await ended, ending === 'killed' ? [null, 'SIGKILL'] : [3, null]);
+        await untilGone(sleeper);
+      }
+    });
+  }
+}
+
 Contained.run();
