@@ -103,7 +103,7 @@ function tunnelTo(proxy: URL, target: string, { network = directNetwork, idleTim
         return;
       }
       socket.destroy();
-      reject(new Error(statusCode === 407 ? 'the proxy wants a user name and password (407)' : `the proxy refuses a connection to ${target} (${statusCode})`));
+      reject(new Error(statusCode === 407 ? 'the proxy wants a user name and password (407)' : `the proxy refuses a tunnel to ${target} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`));
     });
     asked.end();
   });

@@ -83,13 +83,14 @@ export function requireAllowed(url: URL, addresses: readonly string[], { allowPr
   if (refused !== undefined) throw privateAddressError(url, refused);
 }
 
-async function resolve(url: URL, { lookup = systemLookup, signal }: ActiveGuards): Promise<readonly string[]> {
+async function resolve(url: URL, { lookup = systemLookup, network, signal }: ActiveGuards): Promise<readonly string[]> {
   let addresses: readonly string[];
   try {
     addresses = await raceAbort(lookup(url.hostname), signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw downloadError(url, `the host ${url.hostname} is not known (${reasonOf(error)})`, error);
+    const hint = network?.proxyFor(url) ? '; where only the proxy can look names up, set outgoing.proxy_resolves' : '';
+    throw downloadError(url, `the host ${url.hostname} is not known (${reasonOf(error)})${hint}`, error);
   }
   if (addresses.length === 0) throw downloadError(url, `the host ${url.hostname} has no address`);
   return addresses;
