@@ -84,6 +84,15 @@ Outgoing('a private address is a 403 that says how to allow it, for media and fo
   assert.equal(proxy.asked, []);
 });
 
+Outgoing('a webhook is not made for a private address, however it is written, and not sent to one that a name leads to', async () => {
+  const register = (url: string): Promise<Response> => fetch(`${server.url}/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url }) });
+  for (const url of ['http://127.0.0.1/', 'http://2130706433/', 'http://[::ffff:7f00:1]/', 'http://localhost./', 'http://169.254.169.254/', 'http://[fd00:ec2::254]/', 'file:///etc/passwd', 'http://10.0.0.1\\@media.test/']) {
+    const { status, message } = await failure(register(url));
+    assert.ok([400, 403, 422].includes(status), `${url}: ${status} ${message}`);
+  }
+  assert.equal(proxy.asked, []);
+});
+
 Outgoing('what is no URL of http is a 400 that says so', async () => {
   for (const url of ['file:///etc/passwd', 'ftp://media.test/', 'gopher://media.test/', 'http://media.test:25/']) {
     const { status, error, message } = await failure(open(url));
