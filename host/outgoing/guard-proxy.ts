@@ -76,7 +76,8 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
         pipeline(client, upstream, () => upstream.destroy());
         pipeline(upstream, counted(url), client, () => client.destroy());
       } catch (error) {
-        refuse('403 Forbidden', note(address, error).message);
+        const { kind, message } = note(address, error);
+        refuse(kind === 'denied' ? '403 Forbidden' : '502 Bad Gateway', message);
       }
     })();
   });
@@ -110,7 +111,8 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
         });
         pipeline(request, upstream, () => {});
       } catch (error) {
-        refuse(403, note(address, error).message);
+        const { kind, message } = note(address, error);
+        refuse(kind === 'denied' ? 403 : 502, message);
       }
     })();
   });
