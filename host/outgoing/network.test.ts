@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
+import { ASKING_WAYS } from '../test/helpers/asking-ways.ts';
 import { makeCertificates, startForwardProxy } from '../test/helpers/outgoing.ts';
 import { skip } from '../test/skip.ts';
 import { type NetworkSettings, networkOf } from './network.ts';
@@ -57,6 +58,15 @@ NetworkSuite('a proxy is asked for a tunnel to the address that was checked', as
   assert.is(seen[0]?.headers.host, new URL(http).host);
   assert.is(seen[0]?.headers['proxy-authorization'], undefined);
 });
+
+for (const { name, ask } of ASKING_WAYS) {
+  NetworkSuite(`${name} goes through the proxy, by address or by name`, async () => {
+    await using proxy = await startForwardProxy({ credentials: 'me:s3cret' });
+    assert.is(await ask(`${http}/x`, { ...OPTIONS, network: network({ httpProxy: proxy.url }) }), 'plain /x');
+    await ask(`${http}/x`, { ...OPTIONS, network: network({ httpProxy: proxy.url, proxyResolves: true }) });
+    assert.equal(proxy.asked, [`CONNECT 127.0.0.1:${new URL(http).port}`, `${name === 'a webhook' ? 'POST' : 'GET'} ${http}/x`]);
+  });
+}
 
 NetworkSuite('the proxy is not asked for what leads to a private address, by name, in writing or by redirect', async () => {
   await using proxy = await startForwardProxy();
