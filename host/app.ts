@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
 import type { ApiKeys } from './access/index.ts';
-import { type AanaAppOptions, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
+import { type AanaAppOptions, addressToListenOn, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { AppConnection } from './application/connection.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
@@ -30,7 +30,7 @@ import {
   type UpdateReport,
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
-import type { AppMiddleware, AppStatus, HttpFace, RouterLike } from './http/index.ts';
+import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from './http/index.ts';
 import type { ModelStore } from './models/index.ts';
 import type { ProgressStream, ReportProgress } from './packages/index.ts';
 import { asksFor } from './plugins/asked-capabilities.ts';
@@ -95,7 +95,7 @@ export class AanaApp implements AsyncDisposable {
     this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: this.#callback, log: this.#log, logs });
   }
 
-  /** Where the application listens, once connected: `http://127.0.0.1:8000`. */
+  /** Where the application listens, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */
   get url(): string | undefined {
     return this.#connection.url;
   }
@@ -256,10 +256,16 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /** Starts to listen. `/api/ready` answers 503 until the application is deployed. */
-  async listen({ host = this.config.host, port = this.config.port, show_logs: showLogs = true }: ConnectOptions = {}): Promise<this> {
+  async listen({ show_logs: showLogs = true, ...at }: ConnectOptions = {}): Promise<this> {
+    const { host, port } = addressToListenOn(at, this.config);
     this.#showsLogs = showLogs;
     await this.#connection.listen(host, port);
     return this;
+  }
+
+  /** Reads the certificate of `tls` again, where there is one; its files are watched too. One that cannot be used is logged, and the one that was there stays. */
+  reloadCertificate(): Promise<void> {
+    return this.#connection.reloadCertificate();
   }
 
   /** Brings the tables of the host and those of `migrations` up to date, and runs `migration_func`. Throws `MigrationError`. */
@@ -329,7 +335,7 @@ export class AanaApp implements AsyncDisposable {
     const { signal } = this.#lifecycle;
     await this.#lifecycle.start((report) => startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }));
     const deployments = this.#services.deployments.registered().size;
-    this.#log.info('Deployed successfully.', { deployments, endpoints: this.endpoints.length, ...(this.url !== undefined && { docs: `${this.url}/docs` }) });
+    this.#log.info('Deployed successfully.', { deployments, endpoints: this.endpoints.length, ...(this.url !== undefined && (socketPath(this.url) === undefined ? { docs: `${this.url}/docs` } : { listens: this.url })) });
   }
 
   /** Keeps the reason, and shows how each deployment was when the start failed. */

@@ -31,7 +31,10 @@ export interface AanaAppOptions {
 }
 
 export interface ConnectOptions {
-  /** Where an application of this user listens, or where to listen when there is none. Default: the configuration's, when there is a `port`. */
+  /**
+   * Where an application of this user listens, or where to listen when there is none: an address, or `unix:/path` of a socket. Default: the
+   * configuration's `host` when there is a `port`, else its `listen` or its `host`.
+   */
   readonly host?: string | undefined;
   /** Default: the configuration's, when there is a `host`; 0 listens on a free one. */
   readonly port?: number | undefined;
@@ -40,6 +43,12 @@ export interface ConnectOptions {
    * attaches: `true` copies the lines of the application in the other process there. Default: false.
    */
   readonly show_logs?: boolean | undefined;
+}
+
+/** The address that options and a configuration say together. */
+export function addressToListenOn({ host, port }: ConnectOptions, config: Pick<Config, 'host' | 'port' | 'listen'>): { readonly host: string; readonly port: number } {
+  const socket = host === undefined && port === undefined ? config.listen : null;
+  return { host: socket ?? host ?? config.host, port: port ?? config.port };
 }
 
 export interface DeployOptions {

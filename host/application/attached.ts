@@ -3,6 +3,7 @@ import type { Config } from '../config/index.ts';
 import { type DeploymentMethods, matchingServers } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../deployments/index.ts';
+import { socketPath } from '../http/index.ts';
 
 /** The application in another process that an `AanaApp` is attached to. */
 export class Attached {
@@ -20,8 +21,8 @@ export class Attached {
    */
   static async open(config: Config, { host, port, show_logs }: AttachOptions): Promise<Attached | undefined> {
     const runtime_dir = config.runtime_dir;
-    const at = host === undefined && port === undefined ? {} : { host: host ?? config.host, port: port ?? config.port };
-    if (at.port !== undefined && (at.port === 0 || (await matchingServers(runtime_dir, at)).length === 0)) return undefined;
+    const at = host === undefined && port === undefined ? {} : host !== undefined && socketPath(host) !== undefined ? { host } : { host: host ?? config.host, port: port ?? config.port };
+    if (at.host !== undefined && (at.port === 0 || (await matchingServers(runtime_dir, at)).length === 0)) return undefined;
     const running = await connect({ ...at, show_logs, runtime_dir });
     return new Attached(running, await running.deployments());
   }

@@ -5,7 +5,7 @@ import { AanaError } from '../core/errors.ts';
 import type { LogRing } from '../core/log-ring.ts';
 import type { Logger } from '../core/logger.ts';
 import type { DeploymentManager } from '../deployments/index.ts';
-import { HttpServer } from '../http/index.ts';
+import { HttpServer, socketPath } from '../http/index.ts';
 import { prepareTempDir } from '../media/index.ts';
 import type { ConnectOptions } from './app-options.ts';
 import { Attached } from './attached.ts';
@@ -52,15 +52,23 @@ export class AppConnection {
     return this.#attached !== undefined;
   }
 
+  /** `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
     const { app, deployments, callback, log, logs } = this.#options;
     await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
-    const server = new HttpServer(callback, app.config.limits);
-    const at = await server.listen(host, port);
+    const { limits, socket_mode: mode, tls } = app.config;
+    const files = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version } : undefined;
+    const server = await HttpServer.open(callback, limits, { files, log });
+    const path = socketPath(host);
+    const at = path === undefined ? await server.listen(host, port) : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;
     this.#server = server;
     this.#endControl = await openControl({ app, deployments, logs, log, at });
+  }
+
+  async reloadCertificate(): Promise<void> {
+    await this.#server?.reloadCertificate();
   }
 
   /** Takes no new requests, and gives running ones so long. */

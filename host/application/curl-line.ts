@@ -1,17 +1,38 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { ServedEndpoint } from '../endpoints/index.ts';
-import { exampleFiles, schemaExample } from '../http/index.ts';
+import { exampleFiles, schemaExample, socketPath } from '../http/index.ts';
+
+/** Where the server listens, and the file of its certificate. */
+export interface CurlTarget {
+  readonly url: string;
+  readonly cert?: string | null | undefined;
+}
 
 /** A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined without endpoints. */
-export function curlLine(endpoints: readonly ServedEndpoint[], url: string, sample: string | undefined): string | undefined {
+export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert }: CurlTarget, sample: string | undefined): string | undefined {
   const takesFile = (endpoint: ServedEndpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
   const endpoint = endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
   if (!endpoint) return undefined;
+  const socket = socketPath(url);
   return [
     endpoint.streaming ? 'curl -sN' : 'curl -s',
+    ...(socket === undefined ? [] : [`--unix-socket ${quote(socket)}`]),
+    ...(cert && url.startsWith('https:') && isSelfSigned(cert) ? [`--cacert ${quote(cert)}`] : []),
     `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema))}`)}`,
     ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
-    `${url}${endpoint.path}`,
+    `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,
   ].join(' ');
+}
+
+/** Nobody trusts such a certificate who is not told to. */
+function isSelfSigned(file: string): boolean {
+  try {
+    const { issuer, subject } = new X509Certificate(readFileSync(file));
+    return issuer === subject;
+  } catch {
+    return false; // it is being replaced
+  }
 }
 
 function quote(text: string): string {

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { AanaApp } from '../app.ts';
 import { delay } from '../core/abort.ts';
 import type { Logger } from '../core/logger.ts';
+import { socketPath } from '../http/index.ts';
 import { curlLine } from './curl-line.ts';
 import { stopOnSignals } from './signals.ts';
 
@@ -17,13 +18,14 @@ export interface RunBlockingOptions {
   readonly out: { write(text: string): unknown };
 }
 
-/** Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP loads its plugins anew. */
+/** Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP has it read its certificate and its plugins anew. */
 export async function runBlocking(app: AanaApp, start: () => Promise<void>, options: RunBlockingOptions): Promise<void> {
   const { log } = options;
   let isStarted = false;
   const onHangUp = (): void => {
-    if (isTerminalGone()) void app.shutdown();
-    else if (!isStarted) log.info('plugins are not reloaded: they are being loaded');
+    if (isTerminalGone()) return void app.shutdown();
+    void app.reloadCertificate();
+    if (!isStarted) log.info('plugins are not reloaded: they are being loaded');
     else void app.reloadPlugins().catch((error: unknown) => log.warn('plugins not reloaded', { error }));
   };
   const release = stopOnSignals(app);
@@ -43,12 +45,12 @@ export async function runBlocking(app: AanaApp, start: () => Promise<void>, opti
   }
 }
 
-async function announce({ url, endpoints }: AanaApp, sample: Promise<string | undefined>, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
+async function announce({ url, endpoints, config }: AanaApp, sample: Promise<string | undefined>, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
   if (!isLogged) out.write('Deployed successfully.\n');
   if (url === undefined) return;
   const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]);
-  out.write(`API documentation: ${url}/docs\n`);
-  const line = curlLine(endpoints, url, there ?? undefined);
+  out.write(socketPath(url) === undefined ? `API documentation: ${url}/docs\n` : `Listening on ${url}\n`);
+  const line = curlLine(endpoints, { url, cert: config.tls.cert }, there ?? undefined);
   if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
 }
 

@@ -7,7 +7,7 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** The commands about the application that runs. */
 export function addApplicationCommands(root: Command, command: (parent: Command, name: string, description: string) => Command, state: { exitCode: number }): void {
-  const add = (name: string, description: string): Command => addConfigOptions(command(root, name, description), 'common').option('--port <number>', 'which application, where several run', portOf);
+  const add = (name: string, description: string): Command => addConfigOptions(command(root, name, description), 'common').option('--port <number>', 'which application, where several run', portOf).option('--listen <address>', 'the same, by the socket that it listens on');
   add('status', 'the application that runs, its deployments and their replicas; ends with 1 when it is not well')
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
@@ -24,7 +24,7 @@ export function addApplicationCommands(root: Command, command: (parent: Command,
     .option('--deployment <name>', 'what is about this deployment')
     .option('-n, --lines <number>', 'how many of the last lines', countOf, 100)
     .action(async (options: Options) => {
-      const { log } = configOf({ ...options, port: undefined });
+      const { log } = configOf({ ...options, port: undefined, listen: undefined });
       const wanted = { lines: options['lines'] as number, follow: options['follow'] === true, deployment: options['deployment'] as string | undefined, format: log.format };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
     });
@@ -35,9 +35,9 @@ export function addApplicationCommands(root: Command, command: (parent: Command,
     });
 }
 
-/** Here `--port` says which application is meant, not where one is to listen. */
-export function runningApplication({ port, ...options }: Options): ApplicationCommand {
-  return { runtimeDir: configOf(options).runtime_dir, port: port as number | undefined, out: process.stdout };
+/** Here `--port` and `--listen` say which application is meant, not where one is to listen. */
+export function runningApplication({ port, listen, ...options }: Options): ApplicationCommand {
+  return { runtimeDir: configOf(options).runtime_dir, host: listen as string | undefined, port: port as number | undefined, out: process.stdout };
 }
 
 function portOf(text: string): number {

@@ -8,19 +8,21 @@ export interface ApplicationCommand {
   /** Where the application's control socket is looked for. */
   readonly runtimeDir: string;
   readonly port: number | undefined;
+  /** `unix:/path` of its socket. */
+  readonly host?: string | undefined;
   readonly out: { write(text: string): unknown };
 }
 
 /** `status`: 0 when the application runs, 1 when it does not yet, or not well. */
-export async function applicationStatus({ runtimeDir, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
-  const report: ApplicationReport = await callControl(runtimeDir, 'application.status', {}, { port });
+export async function applicationStatus({ runtimeDir, host, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const report: ApplicationReport = await callControl(runtimeDir, 'application.status', {}, { host, port });
   out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : statusText(report));
   return report.status === 'RUNNING' ? 0 : 1;
 }
 
 /** `scale`: how many replicas a deployment runs from now on. */
-export async function scaleDeployment({ runtimeDir, port, out }: ApplicationCommand, deployment: string, replicas: number): Promise<number> {
-  await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { port });
+export async function scaleDeployment({ runtimeDir, host, port, out }: ApplicationCommand, deployment: string, replicas: number): Promise<number> {
+  await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { host, port });
   out.write(`${deployment} has ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}\n`);
   return 0;
 }
@@ -33,8 +35,8 @@ export interface LogsOptions {
 }
 
 /** `logs`: what was logged last; with `follow` also what comes, until the application or the command ends. */
-export async function applicationLogs({ runtimeDir, port, out }: ApplicationCommand, { format, ...args }: LogsOptions, signal: AbortSignal): Promise<number> {
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { port }));
+export async function applicationLogs({ runtimeDir, host, port, out }: ApplicationCommand, { format, ...args }: LogsOptions, signal: AbortSignal): Promise<number> {
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
   try {
     for await (const batch of connection.stream('application.logs', args, { signal })) out.write(batch.map((record) => formatRecord(record, format)).join(''));
   } catch (error) {
@@ -45,8 +47,8 @@ export async function applicationLogs({ runtimeDir, port, out }: ApplicationComm
 }
 
 /** `stop`: has the application end, and waits until it has gone. */
-export async function stopApplication({ runtimeDir, port, out }: ApplicationCommand, graceS: number | undefined): Promise<number> {
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { port }));
+export async function stopApplication({ runtimeDir, host, port, out }: ApplicationCommand, graceS: number | undefined): Promise<number> {
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
   await connection.call('application.stop', graceS === undefined ? {} : { grace_s: graceS });
   await connection.waitForEnd();
   await processEnd(connection.address.pid);

@@ -45,7 +45,7 @@ function flags(): { setting: Setting; option: Option }[] {
   return SETTINGS.flatMap((setting) => {
     if (setting.flag === undefined) return [];
     const option = new Option(setting.flag);
-    if (setting.kind === 'paths') option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
+    if (setting.kind === 'paths' || setting.kind === 'list') option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
     return [{ setting, option }];
   });
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { Logger } from '../core/logger.ts';
 import { withProgress } from '../packages/index.ts';
 import { loadApp } from '../application/load-app.ts';
+import { addressToListenOn } from '../application/app-options.ts';
 import type { BuildOptions } from '../application/build-config.ts';
 import { run } from './serve.ts';
 
@@ -19,7 +20,7 @@ export interface DeployCommand {
 export async function deploy(path: string, { host, port, hideLogs, skipMigrations, sequential }: DeployCommand): Promise<number> {
   const { app } = await loadApp(path, process.cwd());
   if (!skipMigrations) await app.migrate();
-  return run(app, { host: host ?? app.config.host, port: port ?? app.config.port, show_logs: !hideLogs }, { sequential });
+  return run(app, { ...addressToListenOn({ host, port }, app.config), show_logs: !hideLogs }, { sequential });
 }
 
 /** `migrate`: the tables of the host, and those of an application where one is named. */

@@ -120,11 +120,11 @@ Cli('writes a curl line that a shell takes as it is', () => {
   const schema = { type: 'object', properties: { video: { type: 'object', properties: { content: { type: 'string', 'x-aana-file': true } } } }, required: ['video'] };
   const info = { summary: '', description: '', inputSchema: schema, outputSchema: {}, streaming: false };
   const endpoints = pluginEndpoints({ name: 'p', endpoints: [{ ...info, name: 'summarize', path: '/s' }, { ...info, name: 'transcribe_video', path: '/t' }], run: async () => '' });
-  const line = curlLine(endpoints, 'http://h:1', "/it's/a b.wav");
+  const line = curlLine(endpoints, { url: 'http://h:1' }, "/it's/a b.wav");
   assert.is(line, `curl -s -F 'body={"video":{"content":"video"}}' -F 'video=@/it'\\''s/a b.wav' http://h:1/t`);
   const { stdout } = spawnSync('sh', ['-c', (line ?? '').replace('curl', "printf '%s\\n'")], { encoding: 'utf8' });
   assert.equal(stdout.split('\n').slice(0, 5), ['-s', '-F', 'body={"video":{"content":"video"}}', '-F', "video=@/it's/a b.wav"]);
-  assert.is(curlLine([], 'http://h:1', undefined), undefined);
+  assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 
 Cli.run();

@@ -2,8 +2,8 @@ import { callControl } from '../control/index.ts';
 import type { ApplicationCommand } from './application.ts';
 
 /** `plugins`: what the plugins of the running server are and did. */
-export async function pluginsList({ runtimeDir, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
-  const plugins = await callControl(runtimeDir, 'plugins.list', {}, { port });
+export async function pluginsList({ runtimeDir, host, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const plugins = await callControl(runtimeDir, 'plugins.list', {}, { host, port });
   if (asJson) {
     out.write(`${JSON.stringify(plugins, undefined, 2)}\n`);
     return 0;
@@ -24,8 +24,8 @@ export async function pluginsList({ runtimeDir, port, out }: ApplicationCommand,
 }
 
 /** `plugins reload`: 1 when one could not be loaded; its older version serves on. */
-export async function pluginsReload({ runtimeDir, port, out }: ApplicationCommand, name: string | undefined): Promise<number> {
-  const outcomes = await callControl(runtimeDir, 'plugins.reload', name === undefined ? {} : { name }, { port });
+export async function pluginsReload({ runtimeDir, host, port, out }: ApplicationCommand, name: string | undefined): Promise<number> {
+  const outcomes = await callControl(runtimeDir, 'plugins.reload', name === undefined ? {} : { name }, { host, port });
   for (const { name: plugin, outcome, detail } of outcomes) out.write(`${plugin}: ${outcome}: ${detail}\n`);
   return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 }

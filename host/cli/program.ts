@@ -105,6 +105,7 @@ export function program(state: { exitCode: number }): Command {
 
   const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')
     .option('--port <number>', 'which server, where several run', wholeNumber)
+    .option('--listen <address>', 'the same, by the socket that it listens on')
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
       state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { AanaApp } from '../app.ts';
-import type { ConnectOptions, DeployOptions } from '../application/app-options.ts';
+import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../application/app-options.ts';
 import { loadApp } from '../application/load-app.ts';
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
@@ -14,7 +14,7 @@ export async function serve(config: Config, folders: readonly string[], log: Log
   const app = config.app === null ? new AanaApp({ config, log }) : (await loadApp(config.app, '.')).app;
   app.configure(config).registerPlugins(...folders);
   if (config.app !== null) await app.migrate();
-  return run(app, { host: config.host, port: config.port });
+  return run(app, addressToListenOn({}, config));
 }
 
 /** Serves an application until a signal; 130 when the signal came during the start. */

@@ -180,7 +180,7 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
     return `${file}: unknown key ${unknown.join(', ')}; the known keys are in docs/configuration.md`;
   }
   const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;
-  const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? file;
+  const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? [...sources].find(([set]) => set.startsWith(`${key}.`))?.[1] ?? file;
   const given = issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret)$/.test(key) ? '' : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;
 }

@@ -57,7 +57,7 @@ A configuration is put together from four sources; each beats the one before, ke
 
 1. the defaults below;
 2. \`aana.config.json\` in the working directory, or the file given with \`--config\`;
-3. environment variables (an empty one is as unset; lists are separated as in \`PATH\`; booleans are \`true\` or \`false\`);
+3. environment variables (an empty one is as unset; lists of paths are separated as in \`PATH\`, others by commas, or are JSON; booleans are \`true\` or \`false\`);
 4. flags of \`aana-host serve\` (a flag for a list may be repeated).
 
 A key that is not in this table is refused. Relative paths in the file start from the folder of the file, those of variables and

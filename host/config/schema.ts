@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/deployment-options.ts';
+import { CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -73,6 +74,8 @@ const LimitsConfig = z.strictObject({
   request_timeout_s: seconds(900, 'Time for a client to send a whole request, in seconds.'),
   keep_alive_timeout_s: seconds(10, 'Time an idle connection stays open, in seconds.'),
   stream_keep_alive_s: seconds(15, 'Silence on a stream after which a sign of life is sent, where its format has one, in seconds.'),
+  max_header_bytes: z.int().min(1024).max(MIB).default(16_384).describe('Largest head of a request, in bytes (status 431).'),
+  max_connections: z.int().min(1).max(1_000_000).default(10_000).describe('Connections at the same time; more are closed at once.'),
 });
 
 /** Limits that both all plugins and one plugin can have. */
@@ -210,6 +213,10 @@ export const ConfigSchema = z.strictObject({
     .describe('The application that `serve` starts, `./app.js:app`: a module, and the export of it that is an `AanaApp`. `deployments` and `plugins` are put over what it registers.'),
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on. 0.0.0.0 is every address of the machine.'),
   port: z.int().min(0).max(65_535).default(8000).describe('Port to listen on; 0 takes a free one.'),
+  ...LISTEN_KEYS,
+  tls: TlsConfig.prefault({}).describe('HTTPS.'),
+  trusted_proxies: TrustedProxies,
+  cors: CorsConfig.prefault({}).describe('Pages of other origins.'),
   plugins: z.array(z.string().min(1)).default([]).describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),
   deployments: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'), DeploymentOptions)

@@ -1,16 +1,16 @@
 /** How a text from the environment or the command line becomes a value of its key. */
-export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'json';
+export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'list' | 'json';
 
 /** One key of the configuration, and where else than in the file it can be set. */
 export interface Setting {
   /** Path in the file, with dots. */
   readonly key: string;
   readonly kind: SettingKind;
-  /** Environment variable. `paths` are separated as in PATH, `json` is a JSON value. Empty is as unset. */
+  /** Environment variable. `paths` are separated as in PATH, `list` by commas unless it is a JSON list, `json` is a JSON value. Empty is as unset. */
   readonly env: string;
   /** Another spelling of the variable, which beats the first: programs are used to either. */
   readonly alsoEnv?: string;
-  /** Flag of `serve`, as the command line library takes it. `paths` may be repeated. */
+  /** Flag of `serve`, as the command line library takes it. `paths` and `list` may be repeated. */
   readonly flag?: string;
 }
 
@@ -20,6 +20,19 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'app', kind: 'path', env: 'AANA_APP' },
   { key: 'host', kind: 'text', env: 'AANA_HOST', flag: '--host <address>' },
   { key: 'port', kind: 'number', env: 'AANA_PORT', flag: '--port <number>' },
+  { key: 'listen', kind: 'text', env: 'AANA_LISTEN', flag: '--listen <address>' },
+  { key: 'socket_mode', kind: 'text', env: 'AANA_SOCKET_MODE', flag: '--socket-mode <mode>' },
+  { key: 'tls.cert', kind: 'path', env: 'AANA_TLS_CERT', flag: '--tls-cert <file>' },
+  { key: 'tls.key', kind: 'path', env: 'AANA_TLS_KEY', flag: '--tls-key <file>' },
+  { key: 'tls.client_ca', kind: 'path', env: 'AANA_TLS_CLIENT_CA', flag: '--tls-client-ca <file>' },
+  { key: 'tls.min_version', kind: 'text', env: 'AANA_TLS_MIN_VERSION' },
+  { key: 'tls.hsts_max_age_s', kind: 'number', env: 'AANA_TLS_HSTS_MAX_AGE_S' },
+  { key: 'trusted_proxies', kind: 'list', env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' },
+  { key: 'cors.allow_origins', kind: 'list', env: 'CORS__ALLOW_ORIGINS', flag: '--cors-origin <origin>' },
+  { key: 'cors.allow_origin_regex', kind: 'text', env: 'CORS__ALLOW_ORIGIN_REGEX' },
+  { key: 'cors.allow_credentials', kind: 'boolean', env: 'CORS__ALLOW_CREDENTIALS' },
+  { key: 'cors.allow_methods', kind: 'list', env: 'CORS__ALLOW_METHODS' },
+  { key: 'cors.allow_headers', kind: 'list', env: 'CORS__ALLOW_HEADERS' },
   { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },
   { key: 'deployments', kind: 'json', env: 'AANA_DEPLOYMENTS' },
   { key: 'cache_dir', kind: 'path', env: 'AANA_CACHE_DIR', flag: '--cache-dir <dir>' },
@@ -55,6 +68,8 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'limits.request_timeout_s', kind: 'number', env: 'AANA_REQUEST_TIMEOUT_S' },
   { key: 'limits.keep_alive_timeout_s', kind: 'number', env: 'AANA_KEEP_ALIVE_TIMEOUT_S' },
   { key: 'limits.stream_keep_alive_s', kind: 'number', env: 'AANA_STREAM_KEEP_ALIVE_S' },
+  { key: 'limits.max_header_bytes', kind: 'number', env: 'AANA_MAX_HEADER_BYTES' },
+  { key: 'limits.max_connections', kind: 'number', env: 'AANA_MAX_CONNECTIONS' },
   { key: 'strict', kind: 'boolean', env: 'AANA_STRICT', flag: '--strict' },
   { key: 'watch', kind: 'boolean', env: 'AANA_WATCH', flag: '--watch' },
   { key: 'runtime_dir', kind: 'path', env: 'AANA_RUNTIME_DIR', flag: '--runtime-dir <dir>' },
@@ -118,6 +133,7 @@ export const GROUP_VARIABLES = [
   { key: 'task_queue', env: 'TASK_QUEUE' },
   { key: 'api_service', env: 'API_SERVICE' },
   { key: 'webhook', env: 'WEBHOOK' },
+  { key: 'cors', env: 'CORS' },
 ] as const;
 
 /** The long name of a flag, such as `--port`. */

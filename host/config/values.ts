@@ -36,14 +36,24 @@ export function parseSetting(text: string, kind: SettingKind, source: string, ba
         .split(delimiter)
         .filter((part) => part !== '')
         .map((part) => resolve(base, part));
+    case 'list':
+      if (text.trimStart().startsWith('[')) return parseJson(text, source);
+      return text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
     case 'json':
-      try {
-        return JSON.parse(text);
-      } catch (error) {
-        throw configError(`${source}: not JSON: ${jsonFault(error)}`);
-      }
+      return parseJson(text, source);
     default:
       return kind satisfies never;
+  }
+}
+
+function parseJson(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw configError(`${source}: not JSON: ${(error as Error).message}`, error);
   }
 }
 

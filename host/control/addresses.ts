@@ -38,7 +38,7 @@ export async function chooseServer(dir: string, choice: Choice = {}): Promise<Ad
   if (!address) throw new AanaError('NotRunning', 'unavailable', notRunning(choice));
   if (others.length === 0) return address;
   const urls = found.map(({ url }) => url);
-  throw new AanaError('SeveralRunning', 'conflict', `several applications run (${urls.join(', ')}): name one by its port`, { data: { urls } });
+  throw new AanaError('SeveralRunning', 'conflict', `several applications run (${urls.join(', ')}): name one by its port or its socket`, { data: { urls } });
 }
 
 function notRunning({ host, port }: Choice): string {

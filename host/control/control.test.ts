@@ -143,7 +143,7 @@ Control('leaves the mode of a folder that was there before as it was', async () 
 
 Control('several servers are told apart by their ports and addresses', async () => {
   const [first] = [await start(folder, 8000), await start(folder, 8001)];
-  assert.is(await reasonOf(reload(folder)), 'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port');
+  assert.is(await reasonOf(reload(folder)), 'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port or its socket');
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001 })));
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001, host: 'localhost' })));
   assert.is(await reasonOf(reload(folder, undefined, { port: 8001, host: '10.0.0.1' })), 'NotRunning: no aana-host application of this user runs on 10.0.0.1 on port 8001');

@@ -1,14 +1,23 @@
 import type { Context } from 'koa';
 import { apiKeyGuard } from './api-key-guard.ts';
+import { CLOSED, cors } from './cors.ts';
+import { trustProxies } from './forwarded.ts';
 import type { HttpAppOptions } from './options.ts';
 import { rateLimitGuard } from './rate-limit-guard.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** What a request passes on its way in: it throws to refuse, and calls `next` once otherwise. */
 export type Guard = (ctx: Context, next: () => Promise<void>) => Promise<void>;
 
 /** The guards of an application, the first one outermost. */
-export function guardsOf({ apiKeys, registry, rateLimits }: HttpAppOptions): readonly Guard[] {
-  return [securityHeaders, ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []), ...(rateLimits ? [rateLimitGuard(rateLimits)] : [])];
+export function guardsOf({ trustedProxies = [], hstsMaxAgeS = 0, cors: origins = CLOSED, apiKeys, registry, rateLimits }: HttpAppOptions): readonly Guard[] {
+  return [
+    ...(trustedProxies.length > 0 ? [trustProxies(trustedProxies)] : []),
+    securityHeaders(hstsMaxAgeS),
+    cors(origins),
+    ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
+    ...(rateLimits ? [rateLimitGuard(rateLimits)] : []),
+  ];
 }
 
 /** Leads a request through all guards to `last`. */
@@ -16,8 +25,3 @@ export function passGuards(guards: readonly Guard[], ctx: Context, last: () => P
   const [guard, ...rest] = guards;
   return guard ? guard(ctx, () => passGuards(rest, ctx, last)) : last();
 }
-
-const securityHeaders: Guard = (ctx, next) => {
-  ctx.set('x-content-type-options', 'nosniff');
-  return next();
-};

@@ -1,6 +1,7 @@
 export { type ErrorBody, HttpError } from './error-body.ts';
 export { type AppMiddleware, createHttpFace, type HttpFace } from './http-app.ts';
-export { HttpServer, type HttpServerLimits } from './http-server.ts';
+export { HttpServer, type HttpServerLimits, type ListeningAt } from './http-server.ts';
+export { socketPath } from './listening.ts';
 export { buildOpenApi, exampleFiles, type OpenApiOptions, type OpenApiParams } from './openapi.ts';
 export { renderErrorDocs } from './render-error-docs.ts';
 export type { AppStatus, HttpAppOptions } from './options.ts';

@@ -2,8 +2,9 @@ import type { ApiKeys, RateLimits } from '../access/index.ts';
 import type { Logger } from '../core/logger.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
-import type { CompatStatus } from './error-body.ts';
 import type { Webhooks } from '../webhooks/index.ts';
+import type { CorsOptions } from './cors.ts';
+import type { CompatStatus } from './error-body.ts';
 import type { OpenApiOptions } from './openapi.ts';
 import type { BodyLimits } from './request-body.ts';
 import type { RouterSet } from './routers.ts';
@@ -30,6 +31,12 @@ export interface HttpAppOptions {
   readonly includeStacktrace: boolean;
   /** Whose statuses errors have. Default: `none`, their own. */
   readonly compatStatus?: CompatStatus | undefined;
+  /** Pages of which origins may use the API. Default: its own alone. */
+  readonly cors?: CorsOptions | undefined;
+  /** Whose `X-Forwarded-…` headers are believed: addresses, networks, `loopback`, `unix`. Default: nobody's. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** How long browsers are told to use HTTPS alone, in seconds. Default: they are not told. */
+  readonly hstsMaxAgeS?: number | undefined;
   /** Takes deferred requests; without it there are none. */
   readonly tasks?: TaskQueue | undefined;
   /** Without them nobody is asked for a key. */

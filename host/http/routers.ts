@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { AanaError } from '../core/errors.ts';
 import { isOwnPath } from '../endpoints/index.ts';
+import { forwardedPrefix } from './forwarded.ts';
 
 /** A router of `@koa/router`, of whichever copy or version. */
 export interface RouterLike {
@@ -80,8 +81,8 @@ function routerError(message: string): AanaError {
   return new AanaError('RouterError', 'conflict', message);
 }
 
-/** Where the application is mounted in another one: `/ai`, or nothing. */
+/** Where the application is mounted in another one, or behind a proxy: `/ai`, or nothing. */
 export function mountPath(ctx: Context): string {
   const [path = ''] = ctx.originalUrl.split('?');
-  return path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '';
+  return forwardedPrefix(ctx) + (path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '');
 }

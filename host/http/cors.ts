@@ -1,0 +1,77 @@
+import type { Context } from 'koa';
+import { HttpError } from './error-body.ts';
+import type { Guard } from './guards.ts';
+
+/** The settings of `cors`. */
+export interface CorsOptions {
+  readonly allow_origins: readonly string[];
+  readonly allow_origin_regex: string | null;
+  readonly allow_credentials: boolean;
+  readonly allow_methods: readonly string[];
+  readonly allow_headers: readonly string[];
+}
+
+/** No page of another origin. */
+export const CLOSED: CorsOptions = { allow_origins: [], allow_origin_regex: null, allow_credentials: false, allow_methods: ['*'], allow_headers: ['*'] };
+
+/** Headers of answers that pages may read, besides those that they always may. */
+const EXPOSED = 'x-request-id, retry-after, location, ratelimit, ratelimit-policy';
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+/** As long as the original has browsers remember what a preflight was answered, in seconds. */
+const MAX_AGE_S = 600;
+const LONGEST_ORIGIN = 300;
+const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Pages of other origins: those that are allowed get the headers that let them read answers, errors too; preflights are answered here. Of
+ * others, requests that change or compute something are refused, for a browser would send a form to this server from any page.
+ */
+export function cors(options: CorsOptions): Guard {
+  const isOpen = options.allow_origins.includes('*');
+  const named = new Set(options.allow_origins.map((origin) => origin.toLowerCase()));
+  const pattern = options.allow_origin_regex === null ? undefined : new RegExp(`^(?:${options.allow_origin_regex})$`);
+  const isConfigured = options.allow_origins.length > 0 || pattern !== undefined;
+  const isAllowed = (origin: string): boolean => isOpen || named.has(origin.toLowerCase()) || (origin.length <= LONGEST_ORIGIN && pattern?.test(origin) === true);
+  const allowsEveryHeader = options.allow_headers.includes('*');
+  const allowedHeaders = options.allow_headers.join(', ');
+  const allowedMethods = options.allow_methods.includes('*') ? METHODS : options.allow_methods.join(', ');
+
+  return async (ctx, next) => {
+    if (ctx.res.hasHeader('access-control-allow-origin')) return next(); // the application around this one has decided
+    if (isConfigured && !isOpen) ctx.vary('Origin');
+    const origin = ctx.get('origin');
+    if (origin === '') return next();
+    if (!isAllowed(origin)) {
+      if (isPreflight(ctx) && isConfigured) throw notAllowed(origin);
+      if (!READING.has(ctx.method) && !isOwnPage(ctx, origin)) throw notAllowed(origin);
+      return next();
+    }
+    ctx.set('access-control-allow-origin', isOpen ? '*' : origin);
+    if (options.allow_credentials) ctx.set('access-control-allow-credentials', 'true');
+    if (!isPreflight(ctx)) {
+      ctx.set('access-control-expose-headers', EXPOSED);
+      return next();
+    }
+    const wanted = ctx.get('access-control-request-headers');
+    ctx.vary('Access-Control-Request-Headers');
+    ctx.set('access-control-allow-methods', allowedMethods);
+    if (allowsEveryHeader ? wanted !== '' : allowedHeaders !== '') ctx.set('access-control-allow-headers', allowsEveryHeader ? wanted : allowedHeaders);
+    ctx.set('access-control-max-age', String(MAX_AGE_S));
+    ctx.status = 204;
+  };
+}
+
+function isPreflight(ctx: Context): boolean {
+  return ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
+}
+
+/** Whether a page of this server sends the request: browsers say so, older ones only by the origin, which a proxy may have renamed. */
+function isOwnPage(ctx: Context, origin: string): boolean {
+  const site = ctx.get('sec-fetch-site');
+  if (site !== '') return site === 'same-origin' || site === 'none';
+  return /^https?:\/\/(.*)$/.exec(origin)?.[1]?.toLowerCase() === ctx.host.toLowerCase();
+}
+
+function notAllowed(origin: string): HttpError {
+  return new HttpError('OriginNotAllowed', 403, `pages of ${origin.slice(0, LONGEST_ORIGIN)} may not use this server: cors.allow_origins of the configuration says which may, trusted_proxies whose word counts where this server goes by another name`);
+}

@@ -1,0 +1,56 @@
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+/** The first byte of every TLS connection: a handshake record. */
+const HANDSHAKE = 0x16;
+
+/**
+ * Connections of an HTTPS server before they are encrypted. Who speaks plain HTTP is told so by `refuse` instead of seeing the connection
+ * break; who says nothing in time is cut off, and all of them end with `close`, which
+ * Node's server, knowing encrypted ones only, would wait for.
+ */
+export class TlsPort {
+  readonly #open = new Map<string, Socket>();
+
+  constructor(server: HttpsServer, { timeoutMs, refuse }: { readonly timeoutMs: number; readonly refuse: (socket: Socket) => void }) {
+    const encrypt = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      this.#keep(socket);
+      const giveUp = (): void => void socket.destroy();
+      const timer = setTimeout(giveUp, timeoutMs);
+      socket.on('error', giveUp);
+      socket.once('close', () => clearTimeout(timer));
+      socket.once('readable', () => {
+        clearTimeout(timer);
+        const first = socket.read(1) as Buffer | null;
+        if (!first) return giveUp(); // it has ended
+        socket.unshift(first);
+        socket.off('error', giveUp);
+        if (first[0] === HANDSHAKE) for (const listener of encrypt) listener.call(server, socket);
+        else refuse(socket);
+      });
+    });
+    server.on('tlsClientError', (_, socket) => socket.destroy()); // nothing can be answered before there is a key
+    server.on('secureConnection', (socket: TLSSocket) => this.#open.delete(nameOf(socket)));
+  }
+
+  /** Ends those that are not encrypted yet. */
+  close(): void {
+    for (const socket of this.#open.values()) socket.destroy();
+  }
+
+  #keep(socket: Socket): void {
+    const name = nameOf(socket);
+    this.#open.set(name, socket);
+    socket.once('close', () => {
+      if (this.#open.get(name) === socket) this.#open.delete(name);
+    });
+  }
+}
+
+/** Node does not tell which connection an encrypted one is over; both have the same other end. */
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
