@@ -53,7 +53,7 @@ function parseJson(text: string, source: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw configError(`${source}: not JSON: ${(error as Error).message}`, error);
+    throw configError(`${source}: not JSON: ${jsonFault(error)}`);
   }
 }
 
