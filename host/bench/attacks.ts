@@ -1,7 +1,6 @@
 // What an attack costs the neighbours, as one JSON object: a plugin's requests without and with each attack of the suite beside them, in pairs of rounds.
 // CPU time is that of the neighbour's own thread, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]`
 import { execFileSync, spawn } from 'node:child_process';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { delay } from '../core/abort.ts';
@@ -12,6 +11,7 @@ import { loadConfig } from '../config/index.ts';
 import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-suite.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
+import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -40,12 +40,6 @@ interface Sample {
   readonly hostThread: number;
   readonly p50: number;
   readonly p99: number;
-}
-
-const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN)) / 2;
 }
 
 const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
@@ -132,17 +126,12 @@ async function measure(node: string): Promise<unknown> {
   return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
 }
 
-const load = (): number[] => loadavg().map((one) => round(one, 1));
-
 for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks']) await buildPlugin(join(packageRoot, folder), { log: silentLogger });
-const loadBefore = load();
+const loadBefore = machineLoad();
 const runs: unknown[] = [];
 for (const node of [process.execPath, ...flags.node]) runs.push(await measure(node));
 const report = {
-  benchmark: 'attacks',
-  date: new Date().toISOString(),
-  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-  machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: load() },
+  ...reportHead('attacks', loadBefore),
   neighbours: NEIGHBOURS,
   attackers: ATTACKERS,
   rounds,

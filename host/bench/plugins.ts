@@ -2,17 +2,15 @@
 // (Koa, koa-body, zod) and beside `jco serve`. Servers and load are processes of their own; the rounds take the servers in turn, and ratios are
 // medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
-import { calm, machineUsage } from './plugins/calm.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';
 import { LoadProcess, startJco, startServer, type Subject } from './plugins/processes.ts';
-import type { LoadJob } from './plugins/protocol.ts';
+import { AsyncDisposableStack, machineLoad, median, reportHead, round, sample, type Sample } from './plugins/sample.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -27,6 +25,7 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds);
 const ms = Number(flags.ms);
+const calmMs = Number(flags.calm) * 1000;
 const connectionCounts = flags.connections.split(',').map(Number);
 const CHUNKS = 100;
 const MANY_CALLS = 11;
@@ -54,34 +53,7 @@ const scenarios: readonly Scenario[] = [
   { name: 'jco serve no-op', server: 'jco', path: '/', count: 1 },
 ];
 
-interface Sample {
-  readonly cpuMs: number;
-  /** Cores that neither server nor load used, on average. */
-  readonly otherCores: number;
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
 const bodyOf = (count: number): string => JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count, options: { language: 'en', temperature: 0.5 } });
-const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
-async function sample(load: LoadProcess, subject: Subject, job: LoadJob): Promise<Sample> {
-  await calm(Number(flags.calm) * 1000);
-  const machine = machineUsage();
-  const before = await subject.usage();
-  const { requests, failed, failure, seconds, p50, p99, cpuMs: loadCpuMs } = await load.run(job);
-  const after = await subject.usage();
-  if (failed > 0) throw new Error(`${job.path}: ${failed} of ${requests} requests failed: ${failure}`);
-  const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
-  return { cpuMs: cpuMs / requests, otherCores: machine.othersSince(cpuMs + loadCpuMs), perSecond: requests / seconds, p50, p99 };
-}
 
 /** How many invocations of one plugin wait for the host at once, when 200 clients ask for that. */
 async function mostWaiting(load: LoadProcess, subject: Subject): Promise<number> {
@@ -130,7 +102,7 @@ async function measure(node: string): Promise<unknown> {
       for (const { name, server, path, count } of number % 2 === 0 ? there : there.toReversed()) {
         const subject = subjects[server]!;
         try {
-          const one = await sample(load, subject, { port: subject.port, path, body: bodyOf(count), connections, ms });
+          const one = await sample(load, subject, calmMs, { port: subject.port, path, body: bodyOf(count), connections, ms });
           if (number >= 0) samples.get(name)!.push(one);
         } catch (error) {
           if (server !== 'jco') throw error;
@@ -185,30 +157,12 @@ async function measure(node: string): Promise<unknown> {
   };
 }
 
-class AsyncDisposableStack implements AsyncDisposable {
-  readonly #owned: AsyncDisposable[] = [];
-
-  use<T extends AsyncDisposable>(one: T): T {
-    this.#owned.push(one);
-    return one;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const one of this.#owned.toReversed()) await one[Symbol.asyncDispose]();
-  }
-}
-
-const load = (): number[] => loadavg().map((one) => round(one, 1));
-
 await buildPlugin(join(packageRoot, 'host/bench/fixtures/bench-plugin'), { log: silentLogger });
-const loadBefore = load();
+const loadBefore = machineLoad();
 const runs: unknown[] = [];
 for (const node of [process.execPath, ...flags.node]) runs.push(await measure(node));
 const report = {
-  benchmark: 'plugins',
-  date: new Date().toISOString(),
-  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-  machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: load() },
+  ...reportHead('plugins', loadBefore),
   rounds,
   millisecondsEach: ms,
   secondsForCalm: Number(flags.calm),

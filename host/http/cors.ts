@@ -73,5 +73,5 @@ function isOwnPage(ctx: Context, origin: string): boolean {
 }
 
 function notAllowed(origin: string): HttpError {
-  return new HttpError('OriginNotAllowed', 403, `pages of ${origin.slice(0, LONGEST_ORIGIN)} may not use this server: cors.allow_origins of the configuration says which may, trusted_proxies whose word counts where this server goes by another name`);
+  return new HttpError('OriginNotAllowed', 403, `pages of ${origin.slice(0, LONGEST_ORIGIN)} may not use this server: allow the origin with cors.allow_origins; where it is this server behind a proxy, name the proxy in trusted_proxies`);
 }

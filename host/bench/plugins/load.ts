@@ -1,13 +1,15 @@
 // A process that sends requests over kept-alive connections, each the next as soon as it has its answer. Started by ../plugins.ts.
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { LoadJob, LoadResult } from './protocol.ts';
 
 const BOUNDARY = 'aana-benchmark-boundary';
 
-function requestOf({ path, body, port }: LoadJob): Buffer {
-  const form = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n${body}\r\n--${BOUNDARY}--\r\n`;
-  const head = [`POST ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, `content-type: multipart/form-data; boundary=${BOUNDARY}`, `content-length: ${Buffer.byteLength(form)}`, '', ''];
-  return Buffer.from(head.join('\r\n') + form);
+function requestOf({ path, body, port, as = 'form' }: LoadJob): Buffer {
+  const content = as === 'json' ? body : `--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n${body}\r\n--${BOUNDARY}--\r\n`;
+  const type = as === 'json' ? 'application/json' : `multipart/form-data; boundary=${BOUNDARY}`;
+  const head = [`POST ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, `content-type: ${type}`, `content-length: ${Buffer.byteLength(content)}`, '', ''];
+  return Buffer.from(head.join('\r\n') + content);
 }
 
 /** Where the answer at the start of `text` ends, or -1 while it is not complete. */
@@ -40,7 +42,8 @@ function work(job: LoadJob): Promise<LoadResult> {
 
   const one = (): Promise<void> =>
     new Promise((resolve) => {
-      const socket: Socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
+      const to = { port: job.port, host: '127.0.0.1' };
+      const socket: Socket = job.encrypted ? connectTls({ ...to, rejectUnauthorized: false }) : connect({ ...to, noDelay: true });
       let text = '';
       let sentAt = 0;
       const send = (): void => {
@@ -57,7 +60,7 @@ function work(job: LoadJob): Promise<LoadResult> {
         failure ??= what;
       };
       socket.setEncoding('latin1');
-      socket.once('connect', send);
+      socket.once(job.encrypted ? 'secureConnect' : 'connect', send);
       socket.on('data', (data: string) => {
         text += data;
         const end = answerEnd(text);

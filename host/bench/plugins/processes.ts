@@ -58,16 +58,7 @@ export async function startServer(node: string, name: string, env: NodeJS.Proces
 export async function startJco(node: string, jco: string, component: string, env: NodeJS.ProcessEnv): Promise<Subject> {
   const port = await freePort();
   const child = spawn(node, [jco, 'serve', component, '--port', String(port), '--host', '127.0.0.1'], { stdio: 'ignore', env });
-  const tree = async (): Promise<number[]> => [child.pid ?? 0, ...(await descendants(child.pid ?? 0)).map(({ pid }) => pid)];
-  const stop = async (): Promise<void> => {
-    const exited = child.exitCode === null ? once(child, 'exit') : undefined;
-    for (const pid of (await tree()).toReversed()) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {} // it ended with its parent
-    }
-    await exited;
-  };
+  const stop = (): Promise<void> => killTree(child);
   const deadline = Date.now() + 120_000;
   while (!(await answers(port))) {
     if (Date.now() > deadline || child.exitCode !== null) {
@@ -79,15 +70,31 @@ export async function startJco(node: string, jco: string, component: string, env
   return {
     port,
     pid: child.pid ?? 0,
-    usage: async () => {
-      const stats = await Promise.all((await tree()).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-      const fields = stats.map((stat) => stat.split(') ')[1]?.split(' ') ?? []);
-      const sum = (...at: number[]): number => fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
-      return { cpuMicroseconds: sum(11, 12) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
-    },
+    usage: () => treeUsage(child),
     release: () => {},
     [Symbol.asyncDispose]: stop,
   };
+}
+
+const treeOf = async ({ pid = 0 }: ChildProcess): Promise<number[]> => [pid, ...(await descendants(pid)).map((one) => one.pid)];
+
+/** What a process and those that it started use, read from /proc. */
+export async function treeUsage(child: ChildProcess): Promise<Usage> {
+  const stats = await Promise.all((await treeOf(child)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  const fields = stats.map((stat) => stat.slice(stat.lastIndexOf(') ') + 2).split(' '));
+  const sum = (...at: number[]): number => fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
+  return { cpuMicroseconds: sum(11, 12) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
+}
+
+/** Ends a process and those that it started. */
+export async function killTree(child: ChildProcess): Promise<void> {
+  const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+  for (const pid of (await treeOf(child)).toReversed()) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {} // it ended with its parent
+  }
+  await exited;
 }
 
 function answers(port: number): Promise<boolean> {

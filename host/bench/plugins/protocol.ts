@@ -8,8 +8,12 @@ export type FromServer =
 export interface LoadJob {
   readonly port: number;
   readonly path: string;
-  /** JSON of the form's field `body`. */
+  /** JSON of the form's field `body`, or of the whole request. */
   readonly body: string;
+  /** How it is sent. Default: as a form. */
+  readonly as?: 'form' | 'json';
+  /** Whether the server speaks HTTPS; its certificate is not looked at. */
+  readonly encrypted?: boolean;
   readonly connections: number;
   /** Ends after this many milliseconds… */
   readonly ms: number;

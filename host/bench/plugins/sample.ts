@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+import { packageRoot } from '../../core/package-root.ts';
+import { calm, machineUsage } from './calm.ts';
+import type { LoadProcess, Subject } from './processes.ts';
+import type { LoadJob } from './protocol.ts';
+
+/** One measurement of a server. */
+export interface Sample {
+  /** Of the server, for each request. */
+  readonly cpuMs: number;
+  /** Cores that neither server nor load used, on average. */
+  readonly otherCores: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Waits for a calm machine, at most so long, and measures. Throws when a request fails. */
+export async function sample(load: LoadProcess, subject: Subject, calmMs: number, job: LoadJob): Promise<Sample> {
+  await calm(calmMs);
+  const machine = machineUsage();
+  const before = await subject.usage();
+  const { requests, failed, failure, seconds, p50, p99, cpuMs: loadCpuMs } = await load.run(job);
+  const after = await subject.usage();
+  if (failed > 0) throw new Error(`${job.path}: ${failed} of ${requests} requests failed: ${failure}`);
+  const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
+  return { cpuMs: cpuMs / requests, otherCores: machine.othersSince(cpuMs + loadCpuMs), perSecond: requests / seconds, p50, p99 };
+}
+
+export const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export const machineLoad = (): number[] => loadavg().map((one) => round(one, 1));
+
+/** What every report begins with. */
+export function reportHead(benchmark: string, loadBefore: readonly number[]): Record<string, unknown> {
+  return {
+    benchmark,
+    date: new Date().toISOString(),
+    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
+    machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: machineLoad() },
+  };
+}
+
+/** Disposes of what it was given, the last first; not every Node has one. */
+export class AsyncDisposableStack implements AsyncDisposable {
+  readonly #owned: AsyncDisposable[] = [];
+
+  use<T extends AsyncDisposable>(one: T): T {
+    this.#owned.push(one);
+    return one;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const one of this.#owned.toReversed()) await one[Symbol.asyncDispose]();
+  }
+}
