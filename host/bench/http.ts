@@ -33,7 +33,7 @@ const connections = Number(flags.connections);
 const calmMs = Number(flags.calm) * 1000;
 /** The least that the first round takes: until then compilers have not seen enough. */
 const WARM_UP_MS = 4000;
-const RAY_HINT = 'python3 -m venv ray-venv && ray-venv/bin/pip install "ray[serve]", then --ray ray-venv';
+const RAY_HINT = 'python3 -m venv ray-venv && ray-venv/bin/pip install "ray[serve]" uvloop httptools, then --ray ray-venv';
 const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
 
 interface Contender {
