@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, renameSync, writeFileSync } from 'node:fs';
-import { request, type RequestOptions } from 'node:https';
+import { Agent, request, type RequestOptions } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { text } from 'node:stream/consumers';
@@ -192,7 +192,11 @@ if (hasOpenssl) {
     await once(silent, 'connect');
     const idle = connectTls({ host: '127.0.0.1', port: at.port, rejectUnauthorized: false });
     await once(idle, 'secureConnect');
-    const ends = [silent, idle].map((socket: Socket | TLSSocket) => {
+    const agent = new Agent({ keepAlive: true });
+    const used = request({ host: '127.0.0.1', port: at.port, path: '/x', agent, rejectUnauthorized: false }).end();
+    const [answered] = (await once(used, 'response')) as [NodeJS.ReadableStream];
+    assert.is(await text(answered), 'at /x');
+    const ends = [silent, idle, used.socket as Socket].map((socket: Socket | TLSSocket) => {
       socket.on('error', () => {}).resume();
       return once(socket, 'close');
     });
