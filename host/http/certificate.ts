@@ -120,8 +120,8 @@ function check(complaint: string, attempt: () => unknown): void {
   }
 }
 
-function tlsError(complaint: string, cause: NodeJS.ErrnoException): AanaError {
-  const reason = cause.code !== undefined && !cause.code.startsWith('ERR_') ? cause.code : cause.message;
+function tlsError(complaint: string, cause: NodeJS.ErrnoException & { readonly reason?: string }): AanaError {
+  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // OpenSSL's word, the system's, or Node's
   return new AanaError('TlsError', 'invalid-input', `${complaint}: ${reason}`, { cause });
 }
 
