@@ -117,7 +117,7 @@ Cors('meet headers that keep an answer what it is, on errors too', async () => {
     const { headers } = await fetch(`${at.url}${path}`);
     assert.is(headers.get('x-content-type-options'), 'nosniff', path);
     assert.is(headers.get('x-frame-options'), 'DENY', path);
-    assert.is(headers.get('referrer-policy'), 'no-referrer', path);
+    assert.is(headers.get('referrer-policy'), 'same-origin', path);
     assert.is(headers.get('cross-origin-resource-policy'), 'same-origin', path);
     assert.is(headers.get('strict-transport-security'), 'max-age=600', path);
     assert.match(headers.get('content-security-policy') ?? '', "frame-ancestors 'none'", path);
