@@ -72,14 +72,29 @@ OpenApi('shows the answer, a stream as json-seq, and the real shapes of errors',
   assert.equal(Object.keys(responses['200'].content), ['application/json']);
   assert.equal(Object.keys(document.paths['/tell'].post.responses['200'].content), ['application/json-seq']);
   assert.equal(document.components.schemas.ValidationError.required, ['error', 'message', 'data', 'stacktrace']);
-  for (const status of ['400', '403', '413', '422', '503']) assert.ok(responses[status], status);
+  for (const status of ['400', '403', '404', '408', '413', '415', '422', '429', '500', '502', '503', '504']) assert.ok(responses[status], status);
+});
+
+OpenApi('names the models of an endpoint after it, and definitions by their own names', () => {
+  const names = Object.keys(document.components.schemas);
+  for (const name of ['TranscribeVideoRequest', 'TranscribeVideoResponse', 'TellRequest', 'TellResponse']) assert.ok(names.includes(name), name);
+  assert.is(document.paths['/tell'].post.requestBody.content['application/json'].schema.$ref, '#/components/schemas/TellRequest');
 });
 
 OpenApi('has code samples whose input fits the endpoint', () => {
-  const [curl, python] = document.paths['/video/transcribe'].post['x-codeSamples'];
-  assert.is(curl.source, `curl -sN http://h:1/video/transcribe \\\n  -F 'body={"video":{"content":"video"}}' \\\n  -F video=@video.mp4`);
+  const [curl, typescript, python] = document.paths['/video/transcribe'].post['x-codeSamples'];
+  assert.is(curl.source, `curl -s http://h:1/video/transcribe \\\n  -F 'body={"video":{"content":"video"}}' \\\n  -F video=@video.mp4`);
+  assert.match(typescript.source, "form.set('video', await openAsBlob('video.mp4'), 'video.mp4');");
   assert.match(python.source, 'files={"video": open("video.mp4", "rb")}');
   assert.match(document.paths['/tell'].post['x-codeSamples'][0].source, `'body={"n":3}'`);
+});
+
+OpenApi('shows no example of an input for which none can be made', () => {
+  const schema = { type: 'object', properties: { code: { type: 'string', pattern: '^Q{7}$' } }, required: ['code'] };
+  const [endpoint] = pluginEndpoints({ name: 'p', endpoints: [{ name: 'odd', path: '/odd', summary: 'Odd', description: '', inputSchema: schema, outputSchema: {}, streaming: false }], run: async () => '{}' });
+  const { post } = buildOpenApi([endpoint!], { title: 't', version: '1', baseUrl: 'http://h' }).paths!['/odd']!;
+  assert.is(post?.['x-codeSamples'], undefined);
+  assert.is((post!.requestBody as { content: Record<string, { example?: unknown }> }).content['application/json']?.example, undefined);
 });
 
 OpenApi('is served with the address of the request, and the documentation page needs nothing from elsewhere', async () => {

@@ -1,0 +1,96 @@
+/** A request as the samples make it. */
+export interface SampleRequest {
+  readonly url: string;
+  readonly body: unknown;
+  /** Names of the file parts that the body names. */
+  readonly files: readonly string[];
+  readonly isStream: boolean;
+  /** Whether the server wants an API key: it is read from the variable AANA_API_KEY. */
+  readonly hasKey: boolean;
+}
+
+/** An entry of `x-codeSamples`, as Redoc and other pages show it. */
+export interface CodeSample {
+  readonly lang: string;
+  readonly label: string;
+  readonly source: string;
+}
+
+/** The file of a sample, beside which it is run. */
+export function sampleFile(part: string): string {
+  return `${part}.mp4`;
+}
+
+/** How a request is made with curl, in TypeScript (which is plain JavaScript, too) and in Python. */
+export function codeSamples(request: SampleRequest): CodeSample[] {
+  return [
+    { lang: 'Shell', label: 'curl', source: curl(request) },
+    { lang: 'TypeScript', label: 'TypeScript', source: typescript(request) },
+    { lang: 'Python', label: 'Python', source: python(request) },
+  ];
+}
+
+function curl({ url, body, files, isStream, hasKey }: SampleRequest): string {
+  return [
+    `curl -s${isStream ? 'N' : ''} ${shellQuoted(url)}`,
+    ...(hasKey ? [`-H "x-api-key: $AANA_API_KEY"`] : []),
+    `-F ${shellQuoted(`body=${JSON.stringify(body)}`)}`,
+    ...files.map((name) => `-F ${shellQuoted(`${name}=@${sampleFile(name)}`)}`),
+  ].join(' \\\n  ');
+}
+
+function typescript({ url, body, files, isStream, hasKey }: SampleRequest): string {
+  const headers = hasKey ? `, headers: { 'x-api-key': process.env.AANA_API_KEY ?? '' }` : '';
+  return [
+    ...(files.length > 0 ? [`import { openAsBlob } from 'node:fs';`, ''] : []),
+    'const form = new FormData();',
+    `form.set('body', JSON.stringify(${JSON.stringify(body)}));`,
+    ...files.map((name) => `form.set(${jsQuoted(name)}, await openAsBlob(${jsQuoted(sampleFile(name))}), ${jsQuoted(sampleFile(name))});`),
+    `const response = await fetch(${jsQuoted(url)}, { method: 'POST', body: form${headers} });`,
+    ...(isStream
+      ? ['for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) console.log(text);']
+      : ['console.log(await response.json());']),
+    '',
+  ].join('\n');
+}
+
+function python({ url, body, files, isStream, hasKey }: SampleRequest): string {
+  const data = `data={"body": json.dumps(${pythonLiteral(body)})}`;
+  const parts = files.map((name) => `${JSON.stringify(name)}: open(${JSON.stringify(sampleFile(name))}, "rb")`);
+  const given = [
+    JSON.stringify(url),
+    data,
+    ...(parts.length > 0 ? [`files={${parts.join(', ')}}`] : []),
+    ...(hasKey ? ['headers={"x-api-key": os.environ["AANA_API_KEY"]}'] : []),
+    ...(isStream ? ['stream=True'] : []),
+  ];
+  return [
+    'import json',
+    ...(hasKey ? ['import os'] : []),
+    '',
+    'import requests',
+    '',
+    'response = requests.post(',
+    ...given.map((one) => `    ${one},`),
+    ')',
+    ...(isStream ? ['for chunk in response.iter_content(chunk_size=None):', '    print(chunk.decode())'] : ['print(response.json())']),
+    '',
+  ].join('\n');
+}
+
+function shellQuoted(text: string): string {
+  return /^[\w@=./:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function jsQuoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** JSON with Python's names of its constants; strings of JSON are strings of Python. */
+function pythonLiteral(value: unknown): string {
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)}: ${pythonLiteral(inner)}`).join(', ')}}`;
+}
