@@ -66,7 +66,7 @@ Endpoints('a class is served, described, and initialized once before its first r
   const { paths, components } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: Record<string, unknown> }>; components: { schemas: Record<string, unknown> } };
   const { operationId, summary, description, tags, deprecated } = paths['/double']?.post ?? {};
   assert.equal({ operationId, summary, description, tags, deprecated }, { operationId: 'double', summary: 'Doubles a number', description: 'Twice as much.', tags: ['numbers'], deprecated: true });
-  assert.match(JSON.stringify(components.schemas['double_request']), 'The number to double');
+  assert.match(JSON.stringify(components.schemas['DoubleRequest']), 'The number to double');
 });
 
 Endpoints('a class whose run is an async generator streams', async () => {

@@ -40,9 +40,11 @@ function curl({ url, body, files, isStream, hasKey }: SampleRequest): string {
 }
 
 function typescript({ url, body, files, isStream, hasKey }: SampleRequest): string {
-  const headers = hasKey ? `, headers: { 'x-api-key': process.env.AANA_API_KEY ?? '' }` : '';
+  const imports = [...(files.length > 0 ? [`import { openAsBlob } from 'node:fs';`] : []), ...(hasKey ? [`import { env } from 'node:process';`] : [])];
+  const headers = hasKey ? `, headers: { 'x-api-key': env.AANA_API_KEY ?? '' }` : '';
   return [
-    ...(files.length > 0 ? [`import { openAsBlob } from 'node:fs';`, ''] : []),
+    ...imports,
+    ...(imports.length > 0 ? [''] : []),
     'const form = new FormData();',
     `form.set('body', JSON.stringify(${JSON.stringify(body)}));`,
     ...files.map((name) => `form.set(${jsQuoted(name)}, await openAsBlob(${jsQuoted(sampleFile(name))}), ${jsQuoted(sampleFile(name))});`),
