@@ -7,6 +7,7 @@ import type { Logger } from '../core/logger.ts';
 import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
+import { remembered } from '../core/remembered.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
 import { httpPort, networkFrom, webhookPorts } from './outgoing-ports.ts';
@@ -32,6 +33,9 @@ export interface ServicesOptions {
   readonly signal: AbortSignal;
 }
 
+/** How long a page whose scripts could not be fetched is answered without another try. */
+const RETRY_AFTER_MS = 60_000;
+
 /** The parts of an application, put together; nothing runs until it is asked for. */
 export class Services {
   readonly models: ModelStore;
@@ -47,6 +51,8 @@ export class Services {
   /** Present with `tasks`. */
   readonly webhooks: Webhooks | undefined;
   readonly uploads: ProcessFolder;
+  /** The file of Redoc's bundle, fetched first where it is not here. */
+  readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
   readonly #plugins: PluginHost;
@@ -97,6 +103,7 @@ export class Services {
       ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, signal })
       : undefined;
     this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace, ...webhookPorts(config, this.#network), log });
+    this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
 

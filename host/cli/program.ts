@@ -19,6 +19,7 @@ import { guestWorld } from '../plugins/build/guest-world.ts';
 import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
 import { readManifest } from '../plugins/manifest.ts';
 import { check } from './check.ts';
+import { client } from './client.ts';
 import { addApplicationCommands, runningApplication } from './application-commands.ts';
 import { addConfigOptions, configForApps, configOf, unreadConfigs } from './config-options.ts';
 import { demo } from './demo.ts';
@@ -153,6 +154,12 @@ export function program(state: { exitCode: number }): Command {
       await demo({ ffmpegPath: await app.ffmpeg({ signal }), samplePath, serveArguments, env: childEnvironment(config), out: process.stdout });
     });
   });
+
+  command(root, 'client', 'write a client of a server: one TypeScript file without dependencies')
+    .option('--url <address>', 'of the server; what the client asks unless it is told otherwise', 'http://127.0.0.1:8000')
+    .option('--openapi <file>', 'a document to read in place of the one at /openapi.json of the server')
+    .option('--out <file>', 'where to write it (default: the standard output)')
+    .action((options: { url: string; openapi?: string; out?: string }) => client(options, process.stdout));
 
   const docs = command(root, 'docs', 'pages made from the sources');
   command(docs, 'config', 'the page that lists every key, variable and flag').action(() => {

@@ -70,6 +70,8 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   if (usesMedia) await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
   if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
   else await pullDeploymentModels(options, models);
+  // The page `/redoc` works without the internet from here on; serving does without it.
+  await app.models.pullTool('redoc', { signal }).catch((error: unknown) => log.warn('no /redoc', { reason: String(error) }));
   // The sample is for trying things out: serving does without it.
   const sample = (): Promise<unknown> => models.pull('speech-sample');
   if (purpose !== 'serve') await needed('speech-sample', sample);

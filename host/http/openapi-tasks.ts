@@ -37,7 +37,7 @@ export const TASK_SCHEMAS: readonly [name: string, schema: oas31.SchemaObject][]
 const ATTEMPT: oas31.SchemaObject = {
   type: 'object',
   properties: {
-    attempt: { type: 'integer' },
+    attempt: { type: 'integer', minimum: 1 },
     host: { type: 'string', description: 'Which process had it.' },
     started_at: TIME,
     ended_at: TIME,

@@ -37,6 +37,8 @@ export interface HttpAppOptions {
   readonly trustedProxies?: readonly string[] | undefined;
   /** How long browsers are told to use HTTPS alone, in seconds. Default: they are not told. */
   readonly hstsMaxAgeS?: number | undefined;
+  /** Gives the file of Redoc's bundle, fetched first where it is not here; without it there is no `/redoc`. */
+  readonly redocBundle?: (() => Promise<string>) | undefined;
   /** Takes deferred requests; without it there are none. */
   readonly tasks?: TaskQueue | undefined;
   /** Without them nobody is asked for a key. */

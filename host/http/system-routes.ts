@@ -4,13 +4,14 @@ import { docsRoutes } from './docs-page.ts';
 import { buildOpenApi } from './openapi.ts';
 import { withGuards } from './openapi-security.ts';
 import type { HttpAppOptions } from './options.ts';
+import { redocRoutes } from './redoc-page.ts';
 import { mountPath } from './routers.ts';
 import { taskRoutes } from './task-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 /** The host's own routes. */
 export function systemRoutes(options: HttpAppOptions): Router {
-  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits } = options;
+  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } = options;
   const router = new Router();
   router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
@@ -34,11 +35,13 @@ export function systemRoutes(options: HttpAppOptions): Router {
       mountPath: mountPath(ctx),
       hasTasks: tasks !== undefined,
       hasWebhooks: webhooks !== undefined,
+      hasKeys: apiKeys !== undefined,
     });
     ctx.body = withGuards(openapi, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
   });
   docsRoutes(router, title);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
+  if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, includeStacktrace });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;

@@ -44,7 +44,7 @@ const FFMPEG_BUILDS: readonly FfmpegBuild[] = [
 /** Programs and samples that are no models but are kept, fetched and verified like them. */
 export function toolEntries(platform: string): readonly CatalogueEntry[] {
   const build = FFMPEG_BUILDS.find((candidate) => candidate.platform === platform);
-  return [...(build ? [ffmpegEntry(build)] : []), speechSample];
+  return [...(build ? [ffmpegEntry(build)] : []), speechSample, redoc];
 }
 
 function ffmpegEntry(build: FfmpegBuild): CatalogueEntry {
@@ -106,6 +106,37 @@ const speechSample: CatalogueEntry = {
             bytes: 5_660_411,
           },
           members: ['package/cpp/whisper.cpp/bindings/go/samples/jfk.wav'],
+        },
+      ],
+    },
+  ],
+};
+
+/** The page of `/redoc`: what its package has for browsers, without the packages that it asks for. */
+const redoc: CatalogueEntry = {
+  id: 'redoc:2.5.4',
+  name: 'redoc',
+  variant: '2.5.4',
+  isDefault: true,
+  aliases: [],
+  kind: 'tool',
+  fileName: 'redoc.standalone.js',
+  bytes: 1_103_471,
+  sha256: 'dcaf76612bc4a3fbcc923a8966dee2f6146a5f32e5ce1b6f02dd60cbbf89500b',
+  licence: 'MIT',
+  sources: [
+    {
+      from: 'package',
+      parts: [
+        {
+          package: {
+            registry: 'npm',
+            name: 'redoc',
+            version: '2.5.4',
+            integrity: 'sha512-M6jWhG1qoBnH6TFmzJnstyCZ87HmOY/UzDm78mHiYihEdlV/YcS9ogOo1NlElnJMeLsyxHFe2yFc4sNjHTrABQ==',
+            bytes: 2_075_017,
+          },
+          members: ['package/bundles/redoc.standalone.js'],
         },
       ],
     },

@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { concatenatedJson } from '../../core/concatenated-json.ts';
+import { packageRoot } from '../../core/package-root.ts';
 import { AsrOutput } from '../../schemas/index.ts';
+import { copyProject, runNode } from '../helpers/plugin-project.ts';
 import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo, testdata } from '../helpers/media.ts';
 import { descendants, isRunning, post, type RunningServer, serve, streamed } from '../helpers/server.ts';
 import { wordErrorRate, wordErrors } from '../helpers/word-errors.ts';
@@ -167,6 +169,18 @@ MainPath('the documentation page and the document of the API are served', async 
 MainPath('the printed curl line names a file that is there', () => {
   const line = /curl .*-F \S+=@(\S+)/.exec(server.output());
   assert.ok(line, server.output());
+});
+
+MainPath("the example's client, generated from the server, prints the transcript and the summary", async () => {
+  const project = join(folder, 'node-client');
+  copyProject(join(packageRoot, 'examples/node-client'), project);
+  runNode(project, join(packageRoot, 'dist/host/cli/main.js'), 'client', '--url', server.url, '--out', 'src/aana-client.ts');
+  runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
+  const [transcript = '', summary = ''] = runNode(project, 'build/main.js', join(folder, 'speech.mp4')).split('\n\n');
+  assert.ok(wordErrors(SAMPLE_TEXT, transcript) <= 1, transcript);
+  assert.ok(summary.trim().length > 0);
+  await writeFile(join(folder, 'text.mp4'), 'no video');
+  assert.throws(() => runNode(project, 'build/main.js', join(folder, 'text.mp4')), /\(400\): /);
 });
 
 MainPath('SIGTERM ends the server with 0 and leaves no child', async () => {

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import type { Router } from '@koa/router';
+import { AanaError } from '../core/errors.ts';
+import { serveAsset, servePage } from './static-page.ts';
+
+const INIT = "Redoc.init('openapi.json', { hideDownloadButton: false }, document.getElementById('redoc'));\n";
+
+/** The one thing that the bundle loads from elsewhere: a logo under the menu. */
+const LOGO = 'https://cdn.redoc.ly/redoc/logo-mini.svg';
+const NOTHING = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
+
+/** `/redoc`: the documentation of `/openapi.json` to be read. `bundle` gives the file of Redoc's own bundle. */
+export function redocRoutes(router: Router, title: string, bundle: () => Promise<string>): void {
+  const found = async (): Promise<string> => {
+    try {
+      return await bundle();
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new AanaError('RedocNotFound', 'unavailable', `Redoc is not on this machine and cannot be fetched: ${reason}; \`aana-host setup\` fetches it, and /docs needs nothing`, { cause });
+    }
+  };
+  router.get('/redoc', async (ctx) => {
+    await found();
+    servePage(ctx, {
+      title,
+      policy: "style-src 'self' 'unsafe-inline'; worker-src blob:", // styled-components, and the index of the search
+      styles: [],
+      scripts: ['redoc/redoc.standalone.js', 'redoc/init.js'],
+      icon: 'docs/favicon-32x32.png',
+      id: 'redoc',
+    });
+  });
+  router.get('/redoc/init.js', (ctx) => serveAsset(ctx, 'text/javascript; charset=utf-8', INIT));
+  router.get('/redoc/redoc.standalone.js', async (ctx) => {
+    const script = await readFile(await found(), 'utf8');
+    serveAsset(ctx, 'text/javascript; charset=utf-8', script.replaceAll(LOGO, NOTHING));
+  });
+}
