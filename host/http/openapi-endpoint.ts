@@ -1,6 +1,6 @@
 import type { oas31 } from 'openapi3-ts';
 import { fileKeys, findFileReferences, type ServedEndpoint } from '../endpoints/index.ts';
-import { codeSamples } from './code-samples.ts';
+import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './openapi-errors.ts';
 import { deferParameters, TASK_ID } from './openapi-tasks.ts';
 import { pascalCase, type SchemaComponents } from './schema-components.ts';
@@ -26,7 +26,9 @@ export interface EndpointExtension {
 /** The operation of an endpoint; its schemas are added to the components. */
 export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaComponents, options: EndpointOperationOptions): oas31.OperationObject {
   const name = pascalCase(endpoint.name);
-  const input = schemas.add(`${name}Request`, endpoint.inputSchema);
+  const example = exampleOf(endpoint, true);
+  // Where it stands in the schema, too, Swagger UI fills its form in with it.
+  const input = schemas.add(`${name}Request`, { ...endpoint.inputSchema, ...(example && { examples: [example.value] }) });
   const output = schemas.add(`${name}Response`, endpoint.outputSchema);
   const defer = options.hasTasks ? (endpoint.deferOption ?? 'optional') : 'never';
   const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output };
@@ -36,24 +38,23 @@ export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaCompo
     ...(endpoint.description ? { description: endpoint.description } : {}),
     tags: [...(endpoint.tags ?? [endpoint.plugin ?? 'app'])],
     ...(defer !== 'never' && { parameters: deferParameters(defer) }),
-    requestBody: { required: true, content: requestContent(endpoint, input) },
+    requestBody: { required: true, content: requestContent(endpoint, input, example) },
     responses: {
       '200': defer === 'always' ? jsonResponse('The request was kept as a task.', TASK_ID) : successResponse(endpoint, output, defer),
       ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
     },
     'x-aana-endpoint': extension,
-    ...withSamples(endpoint, options),
+    ...(example && { 'x-codeSamples': samplesOf(endpoint, example.value, options) }),
     ...endpoint.openapiExtra,
   };
 }
 
 const BINARY: oas31.SchemaObject = { type: 'string', format: 'binary', description: 'An uploaded file; the input names it by the name of this part.' };
 
-function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject): oas31.ContentObject {
+function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject, upload: Example | undefined): oas31.ContentObject {
   const files = Object.fromEntries(fileKeys(endpoint.inputSchema).map((key) => [key, BINARY]));
   const takesFiles = Object.keys(files).length > 0;
   const encoding = { body: { contentType: 'application/json' } };
-  const upload = exampleOf(endpoint, true);
   const plain = exampleOf(endpoint, false);
   return {
     'multipart/form-data': {
@@ -70,8 +71,12 @@ function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject):
   };
 }
 
+interface Example {
+  readonly value: unknown;
+}
+
 /** An input that the endpoint takes: no example is better than one that it refuses. */
-function exampleOf(endpoint: ServedEndpoint, files: boolean): { readonly value: unknown } | undefined {
+function exampleOf(endpoint: ServedEndpoint, files: boolean): Example | undefined {
   const value = schemaExample(endpoint.inputSchema, { files });
   if (!files && findFileReferences(endpoint.inputSchema, value).length > 0) return undefined;
   try {
@@ -82,12 +87,9 @@ function exampleOf(endpoint: ServedEndpoint, files: boolean): { readonly value: 
   }
 }
 
-function withSamples(endpoint: ServedEndpoint, { baseUrl, hasKeys }: EndpointOperationOptions): { 'x-codeSamples'?: object } {
-  const example = exampleOf(endpoint, true);
-  if (!example) return {};
-  const { inputSchema, path, streaming } = endpoint;
-  const isStream = streaming && endpoint.deferOption !== 'always';
-  return { 'x-codeSamples': codeSamples({ url: `${baseUrl}${path}`, body: example.value, files: exampleFiles(inputSchema), isStream, hasKey: hasKeys }) };
+function samplesOf({ inputSchema, path, streaming, deferOption }: ServedEndpoint, body: unknown, { baseUrl, hasKeys }: EndpointOperationOptions): CodeSample[] {
+  const isStream = streaming && deferOption !== 'always';
+  return codeSamples({ url: `${baseUrl}${path}`, body, files: exampleFiles(inputSchema), isStream, hasKey: hasKeys });
 }
 
 /** Names of the file parts that the example of a schema refers to. */

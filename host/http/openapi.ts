@@ -50,23 +50,24 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     ...(options.hasWebhooks && { webhooks: WEBHOOK_MESSAGES }),
     components: Object.fromEntries(Object.entries(components ?? {}).filter(([, members]) => Object.keys(members as object).length > 0)),
     servers: servers ?? [{ url: mount === '' ? '/' : mount }],
-    tags: allTags(document.paths ?? {}, tags ?? []),
+    tags: allTags(document.paths ?? {}, tags ?? [], new Set(endpoints.map(({ plugin }) => plugin))),
     ...(externalDocs && { externalDocs }),
     security: security ?? [],
   };
 }
 
 const OWN_TAGS: readonly oas31.TagObject[] = [
+  { name: 'app', description: 'Endpoints of the application.' },
   { name: 'tasks', description: 'Requests that are answered later.' },
   { name: 'webhooks', description: 'Who is told what becomes of tasks.' },
   { name: 'system', description: 'The state of the server.' },
 ];
 
 /** Every tag that an operation has: those of the application first, as it describes them, the host's own last. */
-function allTags(paths: oas31.PathsObject, given: readonly oas31.TagObject[]): oas31.TagObject[] {
+function allTags(paths: oas31.PathsObject, given: readonly oas31.TagObject[], plugins: ReadonlySet<string | undefined>): oas31.TagObject[] {
   const operations = Object.values(paths).flatMap((item) => [item.get, item.put, item.post, item.delete]);
   const used = [...new Set(operations.flatMap((operation) => operation?.tags ?? []))];
   const own = OWN_TAGS.filter(({ name }) => used.includes(name) && !given.some((tag) => tag.name === name));
   const known = new Set([...given, ...own].map(({ name }) => name));
-  return [...given, ...used.filter((name) => !known.has(name)).map((name) => ({ name, description: `Endpoints: ${name}.` })), ...own];
+  return [...given, ...used.filter((name) => !known.has(name)).map((name) => ({ name, description: plugins.has(name) ? `Endpoints of the plugin ${name}.` : `Endpoints with the tag ${name}.` })), ...own];
 }
