@@ -89,7 +89,6 @@ export class AanaApp implements AsyncDisposable {
       status: () => this.status(),
       isReady: () => this.#lifecycle.phase === 'deployed' && this.status().status === 'RUNNING',
       isDeployed: () => this.#lifecycle.hasStarted,
-      redocBundle: () => this.#services.redocBundle(),
       log: this.#log,
     });
     this.#callback = this.#face.callback();

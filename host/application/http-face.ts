@@ -24,6 +24,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     cors: config.cors,
     trustedProxies: config.trusted_proxies,
     hstsMaxAgeS: config.tls.cert === null ? 0 : config.tls.hsts_max_age_s,
+    redocBundle: services.redocBundle,
     tasks: services.tasks,
     apiKeys: services.apiKeys,
     rateLimits: new RateLimits(config.rate_limits),

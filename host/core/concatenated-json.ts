@@ -30,3 +30,14 @@ export async function* concatenatedJson(body: AsyncIterable<Uint8Array>): AsyncG
   }
   if (text.trim() !== '') throw new SyntaxError(`the stream ended inside an object: ${text.slice(0, 80)}`);
 }
+
+/** The texts of the objects in what has arrived so far, and what is left after them. */
+export function splitJson(text: string): { readonly values: string[]; readonly rest: string } {
+  const values: string[] = [];
+  let rest = text;
+  for (let end = objectEnd(rest); end > 0; end = objectEnd(rest)) {
+    values.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  return { values, rest };
+}

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
-import { type ServedEndpoint, type UploadedFile } from '../endpoints/index.ts';
+import { type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
 import { type AttemptRecord, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
 import { callerOf, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
@@ -33,7 +33,7 @@ export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEnd
 /** Keeps a request as a task and answers with its id. */
 export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks: TaskQueue, body: { readonly input: unknown; readonly files: ReadonlyMap<string, UploadedFile> }): Promise<void> {
   const key = ctx.get('idempotency-key');
-  if (key.length > 255) throw new HttpError('ValidationError', 422, 'the header Idempotency-Key has 255 characters at most');
+  if (key.length > 255) throw validationError([{ type: 'string_too_long', loc: ['header', 'idempotency-key'], msg: 'String should have at most 255 characters', input: key }]);
   const taskId = await tasks.enqueue(endpoint, {
     input: body.input,
     files: body.files,

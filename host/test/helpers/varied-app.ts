@@ -31,9 +31,11 @@ const Content = z.string().meta({ 'x-aana-file': true });
 export interface VariedOptions {
   readonly plugins?: readonly string[];
   readonly config?: LoadOptions['base'];
+  /** Registers what a test needs besides. */
+  readonly register?: (app: AanaApp) => void;
 }
 
-export async function startVariedApp({ plugins = [], config = {} }: VariedOptions = {}): Promise<VariedApp> {
+export async function startVariedApp({ plugins = [], config = {}, register }: VariedOptions = {}): Promise<VariedApp> {
   const dataDir = await mkdtemp(join(tmpdir(), 'aana-varied-'));
   const logged: string[] = [];
   const app = new AanaApp({
@@ -44,6 +46,7 @@ export async function startVariedApp({ plugins = [], config = {} }: VariedOption
     openapi_params: { description: 'Endpoints of many kinds.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
   });
   registerEndpoints(app);
+  register?.(app);
   app.registerPlugins(...plugins);
   const stop = async (): Promise<void> => {
     await app.shutdown({ graceMs: 0 });
@@ -150,7 +153,7 @@ function registerEndpoints(app: AanaApp): void {
     path: '/refuse',
     summary: 'Fails as it is told to',
     defer_option: 'never',
-    input: z.strictObject({ kind: z.enum(['bad-request', 'denied', 'not-found', 'too-large', 'unavailable', 'deadline-exceeded']).default('bad-request') }),
+    input: z.strictObject({ kind: z.enum(['bad-request', 'denied', 'not-found', 'too-large', 'unavailable']).default('bad-request') }),
     output: z.strictObject({}),
     run: async ({ kind }) => {
       throw new AanaError('RefusedException', kind, `refused: ${kind}`, { data: { kind } });

@@ -1,0 +1,77 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { oas31 } from 'openapi3-ts';
+import { splitJson } from '../../core/concatenated-json.ts';
+import type { Operation, Schema } from './document.ts';
+import type { FuzzRequest } from './requests.ts';
+import type { Answer } from './send.ts';
+
+const FOUR_KEYS = ['error', 'message', 'data', 'stacktrace'];
+
+/** Holds answers against the document. */
+export class Judge {
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
+  readonly #validators = new Map<Schema, ValidateFunction>();
+
+  constructor(document: oas31.OpenAPIObject) {
+    this.#ajv.addSchema(document, 'openapi');
+  }
+
+  /** What is wrong with an answer; nothing when all is well. */
+  complaintsOf(operation: Operation, request: FuzzRequest, { status, type, text, isWhole }: Answer): string[] {
+    const content = operation.answers.get(String(status));
+    if (status >= 500 && status !== 503) return [`it is answered with ${status}: ${text.slice(0, 300)}`];
+    if (!content) return [`the status ${status} is not documented: ${text.slice(0, 300)}`];
+    const schema = content.get(type);
+    if (schema === undefined) return content.size === 0 && text === '' ? [] : [`the media type ${JSON.stringify(type)} is not documented for ${status}`];
+    return [...this.#checkBody(type, schema, text, isWhole), ...(status >= 400 ? checkError(text) : this.#checkAccepted(operation, request))];
+  }
+
+  #checkBody(type: string, schema: Schema, text: string, isWhole: boolean): string[] {
+    if (type === 'text/event-stream') return [];
+    const isStream = type !== 'application/json';
+    const { values, rest } = isStream ? splitJson(text) : { values: [text], rest: '' };
+    if (!isWhole && !isStream) return ['the answer did not end'];
+    if (isWhole && rest.trim() !== '') return [`the stream ends inside a value: ${rest.slice(0, 100)}`];
+    return values.flatMap((one) => {
+      let value: unknown;
+      try {
+        value = JSON.parse(one);
+      } catch {
+        return [`the answer is no JSON: ${one.slice(0, 100)}`];
+      }
+      const validate = this.#validator(schema);
+      return validate(value) ? [] : [`the answer does not match its schema: ${this.#ajv.errorsText(validate.errors)}: ${one.slice(0, 300)}`];
+    });
+  }
+
+  /** An input that its schema does not take must not be taken. */
+  #checkAccepted({ body }: Operation, { input }: FuzzRequest): string[] {
+    const schema = body.get('application/json');
+    if (schema === undefined || !input) return [];
+    const validate = this.#validator(schema);
+    // As it arrives: `undefined` and -0 are not in JSON.
+    return validate(JSON.parse(JSON.stringify(input.value) ?? 'null')) ? [] : [`an input that does not match its schema is taken: ${this.#ajv.errorsText(validate.errors)}`];
+  }
+
+  #validator(schema: Schema): ValidateFunction {
+    const known = this.#validators.get(schema);
+    if (known) return known;
+    const made = this.#ajv.compile(absolute(schema) as object | boolean);
+    this.#validators.set(schema, made);
+    return made;
+  }
+}
+
+/** References lead into the document, which has a name here. */
+function absolute(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(absolute);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, key === '$ref' && typeof inner === 'string' ? `openapi${inner}` : absolute(inner)]));
+}
+
+function checkError(text: string): string[] {
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const missing = FOUR_KEYS.filter((key) => !(key in body));
+  const more = Object.keys(body).filter((key) => !FOUR_KEYS.includes(key) && key !== 'detail');
+  return [...missing.map((key) => `the error has no ${key}`), ...more.map((key) => `the error has a key ${key}`), ...(body['stacktrace'] == null ? [] : ['the error has a stack trace'])];
+}
