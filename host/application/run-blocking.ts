@@ -34,6 +34,8 @@ export async function runBlocking(app: AanaApp, start: () => Promise<void>, opti
   try {
     process.on('SIGHUP', onHangUp);
     const sample = options.usesMedia.then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined)).catch(() => undefined);
+    // So that the page `/redoc` needs no network later.
+    app.models.pullTool('redoc', { signal: stopping.signal }).catch((error: unknown) => log.debug('no /redoc', { reason: String(error) }));
     await start();
     isStarted = true;
     await announce(app, sample, stopping.signal, options);

@@ -59,7 +59,9 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const endpoint = registry.find(ctx.path);
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   if (system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
-  const own = system.match(ctx.path, 'GET').path.flatMap((layer) => layer.methods);
+  const layers = system.match(ctx.path, 'GET').path;
+  const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is no task
+  const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
   const route = routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.

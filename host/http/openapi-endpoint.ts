@@ -27,8 +27,7 @@ export interface EndpointExtension {
 export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaComponents, options: EndpointOperationOptions): oas31.OperationObject {
   const name = pascalCase(endpoint.name);
   const example = exampleOf(endpoint, true);
-  // Where it stands in the schema, too, Swagger UI fills its form in with it.
-  const input = schemas.add(`${name}Request`, { ...endpoint.inputSchema, ...(example && { examples: [example.value] }) });
+  const input = schemas.add(`${name}Request`, endpoint.inputSchema);
   const output = schemas.add(`${name}Response`, endpoint.outputSchema);
   const defer = options.hasTasks ? (endpoint.deferOption ?? 'optional') : 'never';
   const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output };
@@ -56,9 +55,10 @@ function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject, 
   const takesFiles = Object.keys(files).length > 0;
   const encoding = { body: { contentType: 'application/json' } };
   const plain = exampleOf(endpoint, false);
+  const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills its form in with what stands here
   return {
     'multipart/form-data': {
-      schema: { type: 'object', properties: { body: input, ...files }, required: ['body'], ...(takesFiles ? { additionalProperties: BINARY } : {}) },
+      schema: { type: 'object', properties: { body: field, ...files }, required: ['body'], ...(takesFiles ? { additionalProperties: BINARY } : {}) },
       encoding,
       ...(upload && { example: { body: upload.value } }),
     },

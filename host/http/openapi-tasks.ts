@@ -84,10 +84,17 @@ const FILTER: readonly oas31.ParameterObject[] = [
   query('error', { type: 'string', minLength: 1, maxLength: 255 }, 'Name of the error that they failed with.'),
 ];
 const PAGE = [query('status', STATUS), ...FILTER, query('page', { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })];
-const EVENTS: oas31.ResponseObject = {
-  description: 'Events until the task has ended: created, assigned, running, progress, chunk, not_finished, completed, failed, cancelled.',
-  content: { 'text/event-stream': { schema: { type: 'string' } } },
+const EVENT: oas31.SchemaObject = {
+  type: 'object',
+  description: 'One event.',
+  properties: {
+    id: { type: 'string', description: 'Where to go on after the connection was lost.' },
+    event: { type: 'string', enum: ['created', 'assigned', 'running', 'progress', 'chunk', 'not_finished', 'completed', 'failed', 'cancelled'] },
+    data: { type: 'string', contentMediaType: 'application/json' },
+  },
+  required: ['id', 'event', 'data'],
 };
+const EVENTS: oas31.ResponseObject = { description: 'Events until the task has ended.', content: { 'text/event-stream': { schema: EVENT } } };
 
 /** The routes for tasks. */
 export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [

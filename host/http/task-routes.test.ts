@@ -213,6 +213,23 @@ Routes('tasks are listed with the newest first, page by page, and counted', asyn
   assert.is(counts.completed, (await list('status=completed&per_page=1000')).length);
 });
 
+Routes('what a request says of its task is checked also where it becomes none, and its key', async () => {
+  const answers = [await post('/double?priority=1001', { n: 1 }), await post('/double?execution_timeout=soon', { n: 1 }), await post('/double?defer=true', { n: 1 }, { 'idempotency-key': 'k'.repeat(256) })];
+  assert.equal(
+    answers.map(({ status, body }) => [status, body.error, body.data?.[0]?.loc.join('.')]),
+    [
+      [422, 'ValidationError', 'query.priority'],
+      [422, 'ValidationError', 'query.execution_timeout'],
+      [422, 'ValidationError', 'header.idempotency-key'],
+    ],
+  );
+});
+
+Routes('the count is no task: it takes GET alone', async () => {
+  const response = await fetch(`${url}/tasks/count`, { method: 'PUT' });
+  assert.equal([response.status, response.headers.get('allow')], [405, 'GET, HEAD']);
+});
+
 Routes('one idempotency key is one task, and refused for another request', async () => {
   const send = (n: number): Promise<Answer> => post('/double?defer=true', { n }, { 'idempotency-key': 'once' });
   const [first, second, other] = [await send(1), await send(1), await send(2)];

@@ -19,6 +19,8 @@ export interface TaskRoutesOptions {
 /** How often a client that watches a quiet task hears that the connection is there. */
 const KEEP_ALIVE_MS = 15_000;
 const TASK_ID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+const PRIORITY = z.int().min(-1000).max(1000);
+const EXECUTION_TIMEOUT = z.number().positive().max(604_800);
 const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
 
@@ -27,7 +29,16 @@ export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEnd
   const text = queryValue(ctx, 'defer');
   const asked = text !== undefined && TRUE.has(text.toLowerCase());
   if (text !== undefined && !asked && !FALSE.has(text.toLowerCase())) throw badQuery('defer', 'bool_parsing', 'Input should be a valid boolean', text);
+  if (deferOption !== 'never') taskOptionsOf(ctx); // refused also where they would not be used
   return deferOption === 'always' || (deferOption === 'optional' && asked);
+}
+
+/** What a request says of the task that it is to become. */
+function taskOptionsOf(ctx: Context): { priority: number | undefined; executionTimeoutS: number | undefined } {
+  return {
+    priority: numberOf(ctx, 'priority', PRIORITY),
+    executionTimeoutS: numberOf(ctx, 'execution_timeout', EXECUTION_TIMEOUT),
+  };
 }
 
 /** Keeps a request as a task and answers with its id. */
@@ -38,8 +49,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
     input: body.input,
     files: body.files,
     userId: userOf(ctx),
-    priority: numberOf(ctx, 'priority', z.int().min(-1000).max(1000)),
-    executionTimeoutS: numberOf(ctx, 'execution_timeout', z.number().positive().max(604_800)),
+    ...taskOptionsOf(ctx),
     idempotencyKey: key === '' ? undefined : key,
   });
   ctx.body = { task_id: taskId };

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { oas31 } from 'openapi3-ts';
 import { type Operation, operationsOf, Resolver } from './document.ts';
 import { type FuzzRequest, requestsOf } from './requests.ts';

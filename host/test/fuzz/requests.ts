@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Operation, Resolver, Schema } from './document.ts';
 import { FILE_NAMES, hostile, spoiled, valueOf } from './values.ts';
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Resolver, Schema } from './document.ts';
 
 type Json = Readonly<Record<string, unknown>>;
