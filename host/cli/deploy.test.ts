@@ -109,7 +109,7 @@ for (const [path, what] of [
     await using server = await start([program, 'deploy', path]);
     assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
     const { out, err } = server.output();
-    assert.is(out, `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={}' ${server.url}/hello\n`);
+    assert.is(out, `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
     assert.match(err, /INFO {2}Deployed successfully\. deployments=0 endpoints=1/);
     assert.is(await server.end('SIGTERM'), 0);
   });
@@ -144,7 +144,7 @@ Deploy('a script that connects, migrates and deploys prints the same', async () 
   writeFileSync(join(folder, 'script.js'), `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`);
   await using server = await start([join(folder, 'script.js')]);
   assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
-  assert.is(server.output().out, `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={}' ${server.url}/hello\n`);
+  assert.is(server.output().out, `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
   assert.is(await server.end('SIGTERM'), 0);
 });
 
