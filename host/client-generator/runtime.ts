@@ -191,7 +191,7 @@ export class Api {
 
   /** Values as they are made. Leaving the loop ends the work. */
   async *stream<T>(path: string, input: unknown, options?: CallOptions): AsyncGenerator<T, void, undefined> {
-    const response = await this.#post(path, input, options);
+    const response = await this.#post(path, input, { ...options, headers: { accept: 'application/x-ndjson', ...options?.headers } });
     for await (const value of jsonValues(response)) {
       if (isErrorBody(value)) throw new ApiError(response.status, value, response.headers);
       yield value as T;

@@ -10,18 +10,20 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-const INIT = `window.ui = SwaggerUIBundle({
+const NOTHING_TO_LOG_IN_TO = '() => ({ wrapComponents: { authorizeBtn: () => () => null } })';
+
+const init = (hasKeys: boolean): string => `window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
   validatorUrl: null,
   presets: [SwaggerUIBundle.presets.apis],
-  plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null } })], // there is nothing to log in to
+  plugins: [${hasKeys ? '' : NOTHING_TO_LOG_IN_TO}],
 });
 `;
 
-/** `/docs`: the interactive documentation of `/openapi.json`. */
-export function docsRoutes(router: Router, title: string): void {
+/** `/docs`: the interactive documentation of `/openapi.json`. With `hasKeys` it takes an API key to send along. */
+export function docsRoutes(router: Router, title: string, hasKeys: boolean): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   router.get('/docs', (ctx) =>
     servePage(ctx, {
@@ -33,7 +35,7 @@ export function docsRoutes(router: Router, title: string): void {
       id: 'swagger-ui',
     }),
   );
-  router.get('/docs/init.js', (ctx) => serveAsset(ctx, 'text/javascript; charset=utf-8', INIT));
+  router.get('/docs/init.js', (ctx) => serveAsset(ctx, 'text/javascript; charset=utf-8', init(hasKeys)));
   for (const [name, type] of Object.entries(ASSETS)) {
     router.get(`/docs/${name}`, async (ctx) => serveAsset(ctx, type, await readFile(join(folder, name))));
   }

@@ -105,8 +105,16 @@ function successResponse({ streaming }: ServedEndpoint, output: oas31.ReferenceO
   const schema = defer === 'optional' ? { anyOf: [output, TASK_ID] } : output;
   const description = defer === 'optional' ? ' With `defer=true`, the id of the task.' : '';
   if (!streaming) return jsonResponse(`The answer.${description}`, schema);
+  const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
   return {
-    description: `JSON objects one after the other with nothing between them, each as it is made. An error after the first one is the last object, with the four keys of an error.${description}`,
-    content: { 'application/json-seq': { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } }, ...(defer === 'optional' && { 'application/json': { schema: TASK_ID } }) },
+    description: `Values, each as it is made: JSON texts with nothing between them, or, where \`Accept\` says so, a line each or server-sent events. An error after the first one is the last, with the four keys of an error.${description}`,
+    content: { 'application/json-seq': value, 'application/x-ndjson': value, 'text/event-stream': { schema: EVENT }, ...(defer === 'optional' && { 'application/json': { schema: TASK_ID } }) },
   };
 }
+
+const EVENT: oas31.SchemaObject = {
+  type: 'object',
+  description: 'One event: a value, the error that ends the stream, or `done`.',
+  properties: { id: { type: 'string' }, event: { type: 'string', enum: ['message', 'error', 'done'] }, data: { type: 'string', contentMediaType: 'application/json' } },
+  required: ['id', 'event', 'data'],
+};

@@ -1,4 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
+import { failures } from './openapi-errors.ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../webhooks/index.ts';
 
@@ -43,34 +44,35 @@ const DELIVERY: oas31.SchemaObject = {
   required: ['id', 'event', 'task_id', 'status', 'created_at', 'ended_at', 'next_attempt_at', 'attempts'],
 };
 
-const ERROR: oas31.ReferenceObject = { $ref: '#/components/schemas/Error' };
-const VALIDATION_ERROR: oas31.ReferenceObject = { $ref: '#/components/schemas/ValidationError' };
 const json = (description: string, schema: oas31.SchemaObject | oas31.ReferenceObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
 const body = (schema: oas31.SchemaObject): oas31.RequestBodyObject => ({ required: true, content: { 'application/json': { schema: { ...schema, type: 'object', additionalProperties: false } } } });
 const path = (name: string): oas31.ParameterObject => ({ name, in: 'path', required: true, schema: ID_SCHEMA });
 const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => ({ type: 'object', properties: { [name]: { type: 'array', items } }, required: [name] });
 
-const NOT_FOUND = { '404': json('There is no such webhook.', ERROR) };
-const INVALID = { '422': json('The input does not match.', VALIDATION_ERROR) };
-const DENIED = { '403': json('The URL is one of a private or local address.', ERROR) };
-const conflict = (description: string): oas31.ResponsesObject => ({ '409': json(description, ERROR) });
+const NOT_FOUND = failures(404);
+const INVALID = failures(422);
+/** What a body can be refused with. */
+const BAD_BODY = failures(400, 408, 413, 415, 422);
+const DENIED = failures(403);
+/** What every one of these routes can fail with: its database may be away. */
+const FAILED = failures(500, 503);
 
 function operation(operationId: string, summary: string, responses: oas31.ResponsesObject, others: Partial<oas31.OperationObject> = {}): oas31.OperationObject {
-  return { operationId, summary, tags: ['webhooks'], responses, ...others };
+  return { operationId, summary, tags: ['webhooks'], responses: { ...responses, ...FAILED }, ...others };
 }
 
 /** The routes for webhooks. */
 export const WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/webhooks', {
     get: operation('list_webhooks', 'Webhooks, the oldest first', { '200': json('The answer.', listOf('webhooks', WEBHOOK)) }),
-    post: operation('create_webhook', 'Be told what becomes of tasks', { '201': json('The webhook.', CREATED), ...DENIED, ...conflict('There are as many as a user may have.'), ...INVALID }, {
+    post: operation('create_webhook', 'Be told what becomes of tasks', { '201': json('The webhook.', CREATED), ...DENIED, ...failures(409), ...BAD_BODY }, {
       requestBody: body({ properties: { url: URL_SCHEMA, events: EVENTS, secret: SECRET }, required: ['url'] }),
     }),
   }],
   ['/webhooks/{webhook_id}', {
     parameters: [path('webhook_id')],
     get: operation('get_webhook', 'A webhook', { '200': json('The webhook.', WEBHOOK), ...NOT_FOUND }),
-    put: operation('update_webhook', 'Change, disable or enable a webhook; what is null or not given stays', { '200': json('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...INVALID }, {
+    put: operation('update_webhook', 'Change, disable or enable a webhook; what is null or not given stays', { '200': json('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...BAD_BODY }, {
       requestBody: body({ properties: { url: orNull(URL_SCHEMA), events: orNull(EVENTS), secret: orNull(SECRET), enabled: { type: ['boolean', 'null'] } } }),
     }),
     delete: operation('delete_webhook', 'Remove a webhook with what waits for it', { '200': json('What it was.', WEBHOOK), ...NOT_FOUND }),
@@ -87,7 +89,7 @@ export const WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][
   }],
   ['/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
     parameters: [path('webhook_id'), path('delivery_id')],
-    post: operation('replay_delivery', 'Send a delivery once more', { '200': json('The delivery.', DELIVERY), ...NOT_FOUND, ...conflict('The webhook is disabled, or the delivery is being sent.') }),
+    post: operation('replay_delivery', 'Send a delivery once more', { '200': json('The delivery.', DELIVERY), ...NOT_FOUND, ...failures(409) }),
   }],
 ];
 

@@ -89,6 +89,14 @@ OpenApi('has code samples whose input fits the endpoint', () => {
   assert.match(document.paths['/tell'].post['x-codeSamples'][0].source, `'body={"n":3}'`);
 });
 
+OpenApi('has code samples with an API key where one is needed', () => {
+  const { paths } = buildOpenApi(endpoints, { title: 't', version: '1', baseUrl: 'http://h', hasKeys: true });
+  const [curl, typescript, python] = paths!['/tell']!.post!['x-codeSamples'] as { source: string }[];
+  assert.match(curl!.source, '-H "x-api-key: $AANA_API_KEY"');
+  assert.match(typescript!.source, "headers: { 'x-api-key': env.AANA_API_KEY ?? '' }");
+  assert.match(python!.source, 'headers={"x-api-key": os.environ["AANA_API_KEY"]}');
+});
+
 OpenApi('shows no example of an input for which none can be made', () => {
   const schema = { type: 'object', properties: { code: { type: 'string', pattern: '^Q{7}$' } }, required: ['code'] };
   const [endpoint] = pluginEndpoints({ name: 'p', endpoints: [{ name: 'odd', path: '/odd', summary: 'Odd', description: '', inputSchema: schema, outputSchema: {}, streaming: false }], run: async () => '{}' });

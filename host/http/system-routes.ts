@@ -39,7 +39,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
     });
     ctx.body = withGuards(openapi, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
   });
-  docsRoutes(router, title);
+  docsRoutes(router, title, apiKeys !== undefined);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, includeStacktrace });

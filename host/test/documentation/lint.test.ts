@@ -13,16 +13,21 @@ import { skip } from '../skip.ts';
 const run = promisify(execFile);
 const Lint = suite('the OpenAPI document under two linters');
 const rules = (name: string): string => join(packageRoot, 'host/test/documentation', name);
+/** As it is without API keys and limits, and with them. */
+const FILES = ['open.json', 'guarded.json'];
 const LINTERS = [
-  { name: 'redocly', source: '@redocly/cli@2.77.0', clean: /is valid/, command: (file: string) => ['redocly', 'lint', file, '--config', rules('redocly.yaml'), '--format', 'stylish'] },
-  { name: 'spectral', source: '@stoplight/spectral-cli@6.16.3', clean: /No results/, command: (file: string) => ['spectral', 'lint', file, '--ruleset', rules('spectral.yaml'), '--fail-severity', 'hint'] },
+  { name: 'redocly', source: '@redocly/cli@2.77.0', clean: /descriptions? (is|are) valid/, command: ['redocly', 'lint', ...FILES, '--config', rules('redocly.yaml'), '--format', 'stylish'] },
+  { name: 'spectral', source: '@stoplight/spectral-cli@6.16.3', clean: /No results/, command: ['spectral', 'lint', ...FILES, '--ruleset', rules('spectral.yaml'), '--fail-severity', 'hint'] },
 ];
 let folder = '';
 
 Lint.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-lint-'));
-  await using varied = await startVariedApp();
-  await writeFile(join(folder, 'openapi.json'), await (await fetch(`${varied.url}/openapi.json`)).text());
+  const guarded = { api_service: { enabled: true }, rate_limits: { default: { capacity: 1000, interval_seconds: 1 } } };
+  for (const [name, config] of Object.entries({ 'open.json': {}, 'guarded.json': guarded })) {
+    await using varied = await startVariedApp({ config });
+    await writeFile(join(folder, name), await (await fetch(`${varied.url}/openapi.json`)).text());
+  }
 });
 Lint.after(() => rm(folder, { recursive: true, force: true }));
 
@@ -32,7 +37,7 @@ for (const { name, source, clean, command } of LINTERS) {
       run('npx', ['--yes', `--package=${source}`, '--', ...args], { cwd: folder, timeout: 240_000, env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } });
     const missing = await npx(name, '--version').then(() => undefined, (error: Error) => error.message);
     if (missing !== undefined) return skip(name, `it cannot be fetched: ${missing.trim().split('\n').at(-1)}`);
-    const { stdout, stderr } = await npx(...command('openapi.json')).catch((error: { stdout: string; stderr: string }) => error);
+    const { stdout, stderr } = await npx(...command).catch((error: { stdout: string; stderr: string }) => error);
     assert.match(`${stdout}${stderr}`, clean);
     assert.not.match(`${stdout}${stderr}`, /warning {2}|You have \d+ (warning|error)/, `${stdout}${stderr}`);
   });

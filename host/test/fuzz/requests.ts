@@ -60,6 +60,8 @@ function queryOf({ parameters }: Operation, resolver: Resolver): fc.Arbitrary<st
 
 const ODD_HEADERS: readonly (readonly [string, string])[] = [
   ['accept', 'text/html'],
+  ['accept', 'application/x-ndjson'],
+  ['accept', 'text/event-stream'],
   ['accept', '*/*;q=0'],
   ['accept', 'application/xml, , ;;'],
   ['x-request-id', 'a b'],
