@@ -76,7 +76,7 @@ Listening('serves on a socket, says how to try it, is found by its commands, and
   await using server = await deploy('--listen', `unix:${path}`, '--socket-mode', '0600');
   const line = await server.waitFor(/Try it:\n {2}(curl .*)\n/);
   assert.match(server.output(), `Listening on unix:${path}\n`);
-  assert.is(line, `curl -s --unix-socket ${path} -F 'body={}' http://localhost/hello`);
+  assert.is(line, `curl -s --unix-socket ${path} -F 'body={"who":"you"}' http://localhost/hello`);
   assert.is(statSync(path).mode & 0o777, 0o600);
   if (hasCurl) assert.is(sh(line), '{"text":"hello you"}');
   assert.match(run('status').out, `greeter at unix:${path}: RUNNING`);
@@ -101,7 +101,7 @@ if (hasOpenssl) {
     await using server = await deploy('--tls-cert', now.cert, '--tls-key', now.key, '--port', '0');
     const line = await server.waitFor(/Try it:\n {2}(curl .*)\n/);
     const port = Number(await server.waitFor(/API documentation: https:\/\/127\.0\.0\.1:(\d+)\/docs/));
-    assert.is(line, `curl -s --cacert ${now.cert} -F 'body={}' https://127.0.0.1:${port}/hello`);
+    assert.is(line, `curl -s --cacert ${now.cert} -F 'body={"who":"you"}' https://127.0.0.1:${port}/hello`);
     if (hasCurl) {
       assert.is(sh(line), '{"text":"hello you"}');
       assert.match(sh(line.replace('curl -s', 'curl -si')), /strict-transport-security: max-age=31536000/);
