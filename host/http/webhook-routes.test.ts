@@ -10,6 +10,7 @@ import { loadConfig } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { isSigned, Receiver } from '../webhooks/fixtures/receiver.ts';
+import { ask, guardedApp } from './fixtures/guarded-app.ts';
 
 const MISSING = '00000000-0000-4000-8000-000000000000';
 
@@ -215,6 +216,29 @@ Routes('private addresses are refused when a webhook is made, and when it is sen
     break;
   }
   assert.is(receiver.received.length, 0);
+});
+
+Routes('with API keys, each user has webhooks of their own, signed with the secret of their key', async () => {
+  await using guarded = guardedApp(join(folder, 'keys'), { api_service: { enabled: true }, include_stacktrace: true, webhook: { allow_private_urls: true } });
+  await guarded.listen({ host: '127.0.0.1', port: 0 });
+  await guarded.deploy();
+  assert.ok(guarded.apiKeys);
+  const secret = 'the secret of ann, not bob';
+  const { apiKey: ann } = await guarded.apiKeys.create({ user_id: 'ann', hmac_secret: secret });
+  const { apiKey: bob } = await guarded.apiKeys.create({ user_id: 'bob' });
+  const body = { url: receiver.url, events: ['task.failed'] };
+  const made = (await ask(`${guarded.url}/webhooks`, { key: ann, body })).body;
+  const others = (await ask(`${guarded.url}/webhooks`, { key: bob, body })).body;
+  assert.equal(['secret' in made, 'secret' in others], [false, true]);
+  assert.equal((await ask(`${guarded.url}/webhooks`, { key: ann })).body.webhooks.map(({ id }: { id: string }) => id), [made.id]);
+  assert.is((await ask(`${guarded.url}/webhooks/${made.id}`, { key: bob })).status, 404);
+  assert.is((await ask(`${guarded.url}/webhooks/${made.id}/deliveries`, { key: bob })).status, 404);
+  await ask(`${guarded.url}/fail?defer=true`, { key: ann, body: {} });
+  await receiver.until(1);
+  const [message] = receiver.received;
+  assert.ok(message && (await isSigned(message, secret)));
+  assert.is((message.payload.result as { stacktrace: unknown }).stacktrace, null, 'users do not see the inside');
+  assert.is((await ask(`${guarded.url}/webhooks/${others.id}/deliveries`, { key: bob })).body.deliveries.length, 0);
 });
 
 Routes('the documentation has the routes', async () => {

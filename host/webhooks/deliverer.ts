@@ -38,6 +38,7 @@ export interface DelivererOptions {
   readonly storage: Storage;
   readonly config: DelivererConfig;
   readonly post: PostMessage;
+  /** Never where users have keys: only admins see the inside. */
   readonly includeStacktrace: boolean;
   readonly log: Logger;
 }
