@@ -145,16 +145,18 @@ Queue('removes files that a killed host left: of tasks that it had not accepted,
   const [done, failed] = [await defer(), await defer({ n: 1 })];
   for (const id of [done, failed]) await ended(queue, id);
   await queue.stop(10_000);
-  const next = makeHost(context, async () => null);
-  const waiting = await next.defer();
+  const swept = deferred();
+  const next = makeHost(context, () => swept.promise);
+  const running = await next.defer();
   const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-  for (const id of [done, failed, waiting, unknown, young]) await mkdir(join(context.dir, 'tasks', id), { recursive: true });
-  for (const id of [done, failed, waiting, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+  for (const id of [done, failed, running, unknown, young]) await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+  for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
   await next.queue.start();
-  await ended(next.queue, waiting); // the sweep goes on meanwhile
   const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
   while ((await kept()).some((id) => id === done || id === unknown)) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.equal((await kept()).sort(), [failed, young].sort());
+  assert.equal((await kept()).sort(), [failed, running, young].sort());
+  swept.resolve();
+  await ended(next.queue, running);
 });
 
 Queue('repeats what may pass, and not what will not', async (context) => {

@@ -117,11 +117,7 @@ export class TaskRunner {
     const dueInMs = isTold ? 0 : await this.#dueInMs();
     if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
     const paths = endpoints.list().map(({ path }) => path);
-    const claimed = await storage.write(async ({ tasks }) => {
-      const taken = await tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly });
-      await Promise.all(taken.map((task) => tasks.start(task)));
-      return taken;
-    });
+    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly, starts: true }));
     for (const task of claimed) this.#begin(task);
     if (claimed.length > 0) return 0;
     const nextInMs = await this.#dueInMs();

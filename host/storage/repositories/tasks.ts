@@ -108,6 +108,8 @@ export interface ClaimOptions {
   readonly endpoints: readonly string[];
   readonly limit: number;
   readonly leaseMs: number;
+  /** Whether they begin at once: they are `running` then, as after {@link TaskRepository.start}. Default: false. */
+  readonly starts?: boolean;
   /** Most tasks of one user that run at a time. */
   readonly activeOfUser: number;
   /** Whether tasks of users without an active subscription wait. Default: false. */
@@ -162,7 +164,7 @@ export class TaskRepository {
   }
 
   /** Takes tasks, the most urgent first, then the oldest. */
-  async claim({ owner, endpoints, limit, leaseMs, activeOfUser, subscribersOnly = false }: ClaimOptions): Promise<ClaimedTask[]> {
+  async claim({ owner, endpoints, limit, leaseMs, activeOfUser, subscribersOnly = false, starts = false }: ClaimOptions): Promise<ClaimedTask[]> {
     const now = this.#connection.now();
     const paths = JSON.stringify(endpoints);
     const [due, waitingUsers] = await Promise.all([this.#connection.query<Due>(sql.due, [now, paths, limit]), this.#connection.query(sql.hasWaitingUsers)]);
@@ -171,25 +173,29 @@ export class TaskRepository {
       due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser, subscribersOnly])));
     }
     due.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
-    const claimed = await Promise.all(due.slice(0, limit).map(({ id }) => this.#assign(id, owner, now + leaseMs)));
+    const claimed = await Promise.all(due.slice(0, limit).map(({ id }) => this.#assign(id, owner, now + leaseMs, starts)));
     return claimed.filter((task) => task !== undefined);
   }
 
-  async #assign(id: string, owner: string, leaseExpiresAt: number): Promise<ClaimedTask | undefined> {
+  async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
     const now = this.#connection.now();
-    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign'))];
-    const [task] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
-    if (!task) return undefined; // somebody was faster
-    await Promise.all([this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]), this.#tell(id, 'assigned', { attempt: task.num_retries })]);
+    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign')), starts ? 'running' : 'assigned'];
+    const [row] = await this.#connection.query<Omit<ClaimedTask, 'files'> & TaskOwner & { files: string }>(sql.assign, values);
+    if (!row) return undefined; // somebody was faster
+    const { user_id: user, ...task } = row;
+    await Promise.all([
+      this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]),
+      this.#tell(id, 'assigned', { attempt: task.num_retries }),
+      starts && this.#tellStarted(task, { endpoint: task.endpoint, user_id: user }),
+    ]);
     return { ...task, files: JSON.parse(task.files) as StoredFile[] };
   }
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
-  async start({ id, lease_token: token, num_retries: attempt }: Lease): Promise<boolean> {
-    const [task] = await this.#connection.query<TaskOwner>(sql.start, [id, token, this.#connection.now()]);
+  async start(lease: Lease): Promise<boolean> {
+    const [task] = await this.#connection.query<TaskOwner>(sql.start, [lease.id, lease.lease_token, this.#connection.now()]);
     if (!task) return false;
-    const happening: TaskHappening = { ...task, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
-    await Promise.all([this.#tell(id, 'running', { attempt }), this.#deliveries.add(happening)]);
+    await this.#tellStarted(lease, task);
     return true;
   }
 
@@ -302,6 +308,11 @@ export class TaskRepository {
   /** Those after the event `after`, in order. */
   events(id: string, after: number, limit: number): Promise<TaskEvent[]> {
     return this.#connection.query<TaskEvent>(sql.events satisfies Statement, [id, after, limit]);
+  }
+
+  async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, owner: TaskOwner): Promise<void> {
+    const happening: TaskHappening = { ...owner, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
+    await Promise.all([this.#tell(id, 'running', { attempt }), this.#deliveries.add(happening)]);
   }
 
   async #tell(id: string, event: string, data: object): Promise<void> {
