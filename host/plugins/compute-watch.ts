@@ -35,8 +35,8 @@ export class ComputeWatch {
     const running = Atomics.load(this.#control, cell.running);
     const entries = Atomics.load(this.#control, cell.entries);
     const { entries: before, ticks, cpuMs } = this.#seen;
-    const isSame = running > 0 && entries === before;
-    this.#seen = { entries, ticks: isSame ? ticks + 1 : 0, cpuMs: isSame && ticks > 0 ? cpuMs : isSame ? this.#threadCpuMs() : undefined };
+    if (running === 0 || entries !== before) this.#seen = { entries, ticks: 0, cpuMs: undefined };
+    else this.#seen = { entries, ticks: ticks + 1, cpuMs: ticks === 0 ? this.#threadCpuMs() : cpuMs };
     return this.#isOver() ? running - 1 : undefined;
   }
 
