@@ -1,6 +1,6 @@
 import { authorityFiles, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { isPublicAddress, literalAddress, type Network, networkOf, requestGuarded } from '../outgoing/index.ts';
+import { isPublicAddress, literalAddress, type Network, networkOf, requestGuarded, withoutCredentials } from '../outgoing/index.ts';
 import type { HttpPort } from '../plugins/ports.ts';
 import type { PostMessage } from '../webhooks/index.ts';
 
@@ -33,7 +33,7 @@ export function webhookPorts({ webhook }: Config, network: Network): { readonly 
       } catch (error) {
         if (!(error instanceof AanaError)) throw error;
         // Not the URL again, which may have a secret in it: the reason is written to logs.
-        const reason = error.name === 'PrivateAddressException' ? refusal(new URL(url).hostname) : error.message.replace(`cannot fetch ${url}: `, '');
+        const reason = error.name === 'PrivateAddressException' ? refusal(new URL(url).hostname) : error.message.replace(`cannot fetch ${withoutCredentials(url)}: `, '');
         throw new AanaError(error.name, error.kind, reason, { cause: error });
       }
     },

@@ -67,7 +67,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TooManyWebhooks', 'conflict', 'There are as many webhooks as a user may have.', { data: 'max_webhooks' }),
   one('WebhookDisabled', 'conflict', 'A delivery of a disabled webhook cannot be sent again.', { data: 'id' }),
   one('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', { data: 'id' }),
-  one('ApiKeyAlreadyExists', 'conflict', 'There is an API key of this id already.'),
+  one('ApiKeyAlreadyExists', 'conflict', 'There is an API key of this id already.', { data: 'key_id' }),
   // Media.
   one('DownloadException', ['bad-request', 'unavailable'], 'A URL cannot be fetched; or a model, which is missing, cannot.', { data: 'url' }),
   one('PrivateAddressException', 'denied', 'A URL leads to a private, local or metadata address.', { data: 'url' }),
