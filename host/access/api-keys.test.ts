@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/logger.ts';
 import { type Storage, Storage as Store } from '../storage/index.ts';
-import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { postgresDatabases, sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { skip } from '../test/skip.ts';
 import { ApiKeys, type NewKeyInput } from './api-keys.ts';
 
 const databases = sqliteDatabases();
@@ -49,6 +50,27 @@ Keys('that another process has changed are looked up again when they are no long
   await keys.authenticate(apiKey);
   await elsewhere.revoke('ann-1');
   assert.is(await nameOf(keys.authenticate(apiKey)), 'ApiKeyNotFound');
+});
+
+Keys('that one host of PostgreSQL revokes are gone on another when it hears of it', async () => {
+  const postgres = await postgresDatabases();
+  if (typeof postgres === 'string') return skip('keys of several hosts', postgres);
+  const config = await postgres.create();
+  const [here, there] = [new Store({ config, log: silentLogger, sqliteModule }), new Store({ config, log: silentLogger, sqliteModule })];
+  try {
+    const keys = new ApiKeys({ storage: here, log: silentLogger, freshMs: 3_600_000 });
+    await keys.open();
+    const elsewhere = new ApiKeys({ storage: there, log: silentLogger });
+    const { apiKey } = await elsewhere.create({ user_id: 'ann', key_id: 'ann-1' });
+    assert.is((await keys.authenticate(apiKey)).user_id, 'ann');
+    await elsewhere.revoke('ann-1');
+    while ((await nameOf(keys.authenticate(apiKey))) !== 'ApiKeyNotFound') await new Promise((resolve) => setTimeout(resolve, 10));
+    await keys.close();
+  } finally {
+    await here.close();
+    await there.close();
+    await postgres.end();
+  }
 });
 
 Keys('that were made elsewhere are taken as they are', async ({ storage }) => {

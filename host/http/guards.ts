@@ -16,7 +16,7 @@ export function guardsOf({ trustedProxies = [], hstsMaxAgeS = 0, cors: origins =
     securityHeaders(hstsMaxAgeS),
     cors(origins),
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
-    ...(rateLimits ? [rateLimitGuard(rateLimits)] : []),
+    ...(rateLimits?.isAny ? [rateLimitGuard(rateLimits)] : []),
   ];
 }
 
