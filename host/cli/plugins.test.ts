@@ -20,7 +20,7 @@ Plugins.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-p-'));
   plugin = join(folder, 'say-hello');
   await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
-  env = { ...process.env, XDG_RUNTIME_DIR: join(folder, 'run'), AANA_CACHE_DIR: join(folder, 'cache'), AANA_FFMPEG_PATH: join(folder, 'ffmpeg') };
+  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run'), AANA_CACHE_DIR: join(folder, 'cache'), AANA_FFMPEG_PATH: join(folder, 'ffmpeg') };
   await newPlugin(plugin);
   linkDependencies(plugin);
   await buildPlugin(plugin, { log: silentLogger });

@@ -44,7 +44,7 @@ for (const name of process.argv.slice(2).filter((one) => one !== 'aana-host')) {
 }
 `,
   );
-  env = { ...process.env, PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), AANA_PORT: String(port), XDG_RUNTIME_DIR: join(folder, 'run') };
+  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), AANA_PORT: String(port), XDG_RUNTIME_DIR: join(folder, 'run') };
 });
 Guide.after(async () => {
   await stopServer();

@@ -40,7 +40,7 @@ Guide.before(async () => {
     await chmod(join(bin, name), 0o755);
   }
   await writeFile(join(bin, 'link.mjs'), `import { linkDependencies } from ${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`);
-  env = { ...process.env, PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), REAL_NPM: realNpm, AANA_PORT: String(port) };
+  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), REAL_NPM: realNpm, AANA_PORT: String(port) };
 });
 Guide.after(async () => {
   await stopServer();

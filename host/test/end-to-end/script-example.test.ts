@@ -40,7 +40,7 @@ Script.before(async () => {
   project = join(folder, 'script');
   copyProject(join(packageRoot, 'examples/script'), project);
   await writeFile(join(project, 'talk.mp4'), await speakingVideo());
-  env = { ...process.env, XDG_RUNTIME_DIR: join(folder, 'run'), AANA_LOG_LEVEL: 'warn', AANA_TEMP_DIR: join(folder, 'tmp') };
+  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run'), AANA_LOG_LEVEL: 'warn', AANA_TEMP_DIR: join(folder, 'tmp') };
   port = await freePort();
   application = start('application.js', String(port));
   const runtimeDir = join(folder, 'run/aana-host');

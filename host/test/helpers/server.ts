@@ -54,7 +54,7 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   const child = spawn(
     process.execPath,
     [join(packageRoot, 'dist/host/cli/main.js'), options.command ?? 'serve', ...(options.plugins ?? [join(packageRoot, 'plugins')]), '--config', config, '--port', String(port), ...(options.flags ?? [])],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env }, cwd: folder },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, AANA_DATA_DIR: join(folder, 'data'), ...options.env }, cwd: folder },
   );
   let output = '';
   child.stdout.on('data', (data) => (output += data));
