@@ -73,7 +73,7 @@ export class HttpServer {
       const timeoutMs = limits.header_timeout_s * 1000;
       const server = createHttpsServer({ ...options, ...certificate.options, handshakeTimeout: timeoutMs }, onRequest);
       this.#tlsPort = new TlsPort(server, { timeoutMs, refuse: refusePlain });
-      certificate.watch((changed) => server.setSecureContext(changed));
+      server.on('listening', () => certificate.watch((changed) => server.setSecureContext(changed)));
       this.#server = server;
     } else this.#server = createServer(options, onRequest);
     this.#server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
