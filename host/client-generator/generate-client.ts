@@ -5,7 +5,7 @@ import { comment, printType, propertyName, quoted } from './print-types.ts';
 import { type ApiDocument, type EndpointOperation, type Parameter, type PlainOperation, readDocument } from './read-document.ts';
 
 /** What the runtime declares, and what its declarations are made of: a schema of such a name gets another one. */
-const RESERVED = /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
+const RESERVED = /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|ServerSentEvent|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
 const RESERVED_METHODS = ['constructor', 'task', 'then'];
 
 export interface GenerateOptions {
@@ -19,13 +19,18 @@ export interface GenerateOptions {
  */
 export async function generateClient(document: unknown, { baseUrl }: GenerateOptions): Promise<string> {
   const api = readDocument(document);
-  const runtime = await readFile(join(packageRoot, 'host/client-generator/runtime.ts'), 'utf8');
   const names = typeNames(api);
   const nameOf = (reference: string): string => names.get(reference) ?? 'unknown';
   const used = usedSchemas(api);
   const types = api.schemas.filter(({ reference }) => used.has(reference)).map(({ reference, schema }) => declaration(nameOf(reference), schema, nameOf));
   const title = `A client of ${api.title} ${api.version}, made by aana-host ${packageVersion()}: \`aana-host client\` makes it anew.`;
-  return `${[`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, runtime.replace(/^\/\/.*\n+/, '').trimEnd()].join('\n\n')}\n`;
+  return `${[`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, ...(await runtime())].join('\n\n')}\n`;
+}
+
+/** What every client is made of besides its types. The files import nothing but each other, so they can stand in one. */
+async function runtime(): Promise<string[]> {
+  const files = ['api', 'errors', 'streams'].map((name) => readFile(join(packageRoot, `host/client-generator/runtime/${name}.ts`), 'utf8'));
+  return (await Promise.all(files)).map((text) => text.replace(/^import .*\n/gm, '').trim());
 }
 
 type NameOf = (reference: string) => string;

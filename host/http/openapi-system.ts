@@ -26,7 +26,7 @@ const READINESS: oas31.ResponsesObject = { '200': json('Ready.', ready(true)), '
 /** The host's own routes that are always there. */
 export const SYSTEM_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/api/ready', { get: { operationId: 'is_ready', summary: 'Whether requests can be served', tags: ['system'], responses: READINESS } }],
-  ['/readyz', { get: { operationId: 'is_ready_too', summary: 'As /api/ready, under the usual name of such a route', tags: ['system'], responses: READINESS } }],
-  ['/livez', { get: { operationId: 'is_alive', summary: 'Whether the process answers', tags: ['system'], responses: { '200': json('It does.', ALIVE) } } }],
+  ['/readyz', { get: { operationId: 'readyz', summary: 'As /api/ready, under the usual name of such a route', tags: ['system'], responses: READINESS } }],
+  ['/livez', { get: { operationId: 'livez', summary: 'Whether the process answers', tags: ['system'], responses: { '200': json('It does.', ALIVE) } } }],
   ['/api/status', { get: { operationId: 'get_status', summary: 'The state of the application and its deployments', tags: ['system'], responses: { '200': json('The state.', STATUS), ...failures(500) } } }],
 ];

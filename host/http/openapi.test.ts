@@ -48,7 +48,7 @@ function references(value: unknown): string[] {
 
 OpenApi('is 3.1 with one POST per endpoint, its name as operationId', () => {
   assert.is(document.openapi, '3.1.0');
-  assert.equal(Object.keys(document.paths), ['/video/transcribe', '/tell', '/api/ready', '/api/status']);
+  assert.equal(Object.keys(document.paths), ['/video/transcribe', '/tell', '/api/ready', '/readyz', '/livez', '/api/status']);
   assert.is(document.paths['/video/transcribe'].post.operationId, 'transcribe_video');
   assert.equal(document.paths['/video/transcribe'].post.tags, ['video']);
 });
@@ -67,10 +67,10 @@ OpenApi('shows the form with its JSON field, and a binary part for inputs that n
   assert.is(document.paths['/tell'].post.requestBody.content['multipart/form-data'].schema.additionalProperties, undefined);
 });
 
-OpenApi('shows the answer, a stream as json-seq, and the real shapes of errors', () => {
+OpenApi('shows the answer, a stream in each of its formats, and the real shapes of errors', () => {
   const { responses } = document.paths['/video/transcribe'].post;
   assert.equal(Object.keys(responses['200'].content), ['application/json']);
-  assert.equal(Object.keys(document.paths['/tell'].post.responses['200'].content), ['application/json-seq']);
+  assert.equal(Object.keys(document.paths['/tell'].post.responses['200'].content), ['application/json-seq', 'application/x-ndjson', 'text/event-stream']);
   assert.equal(document.components.schemas.ValidationError.required, ['error', 'message', 'data', 'stacktrace']);
   for (const status of ['400', '403', '404', '408', '413', '415', '422', '429', '500', '502', '503', '504']) assert.ok(responses[status], status);
 });

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Api, ApiError, openFile, queryOf } from './runtime.ts';
+import { Api, openFile, queryOf } from './api.ts';
+import { ApiError } from './errors.ts';
 
 const Runtime = suite('the runtime of generated clients');
 
@@ -88,7 +89,7 @@ Runtime('files go as parts, once each, named where the input has them; the rest 
 
 Runtime('a file of the disk has its name and its content', async () => {
   const file = await openFile(import.meta.filename);
-  assert.match(file.name, /^runtime\.test\.[jt]s$/);
+  assert.match(file.name, /^api\.test\.[jt]s$/);
   assert.match(await file.text(), 'a file of the disk');
 });
 

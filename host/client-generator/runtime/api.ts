@@ -1,4 +1,5 @@
-// What every generated client is made of besides its types; it is copied into the generated file as it stands here, so it imports nothing.
+import { ApiError, type ErrorBody, errorOf, isErrorBody } from './errors.ts';
+import { jsonValues, type ServerSentEvent, serverSentEvents } from './streams.ts';
 
 export interface ClientOptions {
   /** Address of the server. Default: that which the client was generated from. */
@@ -38,54 +39,6 @@ export async function openFile(path: string, name: string = path.replace(/^.*[\\
   return new File([await fs.openAsBlob(path)], name);
 }
 
-/** One thing that is wrong with an input. */
-export interface ValidationEntry {
-  readonly type: string;
-  /** Path from the root of the input. */
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
-  readonly input: unknown;
-}
-
-/** The four keys of every error. */
-export interface ErrorBody {
-  readonly error: string;
-  readonly message: string;
-  readonly data: unknown;
-  readonly stacktrace: string | null;
-}
-
-/** A request that failed, as the server says it. */
-export class ApiError extends Error implements ErrorBody {
-  override readonly name = 'ApiError';
-  /** HTTP status; 200 when a stream failed after its beginning, or a task. */
-  readonly status: number;
-  /** Class of the error, to be matched on: `ValidationError`, `DownloadException` … */
-  readonly error: string;
-  readonly data: unknown;
-  readonly stacktrace: string | null;
-  /** What the server's log calls the request. */
-  readonly requestId: string | null;
-  /** Seconds after which another try may work, where the server says it. */
-  readonly retryAfter: number | null;
-
-  constructor(status: number, body: ErrorBody, headers: Headers = new Headers()) {
-    super(body.message);
-    this.status = status;
-    this.error = body.error;
-    this.data = body.data;
-    this.stacktrace = body.stacktrace;
-    this.requestId = headers.get('x-request-id');
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-    this.retryAfter = Number.isFinite(seconds) ? seconds : null;
-  }
-
-  /** What is wrong with the input, in an answer with status 422; else nothing. */
-  get validation(): readonly ValidationEntry[] {
-    return this.status === 422 && Array.isArray(this.data) ? (this.data as ValidationEntry[]) : [];
-  }
-}
-
 export type TaskStatus = 'created' | 'assigned' | 'running' | 'completed' | 'failed' | 'not_finished' | 'cancelled';
 
 /** A request that is answered later. */
@@ -100,12 +53,8 @@ export interface TaskInfo<Result = unknown> {
   readonly progress: number;
 }
 
-export interface TaskEvent {
-  readonly id: number;
-  /** `created`, `assigned`, `running`, `progress`, `chunk`, `not_finished`, `completed`, `failed` or `cancelled`. */
-  readonly event: string;
-  readonly data: unknown;
-}
+/** `event` is `created`, `assigned`, `running`, `progress`, `chunk`, `not_finished`, `completed`, `failed` or `cancelled`. */
+export type TaskEvent = ServerSentEvent;
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 const RECONNECT_MS = 1000;
@@ -253,96 +202,6 @@ function withFileNames(value: unknown, files: Map<string, Blob>): unknown {
   if (Array.isArray(value)) return value.map((inner) => withFileNames(inner, files));
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withFileNames(inner, files)]));
-}
-
-function isErrorBody(value: unknown): value is ErrorBody {
-  if (typeof value !== 'object' || value === null) return false;
-  const { error, message } = value as Partial<ErrorBody>;
-  return typeof error === 'string' && typeof message === 'string' && 'data' in value && 'stacktrace' in value;
-}
-
-/** The error of an answer; one that did not come from the server itself, such as a proxy's, is told by its status. */
-function errorOf({ status, statusText }: Response, text: string): ErrorBody {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isErrorBody(body)) return body;
-  } catch {
-    // no JSON
-  }
-  return { error: 'HttpError', message: `${status} ${statusText}: ${text.slice(0, 200)}`.trim(), data: {}, stacktrace: null };
-}
-
-/** What arrives, as text. */
-async function* textOf({ body }: Response): AsyncGenerator<string, void, undefined> {
-  if (!body) return;
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield decoder.decode(read.value, { stream: true });
-    yield decoder.decode();
-  } finally {
-    await reader.cancel().catch(() => {}); // of no effect at the end
-  }
-}
-
-/** JSON values one after the other, with or without whitespace between them. */
-async function* jsonValues(response: Response): AsyncGenerator<unknown, void, undefined> {
-  let text = '';
-  let at = 0;
-  let start = -1; // of the value that is being read
-  let depth = 0;
-  let inString = false;
-  for await (const chunk of textOf(response)) {
-    text += chunk;
-    for (; at < text.length; at++) {
-      const char = text[at] ?? '';
-      if (inString) {
-        if (char === '\\') at++;
-        else if (char === '"') inString = false;
-        if (inString || depth > 0) continue;
-      } else if (char === '"') {
-        inString = true;
-        if (start < 0) start = at;
-        continue;
-      } else if (char === '{' || char === '[') {
-        if (start < 0) start = at;
-        depth++;
-        continue;
-      } else if (char === '}' || char === ']') {
-        if (--depth > 0) continue;
-      } else if (depth > 0) {
-        continue;
-      } else if (!/\s/.test(char)) {
-        if (start < 0) start = at;
-        continue;
-      } else if (start < 0) {
-        continue;
-      }
-      yield JSON.parse(text.slice(start, at + 1));
-      start = -1;
-    }
-    const consumed = start < 0 ? Math.min(at, text.length) : start;
-    text = text.slice(consumed);
-    at -= consumed;
-    start = start < 0 ? -1 : 0;
-  }
-  if (start >= 0 && depth === 0 && !inString) yield JSON.parse(text);
-  else if (start >= 0) throw new ApiError(response.status, { error: 'IncompleteStream', message: 'the connection ended inside a value', data: {}, stacktrace: null }, response.headers);
-}
-
-async function* serverSentEvents(response: Response): AsyncGenerator<TaskEvent, void, undefined> {
-  let text = '';
-  for await (const chunk of textOf(response)) {
-    text += chunk;
-    const blocks = text.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const lines = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line));
-      const field = (name: string): string[] => lines.flatMap((line) => (line?.[1] === name ? [line[2] ?? ''] : []));
-      const data = field('data').join('\n');
-      if (data !== '') yield { id: Number(field('id')[0]), event: field('event')[0] ?? 'message', data: JSON.parse(data) as unknown };
-    }
-  }
 }
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
