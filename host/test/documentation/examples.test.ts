@@ -22,7 +22,7 @@ Examples.before(async () => {
   varied = await startVariedApp();
   folder = await mkdtemp(join(tmpdir(), 'aana-samples-'));
   const { paths } = (await (await fetch(`${varied.url}/openapi.json`)).json()) as { paths: oas31.PathsObject };
-  posts = Object.entries(paths).flatMap(([path, { post }]) => (post?.requestBody ? [{ path, operation: post }] : []));
+  posts = Object.entries(paths).flatMap(([path, { post }]) => (post?.['x-aana-endpoint'] ? [{ path, operation: post }] : []));
   for (const name of ['video', 'files', 'file']) await writeFile(join(folder, `${name}.mp4`), `content of ${name}`);
 });
 Examples.after(async () => {
