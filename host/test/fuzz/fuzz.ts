@@ -25,7 +25,7 @@ export interface Failure {
   readonly curl: string;
 }
 
-/** What an earlier answer told of is asked for by later requests: so many of them. */
+/** What an earlier answer told of is asked for by later requests: the last so many. */
 const KNOWN_IDS = 40;
 
 /** Sends requests for every operation of a server's own document, and holds the answers against it. */
@@ -44,7 +44,8 @@ export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
       try {
         const answer = await sender.send(request);
         answers[answer.status] = (answers[answer.status] ?? 0) + 1;
-        for (const [, id = ''] of answer.text.matchAll(/"(?:\w+_)?id":"([^"]{1,64})"/g)) if (ids.size < KNOWN_IDS) ids.add(id);
+        for (const [, id = ''] of answer.text.matchAll(/"(?:\w+_)?id":"([^"]{1,64})"/g)) ids.add(id);
+        for (const id of [...ids].slice(0, -KNOWN_IDS)) ids.delete(id);
         return [...judge.complaintsOf(operation, request, answer), ...otherwise()];
       } catch (error) {
         return [`there is no answer: ${String(error)}`];
