@@ -180,15 +180,14 @@ export class TaskRepository {
   async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
     const now = this.#connection.now();
     const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign')), starts ? 'running' : 'assigned'];
-    const [row] = await this.#connection.query<Omit<ClaimedTask, 'files'> & TaskOwner & { files: string }>(sql.assign, values);
+    const [row] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
     if (!row) return undefined; // somebody was faster
-    const { user_id: user, ...task } = row;
     await Promise.all([
-      this.#connection.query(sql.beginAttempt, [id, task.lease_token, owner, now]),
-      this.#tell(id, 'assigned', { attempt: task.num_retries }),
-      starts && this.#tellStarted(task, { endpoint: task.endpoint, user_id: user }),
+      this.#connection.query(sql.beginAttempt, [id, row.lease_token, owner, now]),
+      this.#tell(id, 'assigned', { attempt: row.num_retries }),
+      starts && this.#tellStarted(row, row),
     ]);
-    return { ...task, files: JSON.parse(task.files) as StoredFile[] };
+    return { ...row, files: JSON.parse(row.files) as StoredFile[] };
   }
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
