@@ -1,4 +1,5 @@
 import { multipart, type PluginFunction } from 'formidable';
+import { AanaError } from '../core/errors.ts';
 import { tooLarge } from './json.ts';
 
 /** More than any client needs for the name and type of a part. */
@@ -6,9 +7,9 @@ const HEAD_BYTES = 8 * 1024;
 
 /** What formidable's parser tells of the bytes that it reads. */
 interface ParserEvent {
-  readonly name: string;
+  name: string;
   readonly start?: number;
-  end?: number;
+  readonly end?: number;
 }
 
 /** The members of formidable that its plugins use. */
@@ -18,22 +19,33 @@ interface Form {
 }
 
 /**
- * formidable's reader of forms, with a limit on the headers of a part. It has none of its own, keeps them in memory, and searches them in time
- * that grows with the square of their length: a header of a megabyte would keep the whole host busy for minutes.
+ * formidable's reader of forms, with limits on the headers of a part and on the number of parts. It has none of its own for headers, keeps them in
+ * memory, and searches them in time that grows with the square of their length: a header of a megabyte would keep the whole host busy for
+ * minutes. It counts files when all are on the disk.
  */
-export const multipartWithHeadLimit: PluginFunction = function (this: unknown, formidable, options) {
-  multipart.call(this, formidable, options);
-  const form = formidable as unknown as Form;
-  let bytes = 0;
-  form._parser?.prependListener('data', (event) => {
-    if (event.name === 'partBegin') bytes = 0;
-    if (event.name !== 'headerField' && event.name !== 'headerValue') return;
-    bytes += (event.end ?? 0) - (event.start ?? 0);
-    if (bytes <= HEAD_BYTES) return;
-    Object.assign(event, { end: event.start }); // what comes after this limit is not kept
-    form._error(tooLarge('the headers of a part are too large', HEAD_BYTES));
-  });
-};
+export function multipartWithLimits(maxParts: number): PluginFunction {
+  return function (this: unknown, formidable, options) {
+    multipart.call(this, formidable, options);
+    const form = formidable as unknown as Form;
+    let headBytes = 0;
+    let parts = 0;
+    let isOver = false;
+    const end = (error: Error): void => {
+      isOver = true;
+      form._error(error);
+    };
+    form._parser?.prependListener('data', (event) => {
+      if (event.name === 'partBegin') {
+        headBytes = 0;
+        parts += 1;
+      }
+      if (event.name === 'headerField' || event.name === 'headerValue') headBytes += (event.end ?? 0) - (event.start ?? 0);
+      if (!isOver && headBytes > HEAD_BYTES) end(tooLarge('the headers of a part are too large', HEAD_BYTES));
+      if (!isOver && parts > maxParts) end(new AanaError('RequestTooLarge', 'too-large', `the form has too many parts: the limit is ${maxParts}`, { data: { limit: maxParts } }));
+      if (isOver) event.name = ''; // nobody reads on
+    });
+  };
+}
 
 /** What formidable tells of a part before it reads it. */
 export interface PartHead {

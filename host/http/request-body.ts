@@ -9,7 +9,7 @@ import { type UploadedFile, validationError } from '../endpoints/index.ts';
 import { letBodyCome } from './continue.ts';
 import { HttpError } from './error-body.ts';
 import { decodeUtf8, parseJson, tooLarge } from './json.ts';
-import { classify, multipartWithHeadLimit, type PartHead } from './part-heads.ts';
+import { classify, multipartWithLimits, type PartHead } from './part-heads.ts';
 import { onlyBody } from './small-form.ts';
 
 export interface BodyLimits {
@@ -28,6 +28,8 @@ export interface RequestBody extends AsyncDisposable {
 
 /** Room for the boundaries and headers of parts, and for the escapes of an urlencoded form. */
 const FRAMING_BYTES = 64 * 1024;
+/** Parts besides files, so that those which should not be there are named. */
+const OTHER_PARTS = 16;
 /** A form of at most so many bytes is read before it is parsed. */
 const SMALL_FORM_BYTES = 64 * 1024;
 
@@ -140,10 +142,10 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
         maxFiles: limits.max_files,
         maxFileSize: limits.max_file_bytes,
         maxTotalFileSize: limits.max_body_bytes,
-        maxFields: limits.max_files + 16,
+        maxFields: limits.max_files + OTHER_PARTS,
         maxFieldsSize: limits.max_json_bytes,
         allowEmptyFiles: true,
-        enabledPlugins: [multipartWithHeadLimit],
+        enabledPlugins: [multipartWithLimits(limits.max_files + OTHER_PARTS)],
         minFileSize: 0,
         onPart: (part, handle) => {
           const head = part as unknown as PartHead;
