@@ -97,9 +97,9 @@ Proxies('are nobody unless the configuration names them', async () => {
     await using at = await startServer({ trustedProxies, routers: routers() });
     const { ip, protocol, host } = await seenBy(at, SPOOFED);
     assert.equal([ip, protocol, host], ['127.0.0.1', 'http', `127.0.0.1:${at.port}`]);
-    const document = (await fetch(`${at.url}/openapi.json`, { headers: SPOOFED }).then((response) => response.json())) as { servers?: unknown };
-    assert.equal(document.servers, []);
-    assert.match(JSON.stringify(document), `http://127.0.0.1:${at.port}/echo`);
+    const document = await fetch(`${at.url}/openapi.json`, { headers: SPOOFED }).then((response) => response.text());
+    assert.not.match(document, /"\/ai|api\.example\.org/);
+    assert.match(document, `http://127.0.0.1:${at.port}/echo`);
   }
 });
 
@@ -108,8 +108,9 @@ Proxies('are taken at their word only where it makes sense', async () => {
   const { ip, protocol, host } = await seenBy(at, { 'x-forwarded-for': 'x', 'x-forwarded-proto': 'gopher', 'x-forwarded-host': 'a b/../c' });
   assert.equal([ip, protocol, host], ['127.0.0.1', 'http', `127.0.0.1:${at.port}`]);
   for (const prefix of ['ai', '/a/../b', '//evil.example', '/a b', '/"', 'https://evil.example', '/.', '/']) {
-    const document = (await fetch(`${at.url}/openapi.json`, { headers: { 'x-forwarded-prefix': prefix } }).then((response) => response.json())) as { servers?: unknown };
-    assert.equal(document.servers, [], prefix);
+    const document = await fetch(`${at.url}/openapi.json`, { headers: { 'x-forwarded-prefix': prefix } }).then((response) => response.text());
+    assert.match(document, `http://127.0.0.1:${at.port}/echo`, prefix);
+    assert.not.match(document, 'evil.example', prefix);
   }
   const last = await seenBy(at, { 'x-forwarded-proto': 'http, https', 'x-forwarded-host': 'evil.example, api.example.org:8443' });
   assert.equal([last['protocol'], last['host']], ['https', 'api.example.org:8443']);
