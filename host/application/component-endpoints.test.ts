@@ -40,7 +40,7 @@ const ask = async (app: AanaApp, path: string): Promise<unknown> => {
 Components('are deferred, timed and grouped as their plugin.json says, unless the application says otherwise', async () => {
   const timed = join(folder, 'timed');
   mkdirSync(join(timed, 'src'), { recursive: true });
-  writeFileSync(join(timed, 'src/index.ts'), SOURCE.replace("JSON.stringify('I am ' + name)", "{ if (name === 'first') for (;;); return JSON.stringify('I am ' + name); }"));
+  writeFileSync(join(timed, 'src/index.ts'), SOURCE.replace('=> JSON.stringify(', "=> { if (name === 'first') for (;;); return JSON.stringify(").replace('name) };', 'name); } };'));
   const options = { first: { defer: 'always', execution_timeout_s: 0.3 }, second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] } };
   writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
   await using app = makeApp({}, { task_queue: { max_retries: 1 } })

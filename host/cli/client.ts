@@ -20,7 +20,7 @@ export async function client({ url, openapi, out }: ClientCommand, stdout: { wri
   const text = await generateClient(document, { baseUrl: address });
   if (out === undefined) return void stdout.write(text);
   await writeFile(out, text).catch((cause: Error) => {
-    throw new AanaError('OutputError', 'invalid-input', `${out} cannot be written: ${cause.message}`, { cause });
+    throw new AanaError('ClientFileError', 'invalid-input', `${out} cannot be written: ${cause.message}`, { cause });
   });
   stdout.write(`${out}\n`);
 }

@@ -36,6 +36,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('UnsupportedMediaType', 415, 'The content type, charset or content encoding is not taken.', { original: 415 }),
   one('ExpectationFailed', 417, 'The header `expect` has something else than `100-continue`.', { original: 417 }),
   one('CancelledError', 'cancelled', 'The client closed the connection; only the log has it.', { original: 499 }),
+  one('RedocNotFound', 'unavailable', 'The bundle of Redoc cannot be had.', { original: 503 }),
   // Who asks.
   one('ApiKeyNotProvided', 'unauthenticated', 'The request has no API key.', { data: 'message' }),
   one('ApiKeyNotFound', 'unauthenticated', 'The API key is not known, or mistyped.', { data: 'message' }),
@@ -122,6 +123,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('AlreadyDeployed', 'conflict', 'The application was deployed, or shut down, before.'),
   one('ApplicationInReplica', 'internal', 'The module of a deployment class starts an application when it is imported.'),
   one('ArchiveError', 'internal', 'A fetched package cannot be unpacked.'),
+  one('ClientFileError', 'invalid-input', 'The generated client cannot be written there.'),
   one('CommandNotFound', 'internal', 'A program that is needed is not there.', { data: 'command' }),
   one('ConfigError', 'invalid-input', 'The configuration is wrong; the message names the key.'),
   one('ConnectionClosed', 'unavailable', 'The connection to the running application was closed here.'),
@@ -135,6 +137,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('DeploymentRunning', 'conflict', 'The deployment runs already.'),
   one('DeploymentTypeChanged', 'conflict', 'A deployment cannot become one of another class.'),
   one('DeploymentTypeError', 'bad-request', 'A handle was asked for with another class than the deployment has.'),
+  one('DocumentError', 'invalid-input', 'The OpenAPI document cannot be read.'),
   one('FfmpegNotFound', 'invalid-input', 'The configured ffmpeg does not run.'),
   one('ImportError', 'invalid-input', 'A module or application cannot be imported.'),
   one('InvalidInput', 'invalid-input', 'A model cannot be imported or removed like this.'),
