@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { delay } from '../../../core/abort.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
-import { isAlive } from '../../../replicas/fixtures/sample-sets.ts';
 import type { TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { Random } from '../../simulation/random.ts';
 import { checkDeliveries } from './check-deliveries.ts';
@@ -84,7 +83,7 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
     const checked = await checkTasks(database, clients.accepted, retried);
     const delivered = await checkDeliveries(database, receiver.received);
     const own = hosts.flatMap(({ ownEnds }) => ownEnds);
-    const orphans = hosts.flatMap(({ children }) => [...children]).filter(isAlive);
+    const orphans = (await Promise.all(hosts.map((host) => host.orphans()))).flat();
     const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...checked.problems, ...delivered.problems];
     keepsFolder = problems.length > 0;
     return {

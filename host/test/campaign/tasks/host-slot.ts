@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Deferred, deferred } from '../../../core/deferred.ts';
 import type { StorageConfig } from '../../../storage/index.ts';
-import { descendants } from '../../helpers/server.ts';
+import { descendants, isRunning } from '../../helpers/server.ts';
 import type { HostOrder } from './protocol.ts';
 
 /** After so many it is not started again. */
@@ -14,8 +14,8 @@ const script = new URL('host.js', import.meta.url);
 
 /** Keeps one host running: another one comes for each that is killed. */
 export class HostSlot {
-  /** Processes that belong to hosts, and must go with them. */
-  readonly children = new Set<number>();
+  /** Processes that belonged to hosts, with when they began: numbers are used again. */
+  readonly #children = new Map<number, string>();
   /** How hosts ended that nobody had killed. */
   readonly ownEnds: string[] = [];
   readonly #folder: string;
@@ -86,6 +86,13 @@ export class HostSlot {
     await this.#exited;
   }
 
+  /** Processes that should have gone with their host. */
+  async orphans(): Promise<number[]> {
+    const found: number[] = [];
+    for (const [pid, began] of this.#children) if (began !== '' && (await isRunning(pid)) && (await beginningOf(pid)) === began) found.push(pid);
+    return found;
+  }
+
   #spawn(): void {
     const child = fork(script, [this.#folder, this.#own, this.logFile], { env: { ...process.env, DB_CONFIG: JSON.stringify(this.#database) }, execArgv: ['--enable-source-maps'] });
     this.#child = child;
@@ -108,7 +115,13 @@ export class HostSlot {
 
   async #noteChildren(): Promise<number[]> {
     const pids = this.#child?.pid === undefined ? [] : (await descendants(this.#child.pid)).map(({ pid }) => pid);
-    for (const pid of pids) this.children.add(pid);
+    for (const pid of pids) this.#children.set(pid, await beginningOf(pid));
     return pids;
   }
+}
+
+/** When a process began, in ticks since the machine did (Linux); empty when it is not there. */
+async function beginningOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
