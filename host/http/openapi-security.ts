@@ -16,7 +16,7 @@ const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
 const text = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'string' } });
 const error = (description: string, headers: oas31.HeadersObject): oas31.ResponseObject => ({ description, headers, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } });
 const unauthenticated = error('There is no API key, or one that is not known or has expired.', { 'WWW-Authenticate': text('The scheme, and what is wrong with the key.') });
-const forbidden = error('The API key is not for this: its scopes, its user or the subscription.', {});
+const forbidden = error('The API key is not for this (its scopes, its user or the subscription), or a page of an origin that is not allowed asks.', {});
 const tooMany = error('Over a rate limit.', {
   'Retry-After': { description: 'Seconds to wait before another try.', schema: { type: 'integer', minimum: 0 } },
   'RateLimit-Policy': text('The limits: requests (`q`) in seconds (`w`).'),
@@ -32,8 +32,8 @@ export function withGuards(document: oas31.OpenAPIObject, { hasApiKeys, hasRateL
   function open(operation: oas31.OperationObject): oas31.OperationObject {
     return hasApiKeys ? { ...operation, security: [] } : operation;
   }
-  function refuse(operation: oas31.OperationObject): oas31.OperationObject {
-    return { ...operation, responses: { ...(hasApiKeys && { 403: forbidden }), ...operation.responses, ...refusals } };
+  function refuse(operation: oas31.OperationObject, method: string): oas31.OperationObject {
+    return { ...operation, responses: { ...((hasApiKeys || method !== 'get') && { 403: forbidden }), ...operation.responses, ...refusals } };
   }
   if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };
   return {
@@ -47,6 +47,6 @@ export function withGuards(document: oas31.OpenAPIObject, { hasApiKeys, hasRateL
 
 const METHODS = ['get', 'put', 'post', 'delete'] as const;
 
-function mapOperations(item: oas31.PathItemObject, change: (operation: oas31.OperationObject) => oas31.OperationObject): oas31.PathItemObject {
-  return { ...item, ...Object.fromEntries(METHODS.flatMap((method) => (item[method] ? [[method, change(item[method])]] : []))) };
+function mapOperations(item: oas31.PathItemObject, change: (operation: oas31.OperationObject, method: string) => oas31.OperationObject): oas31.PathItemObject {
+  return { ...item, ...Object.fromEntries(METHODS.flatMap((method) => (item[method] ? [[method, change(item[method], method)]] : []))) };
 }
