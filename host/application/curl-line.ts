@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import { exampleFiles, schemaExample, socketPath } from '../http/index.ts';
 
-/** Where the server listens, and the file of its certificate. */
+/** Where the server listens, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {
   readonly url: string;
   readonly cert?: string | null | undefined;
+  readonly asksForKey?: boolean | undefined;
 }
 
 /** A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined without endpoints. */
-export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert }: CurlTarget, sample: string | undefined): string | undefined {
+export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert, asksForKey = false }: CurlTarget, sample: string | undefined): string | undefined {
   const takesFile = (endpoint: ServedEndpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
   const endpoint = endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
   if (!endpoint) return undefined;
@@ -19,6 +20,7 @@ export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert }: Cu
     endpoint.streaming ? 'curl -sN' : 'curl -s',
     ...(socket === undefined ? [] : [`--unix-socket ${quote(socket)}`]),
     ...(cert && url.startsWith('https:') && isSelfSigned(cert) ? [`--cacert ${quote(cert)}`] : []),
+    ...(asksForKey ? ['-H "x-api-key: $API_KEY"'] : []),
     `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema))}`)}`,
     ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
     `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,
