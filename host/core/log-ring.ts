@@ -22,7 +22,8 @@ export class LogRing {
   readonly #records: LogRecord[] = [];
   /** Number of the first record that is kept, counted from the first that ever was. */
   #first = 0;
-  #news: Deferred<void> = deferred();
+  /** What followers wait for. */
+  #news: Deferred<void> | undefined;
   #isClosed = false;
 
   constructor(limit: number = DEFAULT_RECORDS) {
@@ -69,7 +70,7 @@ export class LogRing {
       yield* last;
       while (follow) {
         signal?.throwIfAborted();
-        const news = this.#news.promise;
+        const news = (this.#news ??= deferred()).promise; // before it is looked, so that nothing is missed
         if (next < this.#first) {
           yield { time: new Date().toISOString(), level: 'warn', message: 'lines left out: the reader is too slow', fields: { lines: this.#first - next } };
           next = this.#first;
@@ -87,15 +88,21 @@ export class LogRing {
   }
 
   #wake(): void {
-    this.#news.resolve();
-    this.#news = deferred();
+    this.#news?.resolve();
+    this.#news = undefined;
   }
 }
 
 /** Fields as JSON gives them back, with errors as their messages and without endless texts. */
-function shortened({ fields, ...record }: LogRecord): LogRecord {
+function shortened(whole: LogRecord): LogRecord {
+  const { fields, ...record } = whole;
+  if (Object.values(fields).every(isShort)) return whole; // as most are
   const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => (value === undefined ? [] : [[key, shortenedField(value)]]));
   return { ...record, fields: Object.fromEntries(kept) };
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'string' ? value.length <= MAX_FIELD_CHARACTERS : typeof value === 'number' || typeof value === 'boolean';
 }
 
 function shortenedField(value: unknown): unknown {

@@ -17,10 +17,12 @@ export function parseJson(text: string, maxDepth: number): unknown {
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 /** The text of bytes; a byte-order mark is left out. What is not UTF-8 is a `ValidationError`, not a text that differs from what was sent. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw validationError([{ type: 'json_invalid', loc: [], msg: 'Invalid JSON: it is not UTF-8', input: null }]);
   }

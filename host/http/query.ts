@@ -14,6 +14,7 @@ export function numberOf(ctx: Context, name: string, schema: z.ZodNumber): numbe
 
 /** The last one, where a name is given more than once. */
 export function queryValue(ctx: Context, name: string): string | undefined {
+  if (ctx.querystring === '') return undefined; // as it is of most requests
   return [ctx.query[name]].flat().at(-1);
 }
 
