@@ -48,12 +48,13 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
   };
 }
 
-/** The same without the field `content`, in which lines have what requests and models may have said. */
+const LEFT_OUT = 'left out; set log.content (AANA_LOG_CONTENT=true) to have it here';
+
+/** The same without what stands in the field `content`, in which lines have what requests and models may have said. */
 export function withoutContent(log: Logger): Logger {
   const strip = (fields: LogFields | undefined): LogFields | undefined => {
     if (!fields || !('content' in fields)) return fields;
-    const { content: _content, ...rest } = fields;
-    return rest;
+    return { ...fields, content: LEFT_OUT };
   };
   return {
     debug: (message, fields) => log.debug(message, strip(fields)),
