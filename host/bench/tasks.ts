@@ -60,8 +60,15 @@ async function start(name: string, script: string, given: QueueArguments): Promi
 }
 
 async function told(child: ChildProcess): Promise<FromQueue> {
-  const [message] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(([code]) => [{ type: 'failed', reason: `it ended with ${code}` }])])) as [FromQueue];
-  return message;
+  const heard = new AbortController();
+  const ended = once(child, 'exit', { signal: heard.signal }).then(([code]) => [{ type: 'failed', reason: `it ended with ${code}` }]);
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal: heard.signal }), ended])) as [FromQueue];
+    return message;
+  } finally {
+    ended.catch(() => {}); // of the listener that goes
+    heard.abort();
+  }
 }
 
 /** pg-boss is no part of this package: it is installed once, into the cache. Gives a file to import it from. */
