@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from './rate-limiter.ts';
 import { matchesPath } from './scopes.ts';
 
@@ -73,13 +74,8 @@ function plain(path: string): string {
 
 /** One IPv6 network of 64 bits belongs to one customer, who has all of its addresses. */
 export function networkOf(address: string): string {
-  const [bare = ''] = address.split('%');
-  const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
-  if (v4 !== undefined) return v4;
-  if (!bare.includes(':')) return bare;
-  const [head = '', tail] = bare.split('::');
-  const front = head.split(':').filter((group) => group !== '');
-  const back = (tail ?? '').split(':').filter((group) => group !== '');
-  const groups = tail === undefined ? front : [...front, ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'), ...back];
-  return `${groups.slice(0, 4).map((group) => group.toLowerCase().replace(/^0+(?=.)/, '')).join(':')}::/64`;
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address); // an IPv4 address within IPv6 is the IPv4 one
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${(parsed as ipaddr.IPv6).parts.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
 }

@@ -5,6 +5,7 @@ import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Connection, Database, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
+import { LentConnection } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
 import { batchingSocket } from './batching-socket.ts';
 
@@ -96,7 +97,7 @@ export class PostgresDatabase implements Database {
   }
 
   async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#lend((connection) => work(connection));
+    return this.#lend((connection) => LentConnection.for(connection, work));
   }
 
   async write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -256,7 +257,7 @@ async function transaction<T>(connection: PostgresConnection, work: (connection:
   connection.notifications = new Set();
   const begun = connection.script('begin');
   try {
-    const [result] = await Promise.all([work(connection), begun]);
+    const [result] = await Promise.all([LentConnection.for(connection, work), begun]);
     await connection.commit();
     return result;
   } catch (error) {

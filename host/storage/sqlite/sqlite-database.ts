@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Connection, Database } from '../database.ts';
 import { databaseError } from '../errors.ts';
+import { LentConnection } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
 import { Lending } from './lending.ts';
 import type { SqliteModule } from './module.ts';
@@ -56,7 +57,7 @@ export class SqliteDatabase implements Database {
   }
 
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#readers.with(work);
+    return this.#readers.with((connection) => LentConnection.for(connection, work));
   }
 
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -64,7 +65,7 @@ export class SqliteDatabase implements Database {
       await connection.script('begin immediate');
       connection.notifications = [];
       try {
-        const result = await work(connection);
+        const result = await LentConnection.for(connection, work);
         await connection.script('commit');
         for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
         return result;
