@@ -20,7 +20,7 @@ export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert, asks
     endpoint.streaming ? 'curl -sN' : 'curl -s',
     ...(socket === undefined ? [] : [`--unix-socket ${quote(socket)}`]),
     ...(cert && url.startsWith('https:') && isSelfSigned(cert) ? [`--cacert ${quote(cert)}`] : []),
-    ...(asksForKey ? ['-H "x-api-key: $API_KEY"'] : []),
+    ...(asksForKey ? ['-H "x-api-key: $AANA_API_KEY"'] : []),
     `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema))}`)}`,
     ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
     `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,

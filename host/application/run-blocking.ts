@@ -54,7 +54,7 @@ async function announce({ url, endpoints, config }: AanaApp, sample: Promise<str
   out.write(socketPath(url) === undefined ? `API documentation: ${url}/docs\n` : `Listening on ${url}\n`);
   const asksForKey = config.api_service.enabled;
   const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
-  if (line && asksForKey) out.write('An API key is needed; this makes one: export API_KEY=$(aana-host keys create --user me)\n');
+  if (line && asksForKey) out.write('An API key is needed; this makes one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
   if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
 }
 

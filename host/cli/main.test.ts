@@ -124,7 +124,7 @@ Cli('writes a curl line that a shell takes as it is', () => {
   assert.is(line, `curl -s -F 'body={"video":{"content":"video"}}' -F 'video=@/it'\\''s/a b.wav' http://h:1/t`);
   const { stdout } = spawnSync('sh', ['-c', (line ?? '').replace('curl', "printf '%s\\n'")], { encoding: 'utf8' });
   assert.equal(stdout.split('\n').slice(0, 5), ['-s', '-F', 'body={"video":{"content":"video"}}', '-F', "video=@/it's/a b.wav"]);
-  assert.match(curlLine(endpoints, { url: 'http://h:1', asksForKey: true }, undefined) ?? '', ' -H "x-api-key: $API_KEY" ');
+  assert.match(curlLine(endpoints, { url: 'http://h:1', asksForKey: true }, undefined) ?? '', ' -H "x-api-key: $AANA_API_KEY" ');
   assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 
