@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { requestContextOf } from '../core/request-context.ts';
 import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../control/index.ts';
 import { type AnyDeployment, type CallOptions, check, type DeploymentHandle, type DescribedHandle, type HandleOf, HandleOptions, type HandleOptionsInput, type HasMethods, withMethods } from '../deployments/index.ts';
 import { DecodedAudio } from '../media/index.ts';
@@ -84,7 +85,7 @@ export function runningApplication(connection: ControlConnection): RunningApplic
 function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
   const retry = check(HandleOptions, options, `handle of deployment ${name}`);
   const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
-  const picked = ({ signal, requestId }: CallOptions): CallOptions => ({ signal, requestId });
+  const picked = ({ signal, ...context }: CallOptions): CallOptions => ({ ...requestContextOf(context), signal });
   return {
     name,
     call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), picked(options)),

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { FrameSocket, type HostFrame, type ReplicaCallOptions, ReplicaConnection, type ReplicaFrame } from '../replicas/index.ts';
 import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from './protocol.ts';
 
-export interface AskOptions {
+export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  readonly requestId?: string | undefined;
   /** Whether the process stays for the answer. Default true. */
   readonly holdsProcess?: boolean | undefined;
 }
@@ -97,14 +97,15 @@ export class ControlConnection implements AsyncDisposable {
     return this.close();
   }
 
-  #ask({ signal, requestId, holdsProcess = true }: AskOptions): ReplicaCallOptions {
-    if (!holdsProcess) return { signal, requestId };
+  #ask({ signal, holdsProcess = true, ...context }: AskOptions): ReplicaCallOptions {
+    const options = { ...requestContextOf(context), signal };
+    if (!holdsProcess) return options;
     this.#hold();
     const onSettled = (): void => {
       this.#holds -= 1;
       if (this.#holds === 0) this.#connection.unref();
     };
-    return { signal, requestId, onSettled };
+    return { ...options, onSettled };
   }
 
   #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {

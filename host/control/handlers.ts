@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import type { LogRing } from '../core/log-ring.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import type { DeploymentHandle, HandleOptionsInput } from '../deployments/index.ts';
 import type { AudioReference } from '../schemas/index.ts';
 import type { ApplicationReport, CallOperation, ControlOperation, ControlValue, DeploymentMethods, operations, PluginStatus, StreamOperation } from './protocol.ts';
@@ -13,7 +14,7 @@ export interface SessionContext {
   drop(id: string): Promise<void>;
 }
 
-export interface OperationContext extends SessionContext {
+export interface OperationContext extends SessionContext, RequestContext {
   /** Aborts when the caller cancels or goes away. */
   readonly signal: AbortSignal;
   readonly requestId: string;
@@ -81,8 +82,8 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await app.scaleDeployment(deployment, replicas);
       return null;
     },
-    'deployments.call': async ({ deployment, method, args, retry }, { signal, requestId }) => app.handle(deployment, retry).call(method, args, { signal, requestId }),
-    'deployments.stream': ({ deployment, method, args, retry }, { signal, requestId }) => each(app.handle(deployment, retry).stream(method, args, { signal, requestId })),
+    'deployments.call': async ({ deployment, method, args, retry }, { signal, ...context }) => app.handle(deployment, retry).call(method, args, { ...requestContextOf(context), signal }),
+    'deployments.stream': ({ deployment, method, args, retry }, { signal, ...context }) => each(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw new AanaError('ValidationError', 'invalid-input', `${source.path} is not an absolute path: the application has another working directory`);

@@ -133,7 +133,7 @@ function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly
   return Object.fromEntries(
     names.map((operation): [string, ImplementationMethod] => {
       const handler = handlers[operation] as (args: unknown, context: unknown) => Promise<unknown> | AsyncIterable<unknown>;
-      return [operation, (args, { signal, requestId }) => handler(check(operations[operation].args, args, operation), { ...session, signal, requestId: requestId ?? newId() })];
+      return [operation, (args, context) => handler(check(operations[operation].args, args, operation), { ...session, ...context, requestId: context.requestId ?? newId() })];
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError, errorLogFields, fromErrorRecord, loggedStack, publicMessage, toErrorRecord } from './errors.ts';
+import { AanaError, errorLogFields, faultOf, fromErrorRecord, loggedStack, publicMessage, toErrorRecord } from './errors.ts';
 
 const Errors = suite('error records');
 
@@ -20,6 +20,16 @@ Errors('make an unknown error internal, an abort cancelled, a time-out exceeded'
   assert.is(toErrorRecord(new RangeError('x')).name, 'RangeError');
   assert.is(toErrorRecord(new DOMException('x', 'AbortError')).kind, 'cancelled');
   assert.is(toErrorRecord(new DOMException('x', 'TimeoutError')).kind, 'deadline-exceeded');
+});
+
+Errors('say whose fault they are, on both sides of a border', () => {
+  const lost = new AanaError('ReplicaLostError', 'unavailable', 'x', { fault: 'replica-lost' });
+  for (const error of [lost, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(lost))))]) assert.is(faultOf(error), 'replica-lost');
+  assert.is(faultOf(new AanaError('PromptTooLongException', 'bad-request', 'x')), 'caller');
+  assert.is(faultOf(new AanaError('DeploymentFull', 'unavailable', 'x')), 'overload');
+  assert.is(faultOf(new DOMException('x', 'AbortError')), 'cancelled');
+  assert.is(faultOf(new RangeError('x')), 'deployment');
+  assert.is('fault' in toErrorRecord(new AanaError('PromptTooLongException', 'bad-request', 'x')), false, 'a fault that follows from the kind takes no bytes');
 });
 
 Errors('keep to themselves what an unexpected one says, on both sides of a border', () => {

@@ -30,10 +30,39 @@ export type ErrorKind =
   | 'plugin-failed'
   | 'internal';
 
+/**
+ * Whose fault an error is. Health checks, retries and updates decide by it.
+ *
+ * - `caller`: the call itself is wrong; the same call fails everywhere, and says nothing about who answered it
+ * - `deployment`: the code or the model that worked on the call failed
+ * - `replica-lost`: the process that worked on the call ended; the call may have had no part in that
+ * - `overload`: nothing worked on the call, because there was no room for it
+ * - `cancelled`: the caller left, or its time was up
+ */
+export type Fault = 'caller' | 'deployment' | 'replica-lost' | 'overload' | 'cancelled';
+
+const FAULT_OF_KIND: Readonly<Record<ErrorKind, Fault>> = {
+  'invalid-input': 'caller',
+  'bad-request': 'caller',
+  unauthenticated: 'caller',
+  denied: 'caller',
+  'not-found': 'caller',
+  conflict: 'caller',
+  'too-large': 'caller',
+  'rate-limited': 'caller',
+  unavailable: 'overload',
+  'deadline-exceeded': 'cancelled',
+  cancelled: 'cancelled',
+  'plugin-failed': 'deployment',
+  internal: 'deployment',
+};
+
 /** An error as it crosses a process, thread or sandbox border. `data` is JSON. */
 export interface ErrorRecord {
   readonly name: string;
   readonly kind: ErrorKind;
+  /** Absent where it follows from `kind`. */
+  readonly fault?: Fault | undefined;
   readonly message: string;
   readonly data: unknown;
   readonly stack?: string | undefined;
@@ -44,6 +73,8 @@ export interface ErrorRecord {
 export interface AanaErrorOptions extends ErrorOptions {
   /** Facts a client may see, as JSON. Default `{}`. */
   readonly data?: unknown;
+  /** Default: what follows from the kind. */
+  readonly fault?: Fault | undefined;
   /** Facts for the log of this process alone: they cross no border, and no client sees them. */
   readonly logFields?: Readonly<Record<string, unknown>> | undefined;
   /** See {@link ErrorRecord.unexpected}. Default: false. */
@@ -57,6 +88,7 @@ export interface AanaErrorOptions extends ErrorOptions {
 export class AanaError extends Error {
   override readonly name: string;
   readonly kind: ErrorKind;
+  readonly fault: Fault;
   readonly data: unknown;
   readonly logFields: Readonly<Record<string, unknown>> | undefined;
   readonly unexpected: boolean;
@@ -65,6 +97,7 @@ export class AanaError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.kind = kind;
+    this.fault = options.fault ?? FAULT_OF_KIND[kind];
     this.data = options.data ?? {};
     this.logFields = options.logFields;
     this.unexpected = options.unexpected ?? false;
@@ -82,7 +115,8 @@ export function cancelledError(what = 'the request was cancelled'): AanaError {
  */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {
-    return { name: thrown.name, kind: thrown.kind, message: thrown.message, data: thrown.data, stack: thrown.stack, ...(thrown.unexpected && { unexpected: true }) };
+    const { name, kind, fault, message, data, stack, unexpected } = thrown;
+    return { name, kind, ...(fault !== FAULT_OF_KIND[kind] && { fault }), message, data, stack, ...(unexpected && { unexpected: true }) };
   }
   if (thrown instanceof Error) {
     const kind = thrown.name === 'AbortError' ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal';
@@ -100,9 +134,14 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
 
 /** The inverse of {@link toErrorRecord}; keeps the remote stack, when there is one, below the local one. */
 export function fromErrorRecord(record: ErrorRecord): AanaError {
-  const error = new AanaError(record.name, record.kind, record.message, { data: record.data, unexpected: record.unexpected });
+  const error = new AanaError(record.name, record.kind, record.message, { data: record.data, fault: record.fault, unexpected: record.unexpected });
   if (record.stack !== undefined) error.stack = record.stack;
   return error;
+}
+
+/** Returns whose fault a thrown value is; an unknown one is the fault of the code that worked on the call. */
+export function faultOf(thrown: unknown): Fault {
+  return thrown instanceof AanaError ? thrown.fault : FAULT_OF_KIND[toErrorRecord(thrown).kind];
 }
 
 /** What clients are told of an error. */

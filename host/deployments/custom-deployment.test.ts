@@ -77,7 +77,10 @@ Custom('gets its configuration as an object of its class, and the paths of its m
 Custom('gets the id of the request, and its lines reach the log of the host', async () => {
   const lines: Record<string, unknown>[] = [];
   const handle = await sentiment(undefined, createLogger({ level: 'info', format: 'json', write: (line) => lines.push(JSON.parse(line)) }));
-  assert.is((await handle.facts({}, { requestId: 'r-1' }))['requestId'], 'r-1');
+  const context = { requestId: 'r-1', userId: 'Zoë', priority: 7, deadlineAt: Date.now() + 60_000, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+  const { requestId, userId, priority, deadlineAt, traceparent } = await handle.facts({}, context);
+  assert.equal({ requestId, userId, priority, traceparent, deadlineAt: context.deadlineAt }, context);
+  assert.ok(Math.abs((deadlineAt as number) - context.deadlineAt) < 60_000, 'the deadline is the same moment by the clock of the replica');
   const controller = new AbortController();
   const waiting = failure(handle.untilCancelled({}, { requestId: 'r-2', signal: controller.signal }));
   while (!lines.some(({ message }) => message === 'waiting')) await handle.facts();

@@ -1,8 +1,9 @@
+import type { RequestContext } from '../core/request-context.ts';
 import type { LoadProgress } from '../replicas/index.ts';
 
-export interface CallOptions {
+/** An endpoint passes its own context on, and the call then has all facts about the request. */
+export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  readonly requestId?: string | undefined;
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
 import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
@@ -16,11 +17,9 @@ export interface DeploymentContext {
 }
 
 /** What a method gets beside its arguments. */
-export interface CallContext {
+export interface CallContext extends RequestContext {
   /** Aborts when the caller cancelled or went away. */
   readonly signal: AbortSignal;
-  /** The id of the request that the call serves. */
-  readonly requestId: string | undefined;
   /** Lines go to the log of the host, with the request's id. */
   readonly log: Logger;
 }

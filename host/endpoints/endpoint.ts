@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { UploadedFile } from '../media/index.ts';
 import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
 import { echoed } from './echo.ts';
@@ -33,10 +34,9 @@ export interface EndpointDescription {
 }
 
 /** One run of an endpoint, as its implementation sees it. */
-export interface EndpointRun {
+export interface EndpointRun extends RequestContext {
   readonly input: unknown;
   readonly requestId: string;
-  /** Who asked; null where nobody is asked for a key. */
   readonly userId: string | null;
   /** Milliseconds that the run may take; the signal aborts then. */
   readonly timeoutMs: number;

@@ -1,11 +1,15 @@
 import * as z from 'zod';
 import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
 
-/** What a host function gets besides its input. */
-export interface HostEndpointContext {
+/**
+ * What a host function gets besides its input. Pass it on as the options of a call of a deployment (`handle.chat({ … }, context)`): the call
+ * then ends with the request and is queued as the work of its user.
+ */
+export interface HostEndpointContext extends RequestContext {
   readonly requestId: string;
   /** Whose API key the request came with; null where nobody is asked for one. */
   readonly userId: string | null;
@@ -67,9 +71,10 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     streaming,
     validate: (input) => parseInput(definition.input, input),
     initialize,
-    run: async ({ input, requestId, userId, signal, files, write, onProgress = () => {} }) => {
+    run: async ({ input, signal, files, write, onProgress = () => {}, ...run }) => {
       if (definition.initialize) await initialize();
-      const output = definition.run(input as z.core.output<I>, { requestId, userId, signal, files, progress: onProgress });
+      const { requestId, userId } = run;
+      const output = definition.run(input as z.core.output<I>, { ...requestContextOf(run), requestId, userId, signal, files, progress: onProgress });
       if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
       for await (const value of untilAborted(output, signal)) await write(jsonOf(value));

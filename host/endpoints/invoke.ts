@@ -1,12 +1,12 @@
 import { AanaError } from '../core/errors.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import type { ValidationEntry } from '../schemas/index.ts';
 import { type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
 import { findFileReferences } from './file-references.ts';
 
-export interface InvokeOptions {
+export interface InvokeOptions extends RequestContext {
   readonly requestId: string;
-  /** Who asked. Default: null, nobody in particular. */
-  readonly userId?: string | null;
+  /** The run ends after this time, and its work is wanted until then unless `deadlineAt` is earlier. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly files?: ReadonlyMap<string, UploadedFile>;
@@ -39,9 +39,11 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   }, options.timeoutMs);
   try {
     return await endpoint.run({
+      ...requestContextOf(options),
       input: accepted,
       requestId: options.requestId,
       userId: options.userId ?? null,
+      deadlineAt: Math.min(options.deadlineAt ?? Infinity, Date.now() + options.timeoutMs),
       timeoutMs: options.timeoutMs,
       signal: ending.signal,
       files,

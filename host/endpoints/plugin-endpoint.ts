@@ -1,4 +1,5 @@
 import { AanaError } from '../core/errors.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { type ServedEndpoint, type EndpointDescription, type EndpointRun, parseInput, type UploadedFile } from './endpoint.ts';
 import { compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
@@ -6,16 +7,18 @@ import { compileSchema, fromComponent, outputCheck } from './output-check.ts';
 export interface EndpointSource {
   readonly name: string;
   readonly endpoints: readonly EndpointDescription[];
-  run(invocation: {
-    readonly endpoint: string;
-    readonly input: string;
-    readonly requestId: string;
-    readonly deadlineMs: number;
-    readonly signal: AbortSignal;
-    readonly files: ReadonlyMap<string, UploadedFile>;
-    readonly write?: (chunk: string) => Promise<void>;
-    readonly onProgress?: (fraction: number) => void;
-  }): Promise<string>;
+  run(
+    invocation: RequestContext & {
+      readonly endpoint: string;
+      readonly input: string;
+      readonly requestId: string;
+      readonly deadlineMs: number;
+      readonly signal: AbortSignal;
+      readonly files: ReadonlyMap<string, UploadedFile>;
+      readonly write?: (chunk: string) => Promise<void>;
+      readonly onProgress?: (fraction: number) => void;
+    },
+  ): Promise<string>;
 }
 
 /** One endpoint of a component, under a name and a path that the application gives it. */
@@ -60,8 +63,8 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     ...(info.tags && { tags: info.tags }),
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
-    run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress }) => {
-      const invocation = { endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files };
+    run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {
+      const invocation = { ...requestContextOf(run), endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files };
       try {
         const answer = await plugin.run({ ...invocation, ...(info.streaming && { write: checked(write) }), ...(onProgress && { onProgress }) });
         if (!info.streaming) check?.(answer);

@@ -1,10 +1,11 @@
 import type { Context } from 'koa';
 import { API_KEY_PREFIX } from '../access/index.ts';
 import { errorLogFields, loggedStack } from '../core/errors.ts';
+import { traceIdOf } from '../core/request-context.ts';
 import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
-import { takeRequestId, traceIdOf } from './request-context.ts';
+import { takeRequestId, traceparentOf } from './request-context.ts';
 import { statusOfThrown } from './status.ts';
 
 const API_KEY = new RegExp(`${API_KEY_PREFIX}[0-9A-Za-z]+`, 'g');
@@ -19,7 +20,7 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
   } catch (error) {
     answerError(ctx, error, options);
   } finally {
-    const traceId = traceIdOf(ctx);
+    const traceId = traceIdOf(traceparentOf(ctx));
     const ms = Math.round(performance.now() - startedAt);
     options.log.info('request', { requestId, method: ctx.method, path: loggedPath(ctx), status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms, ...(traceId !== undefined && { traceId }) });
   }

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { cancelledError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { validTraceparent } from '../core/request-context.ts';
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
@@ -12,9 +13,9 @@ export function takeRequestId(ctx: Context): string {
   return id;
 }
 
-/** The trace that a request belongs to, by the W3C's `traceparent`. */
-export function traceIdOf(ctx: Context): string | undefined {
-  return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(ctx.get('traceparent'))?.[1];
+/** Returns the request's place in a distributed trace, when its header is a valid one. */
+export function traceparentOf(ctx: Context): string | undefined {
+  return validTraceparent(ctx.get('traceparent'));
 }
 
 /** Aborts with a `CancelledError` when the connection closes before the answer is complete. */

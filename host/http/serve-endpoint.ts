@@ -5,7 +5,7 @@ import { callerOf, showsInside } from './caller.ts';
 import { HttpError, nothingAt } from './error-body.ts';
 import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
-import { abortOnClose } from './request-context.ts';
+import { abortOnClose, traceparentOf } from './request-context.ts';
 import { JsonStream } from './stream.ts';
 import { deferRequest, isDeferred } from './task-routes.ts';
 
@@ -26,6 +26,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     const output = await invoke(endpoint, body.input, {
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
+      traceparent: traceparentOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,
       files: body.files,

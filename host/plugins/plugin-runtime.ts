@@ -1,6 +1,7 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import type { Logger, LogLevel } from '../core/logger.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { outputTooLarge } from './capabilities/client-output.ts';
 import { InvocationScope } from './capabilities/invocation-scope.ts';
 import type { LoadedComponent } from './component.ts';
@@ -13,7 +14,7 @@ import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './p
 import type { Task } from './task.ts';
 
 /** One run of an endpoint. */
-export interface PluginInvocation {
+export interface PluginInvocation extends RequestContext {
   readonly endpoint: string;
   /** JSON object that matches the endpoint's input schema. */
   readonly input: string;
@@ -157,8 +158,8 @@ export class PluginRuntime {
       const task = this.#queue.shift()!;
       task.worker = worker;
       task.attempts++;
-      const { endpoint, input, requestId, write } = task.invocation;
-      const ring = worker.run({ id: task.id, endpoint, input, requestId, deadlineAt: task.deadlineAt, outputBytes: write && this.#limits.outputBytes });
+      const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
+      const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && this.#limits.outputBytes });
       if (ring) task.scope.output.attach(ring);
     }
     if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
@@ -322,11 +323,12 @@ export class PluginRuntime {
 
   #newScope(invocation: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
     const { name, ports, granted, runHelper } = this.#options;
-    const { requestId, files, write } = invocation;
+    const { files, write } = invocation;
+    const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
     return new InvocationScope({
-      ...{ ports, plugin: name, granted, requestId, files, onOutputFailed },
+      ...{ ports, plugin: name, granted, context, files, onOutputFailed },
       startHelper:
-        runHelper && ((helper, input, signal) => runHelper({ endpoint: `helper:${helper}`, input, requestId, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files })),
+        runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files })),
       write: write && ((chunk) => invocation.write!(chunk)),
     });
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '../core/logger.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 
 /** What the rest of the host gives to plugins. */
@@ -108,11 +109,15 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
+export interface DeploymentCallOptions extends RequestContext {
+  readonly signal: AbortSignal;
+}
+
 /** A deployed model, as invocations use it. */
 export interface DeploymentPort {
-  call(method: string, args: Record<string, unknown>, options: { signal: AbortSignal; requestId: string }): Promise<unknown>;
+  call(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): Promise<unknown>;
   /** Batches of values: those since the last batch. */
-  stream(method: string, args: Record<string, unknown>, options: { signal: AbortSignal; requestId: string }): AsyncIterable<readonly unknown[]>;
+  stream(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): AsyncIterable<readonly unknown[]>;
 }
 
 /** The media of one invocation; disposal removes its files. */

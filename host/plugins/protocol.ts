@@ -62,6 +62,9 @@ export interface RunMessage {
   readonly endpoint: string;
   readonly input: string;
   readonly requestId: string;
+  readonly userId?: string | null | undefined;
+  readonly priority?: number | undefined;
+  readonly traceparent?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number;
   /** Most bytes that it may stream. Absent when it streams nothing. */

@@ -1,11 +1,10 @@
 import type { Logger } from '../core/logger.ts';
+import type { RequestContext } from '../core/request-context.ts';
 
 /** What a method of an implementation gets beside its arguments. */
-export interface CallContext {
+export interface CallContext extends RequestContext {
   /** Aborts when the caller cancelled, went away, or the replica is told to stop at once. */
   readonly signal: AbortSignal;
-  /** The id of the request that the call serves, for log lines. */
-  readonly requestId: string | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AanaError, type ErrorRecord } from '../core/errors.ts';
+import type { WireContext } from '../core/request-context.ts';
 import type { LogFields, LogLevel } from '../core/logger.ts';
 
 /** From the host to a replica. */
@@ -10,7 +11,7 @@ export type HostFrame =
       readonly method: string;
       readonly args: Record<string, unknown>;
       readonly stream: boolean;
-      readonly requestId?: string | undefined;
+      readonly context?: WireContext | undefined;
     }
   /** What it was started from is to be this from now on; answered like a call. */
   | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }

@@ -20,7 +20,7 @@ export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: numbe
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     }
-    throw new AanaError('ReplicaLostError', 'unavailable', 'its replicas do not stay up for long enough to take another configuration');
+    throw new AanaError('ReplicaLostError', 'unavailable', 'its replicas do not stay up for long enough to take another configuration', { fault: 'replica-lost' });
   } catch (error) {
     await Promise.all([...changed].map(([replica, before]) => restore(fleet, replica, before, graceMs)));
     throw error;

@@ -1,10 +1,11 @@
 import type { Clock } from '../core/clock.ts';
+import { requestContextOf, type RequestContext } from '../core/request-context.ts';
 import type { Fleet, LoadProgress } from './fleet.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
 import type { DispatchOptions, ReplicaPool } from './replica-pool.ts';
 import type { RunningReplica } from './running-replica.ts';
 
-export interface SetCallOptions extends Pick<ReplicaCallOptions, 'signal' | 'requestId'>, Omit<DispatchOptions, 'signal'> {
+export interface SetCallOptions extends RequestContext, DispatchOptions {
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
@@ -71,13 +72,13 @@ export class ReplicaCalls {
 
   async #dispatch<T>(use: (replica: RunningReplica, options: ReplicaCallOptions) => T, options: SetCallOptions): Promise<Used<T>> {
     const { pool, clock, onWaiting } = this.#options;
-    const { onProgress, signal, requestId } = options;
+    const { onProgress, signal } = options;
     this.#lastUsedAt = clock.now();
     const onSettled = (): void => {
       this.#lastUsedAt = clock.now();
       pool.release();
     };
-    const used = pool.dispatch((replica) => ({ value: use(replica, { signal, requestId, onSettled }), replica }), options);
+    const used = pool.dispatch((replica) => ({ value: use(replica, { ...requestContextOf(options), signal, onSettled }), replica }), options);
     onWaiting();
     if (!onProgress) return (await used).value;
     const loading = this.#options.fleet.kept.find((member) => member.loading)?.loading;

@@ -1,10 +1,10 @@
 import { AsyncQueue } from '../core/async-queue.ts';
 import { cancelledError, fromErrorRecord } from '../core/errors.ts';
+import { type RequestContext, toWireContext } from '../core/request-context.ts';
 import type { HostFrame, ReplicaFrame } from './protocol.ts';
 
-export interface ReplicaCallOptions {
+export interface ReplicaCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  readonly requestId?: string | undefined;
   /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. */
   readonly onSettled?: () => void;
 }
@@ -38,7 +38,7 @@ export class ReplicaConnection {
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
-      this.#open((id) => ({ type: 'call', id, method, args, stream: false, requestId: options.requestId }), sink, options);
+      this.#open((id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }), sink, options);
     });
   }
 
@@ -51,7 +51,7 @@ export class ReplicaConnection {
       onEnd: () => queue.end(),
       onError: (error: unknown) => queue.fail(error),
     };
-    const id = this.#open((callId) => ({ type: 'call', id: callId, method, args, stream: true, requestId: options.requestId }), sink, options);
+    const id = this.#open((callId) => ({ type: 'call', id: callId, method, args, stream: true, context: toWireContext(options) }), sink, options);
     return acknowledging(queue, (values) => {
       if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
     });

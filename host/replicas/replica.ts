@@ -285,6 +285,7 @@ export class Replica implements RunningReplica {
     const how = this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited');
     return new AanaError('ReplicaLostError', 'unavailable', `replica ${name} was lost while it worked on this request (${how}); try again`, {
       data: { deployment, replica: name, signal },
+      fault: 'replica-lost',
     });
   }
 

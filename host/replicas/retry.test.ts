@@ -6,7 +6,7 @@ import { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } fr
 
 const Retry = suite('repeating calls');
 
-const lost = (): AanaError => new AanaError('ReplicaLostError', 'unavailable', 'lost');
+const lost = (): AanaError => new AanaError('ReplicaLostError', 'unavailable', 'lost', { fault: 'replica-lost' });
 
 /** Options whose waits are noted and take no time. */
 function options(more: Partial<RetryOptions> = {}): { options: RetryOptions; waits: number[] } {
@@ -53,7 +53,7 @@ Retry('waits by chance between nothing and a bound that doubles up to 2 s', asyn
 Retry('gives up with the last error after the tries', async () => {
   const { options: given } = options();
   let tries = 0;
-  const error = await failure(callWithRetry(() => Promise.reject(new AanaError('ReplicaLostError', 'unavailable', `lost ${(tries += 1)}`)), given));
+  const error = await failure(callWithRetry(() => Promise.reject(new AanaError('ReplicaLostError', 'unavailable', `lost ${(tries += 1)}`, { fault: 'replica-lost' })), given));
   assert.is(error.message, `lost ${DEFAULT_RETRIES + 1}`);
 });
 

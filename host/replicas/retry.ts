@@ -63,4 +63,4 @@ async function waitOrThrow(error: unknown, attempt: number, options: RetryOption
   await clock.delay(waitMs, signal);
 }
 
-const isLoss = (error: unknown): boolean => error instanceof AanaError && error.name === 'ReplicaLostError';
+const isLoss = (error: unknown): boolean => error instanceof AanaError && error.fault === 'replica-lost';

@@ -88,6 +88,21 @@ export class Context {
     return this.host.requestId();
   }
 
+  /** The user whose API key the request came with; undefined where no key is asked for. */
+  get user(): string | undefined {
+    return this.host.user();
+  }
+
+  /** How urgent the work is: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have it, too. */
+  get priority(): number {
+    return this.host.priority();
+  }
+
+  /** The place in a distributed trace, as the `traceparent` header of the W3C has it; undefined when the request is in no trace. */
+  get traceparent(): string | undefined {
+    return this.host.traceparent();
+  }
+
   /** Milliseconds until the host ends this run. */
   get remainingMs(): number {
     return this.host.remainingMs();

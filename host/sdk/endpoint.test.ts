@@ -205,12 +205,12 @@ Endpoint('refuse to stream a value that does not match', () => {
 
 Endpoint('know the request, the time left and the log, and make UUIDs of the host\'s bytes', () => {
   const plugin = unary((ctx) => {
-    ctx.log.info('running', { id: ctx.requestId, left: ctx.remainingMs, cancelled: ctx.isCancelled() });
+    ctx.log.info('running', { id: ctx.requestId, left: ctx.remainingMs, cancelled: ctx.isCancelled(), user: ctx.user, priority: ctx.priority });
     return { text: ctx.random.uuid() };
   });
-  const { output, logs } = runEndpoint(plugin, 'act', { video }, { remainingMs: () => 5 });
+  const { output, logs } = runEndpoint(plugin, 'act', { video }, { remainingMs: () => 5, user: 'Zoë', priority: 2 });
   assert.match((output as { text: string }).text, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  assert.equal(logs, [{ level: 'info', message: 'running', fields: { id: 'test-request', left: 5, cancelled: false } }]);
+  assert.equal(logs, [{ level: 'info', message: 'running', fields: { id: 'test-request', left: 5, cancelled: false, user: 'Zoë', priority: 2 } }]);
 });
 
 Endpoint('of one plugin have different names', () => {
@@ -227,6 +227,9 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
     randomBytes: absent,
     requestId: () => 'r',
     remainingMs: () => 1,
+    user: () => undefined,
+    priority: () => 0,
+    traceparent: () => undefined,
     isCancelled: () => false,
     openVideo: absent,
     call: absent,

@@ -5,6 +5,9 @@ export interface Host {
   requestId(): string;
   remainingMs(): number;
   isCancelled(): boolean;
+  user(): string | undefined;
+  priority(): number;
+  traceparent(): string | undefined;
   openVideo(source: HostVideoSource): HostVideo;
   call(deployment: string, method: string, args: string, audio: HostAudio[]): string;
   open(deployment: string, method: string, args: string, audio: HostAudio[]): HostChunks;

@@ -1,7 +1,7 @@
 import { call, open } from 'aana:host/deployments@0.1.0';
 import type { Chunks } from 'aana:host/deployments@0.1.0';
 import { fetch } from 'aana:host/http@0.1.0';
-import { isCancelled, remainingMs, requestId } from 'aana:host/invocation@0.1.0';
+import { isCancelled, priority, remainingMs, requestId, traceparent, user } from 'aana:host/invocation@0.1.0';
 import { log } from 'aana:host/log@0.1.0';
 import { Image, Video } from 'aana:host/media@0.1.0';
 import { forward, write } from 'aana:host/output@0.1.0';
@@ -25,6 +25,9 @@ export const host: Host = {
   requestId,
   remainingMs: () => Number(remainingMs()),
   isCancelled,
+  user,
+  priority,
+  traceparent,
   openVideo: (source) => Video.open(source),
   call,
   open,

@@ -66,6 +66,12 @@ export interface FakeHost {
   readonly onWrite?: (value: unknown) => void;
   readonly isCancelled?: () => boolean;
   readonly remainingMs?: () => number;
+  /** Default: none, as where no key is asked for. */
+  readonly user?: string;
+  /** Default: 0. */
+  readonly priority?: number;
+  /** Default: none. */
+  readonly traceparent?: string;
 }
 
 export interface RunResult {
@@ -135,6 +141,9 @@ class FakeRun {
     requestId: () => 'test-request',
     remainingMs: () => this.#fakes.remainingMs?.() ?? 60_000,
     isCancelled: () => this.#fakes.isCancelled?.() ?? false,
+    user: () => this.#fakes.user,
+    priority: () => this.#fakes.priority ?? 0,
+    traceparent: () => this.#fakes.traceparent,
     openVideo: (source) => atBorder(() => this.#openVideo(source)),
     call: (deployment, method, args, audio) => atBorder(() => JSON.stringify(this.#invoke(deployment, method, args, audio))),
     open: (deployment, method, args, audio) => atBorder(() => this.#openChunks(this.#invoke(deployment, method, args, audio) as Iterable<unknown>)),

@@ -176,6 +176,7 @@ export class TaskRunner {
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
         userId: task.user_id,
+        priority: task.priority,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
         files: files.uploaded(task.files),

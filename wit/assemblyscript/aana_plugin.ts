@@ -44,6 +44,21 @@ export function remainingMs(): u64 {
   return remaining_ms();
 }
 
+/** The user whose API key the request came with; empty where no key is asked for. */
+export function user(): string {
+  return take(user_());
+}
+
+/** How urgent the work is: higher is sooner, 0 for ordinary requests. */
+export function priority(): i32 {
+  return i32(priority_());
+}
+
+/** The place in a distributed trace, as the `traceparent` header has it; empty when the request is in no trace. */
+export function traceparent(): string {
+  return take(traceparent_());
+}
+
 /** Whether the client has gone away. */
 export function isCancelled(): bool {
   return is_cancelled() != 0;
@@ -288,6 +303,12 @@ declare function host_error(): u64;
 declare function request_id(): u64;
 @external('extism:host/user', 'remaining_ms')
 declare function remaining_ms(): u64;
+@external('extism:host/user', 'user')
+declare function user_(): u64;
+@external('extism:host/user', 'priority')
+declare function priority_(): i64;
+@external('extism:host/user', 'traceparent')
+declare function traceparent_(): u64;
 @external('extism:host/user', 'is_cancelled')
 declare function is_cancelled(): u64;
 @external('extism:host/user', 'random')

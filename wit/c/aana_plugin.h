@@ -68,6 +68,12 @@ AANA_IMPORT("random", "bytes") void aana_random_bytes(uint32_t length, aana_byte
 AANA_IMPORT("invocation", "request-id") void aana_request_id(aana_string *result);
 AANA_IMPORT("invocation", "remaining-ms") uint64_t aana_remaining_ms(void);
 AANA_IMPORT("invocation", "is-cancelled") uint32_t aana_is_cancelled(void);
+/* The user whose API key the request came with; not there where no key is asked for. */
+AANA_IMPORT("invocation", "user") void aana_user(aana_optional_string *result);
+/* Higher is sooner, 0 for ordinary requests. */
+AANA_IMPORT("invocation", "priority") int32_t aana_priority(void);
+/* The place in a distributed trace, as the traceparent header has it. */
+AANA_IMPORT("invocation", "traceparent") void aana_traceparent(aana_optional_string *result);
 
 /* A fraction from 0 to 1, and what is being done. */
 AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, const char *text, uint32_t text_length);

@@ -77,6 +77,21 @@ pub fn is_cancelled() -> bool {
     unsafe { raw::is_cancelled() != 0 }
 }
 
+/// The user whose API key the request came with; none where no key is asked for.
+pub fn user() -> Option<String> {
+    unsafe { returned::<Maybe<Slice>>(|at| raw::user(at)).value().map(|value| value.string()) }
+}
+
+/// How urgent the work is: higher is sooner, 0 for ordinary requests.
+pub fn priority() -> i32 {
+    unsafe { raw::priority() }
+}
+
+/// The place in a distributed trace, as the `traceparent` header has it.
+pub fn traceparent() -> Option<String> {
+    unsafe { returned::<Maybe<Slice>>(|at| raw::traceparent(at)).value().map(|value| value.string()) }
+}
+
 /// Says how far the invocation has come, from 0 to 1, and what is being done.
 pub fn report_progress(fraction: f64, text: &str) {
     unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
@@ -1024,6 +1039,9 @@ mod raw {
         #[link_name = "request-id"] pub(super) fn request_id(at: *mut Slice);
         #[link_name = "remaining-ms"] pub(super) fn remaining_ms() -> u64;
         #[link_name = "is-cancelled"] pub(super) fn is_cancelled() -> u32;
+        #[link_name = "user"] pub(super) fn user(at: *mut Maybe<Slice>);
+        pub(super) fn priority() -> i32;
+        #[link_name = "traceparent"] pub(super) fn traceparent(at: *mut Maybe<Slice>);
     }
     #[link(wasm_import_module = "aana:host/media@0.1.0")]
     extern "C" {

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { requestContextOf } from '../../core/request-context.ts';
 import { importModule } from '../../modules/index.ts';
 import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/implementation.ts';
 import { check } from '../check.ts';
@@ -58,12 +59,12 @@ function implementationOf(deployment: Deployment, type: string, name: string, { 
       throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
     }
   };
-  const run = (args: Record<string, unknown>, { signal, requestId }: ReplicaCall): ReturnType<Method> =>
+  const run = (args: Record<string, unknown>, { signal, ...context }: ReplicaCall): ReturnType<Method> =>
     method.call(deployment, args, {
+      ...requestContextOf(context),
       signal,
-      requestId,
       get log() {
-        return log.child({ requestId });
+        return log.child({ requestId: context.requestId });
       },
     });
   if (!streaming) return async (args, context) => checked(await run(args, context));

@@ -1,7 +1,8 @@
 import { raceAbort } from '../../core/abort.ts';
 import { AanaError, cancelledError } from '../../core/errors.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
-import type { DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
+import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
 import type { HostCall, HostReply, WitError } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
 import { mediaSource } from './image.ts';
@@ -16,7 +17,8 @@ export interface InvocationScopeOptions {
   readonly ports: PluginPorts;
   /** The plugin's name. */
   readonly plugin: string;
-  readonly requestId: string;
+  /** Facts about the request; they go with each call of a deployment. */
+  readonly context: RequestContext;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
   /** Told when a chunk cannot be sent for which the guest does not wait. */
@@ -163,9 +165,9 @@ export class InvocationScope {
   }
 
   get #forCapabilities(): CapabilityScope {
-    const { ports, plugin, granted, files, requestId, startHelper } = this.#options;
+    const { ports, plugin, granted, files, context, startHelper } = this.#options;
     this.#capabilityScope ??= {
-      ...{ ports, plugin, granted, files, requestId, signal: this.#signal },
+      ...{ ports, plugin, granted, files, context, signal: this.#signal },
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
@@ -204,8 +206,8 @@ export class InvocationScope {
     );
   }
 
-  #callOptions(signal: AbortSignal): { signal: AbortSignal; requestId: string } {
-    return { signal, requestId: this.#options.requestId };
+  #callOptions(signal: AbortSignal): DeploymentCallOptions {
+    return { ...this.#options.context, signal };
   }
 
   #track(helper: Promise<string>): Promise<string> {

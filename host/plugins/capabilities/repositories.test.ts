@@ -25,7 +25,7 @@ const Repositories = suite<Context>('what a guest asks of repositories');
 
 const scopeWith = (storage: Storage, grants: PluginGrants): InvocationScope => {
   const ports = Object.assign(new FakePorts(), { repositories: storage });
-  return new InvocationScope({ ports, plugin: 'sample', requestId: 'r', files: new Map(), write: undefined, granted: grantTo(manifest, grants, defaultLimits), startHelper: undefined });
+  return new InvocationScope({ ports, plugin: 'sample', context: { requestId: 'r' }, files: new Map(), write: undefined, granted: grantTo(manifest, grants, defaultLimits), startHelper: undefined });
 };
 const named = (reply: HostReply): string => ('error' in reply ? `${reply.error.kind} ${reply.error.name}` : `it gave ${String(reply.value)}`);
 const valueOf = <T>(reply: HostReply): T => {

@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
 import type { AudioPort, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
 import type { CapabilityCalls } from './calls.ts';
@@ -26,7 +27,8 @@ export interface CapabilityScope {
   readonly files: ReadonlyMap<string, UploadedFile>;
   /** Ends with the invocation. */
   readonly signal: AbortSignal;
-  readonly requestId: string;
+  /** Facts about the request. */
+  readonly context: RequestContext;
   /** Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
   media(): MediaScopePort;

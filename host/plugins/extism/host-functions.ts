@@ -63,6 +63,7 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
     if (info) infos.set(number, info);
     return BigInt(number);
   };
+  const optional = (context: CallContext, value: string | null | undefined): bigint => (typeof value === 'string' ? blocks.store(context, value) : failed);
   const json = (context: CallContext, value: unknown): bigint => blocks.store(context, JSON.stringify(value));
   const open = (context: CallContext, source: bigint): WitSource => {
     const { media_id: mediaId, ...rest } = parsed(Source, text(context, source), 'the source');
@@ -120,6 +121,9 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       request_id: (context) => blocks.store(context, current().requestId),
       remaining_ms: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),
       is_cancelled: () => (bridge.isCancelled(current()) ? done : failed),
+      user: (context) => optional(context, current().userId),
+      priority: () => BigInt(current().priority ?? 0),
+      traceparent: (context) => optional(context, current().traceparent),
       random: (context, length) => blocks.store(context, new Uint8Array(randomBytes(Math.max(0, Math.min(Number(length), maxRandomBytes))))),
       progress: (context, percent, what) => report(bridge, current(), Number(percent) / 100, text(context, what)),
       release: (_, number) => {

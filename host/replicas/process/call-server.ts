@@ -1,4 +1,5 @@
 import { AanaError, cancelledError, toErrorRecord } from '../../core/errors.ts';
+import { fromWireContext } from '../../core/request-context.ts';
 import { type Deferred, deferred } from '../../core/deferred.ts';
 import type { Implementation } from '../implementation.ts';
 import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from '../protocol.ts';
@@ -33,7 +34,7 @@ export class CallServer {
     try {
       const method = Object.hasOwn(this.#implementation.methods, frame.method) ? this.#implementation.methods[frame.method] : undefined;
       if (!method) throw new AanaError('MethodNotFound', 'not-found', `there is no method ${frame.method}`);
-      const answer = method(frame.args, { signal: call.controller.signal, requestId: frame.requestId });
+      const answer = method(frame.args, { ...fromWireContext(frame.context), signal: call.controller.signal });
       if (frame.stream) await this.#runStream(call, answer);
       else this.#answer({ type: 'result', id: frame.id, value: await answer });
     } catch (error) {

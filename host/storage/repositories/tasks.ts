@@ -98,6 +98,8 @@ export interface ClaimedTask extends Lease {
   readonly data: string;
   readonly files: readonly StoredFile[];
   readonly timeout_ms: number;
+  /** Higher is sooner. */
+  readonly priority: number;
   readonly user_id: string | null;
 }
 

@@ -61,12 +61,12 @@ select 1 as found from tasks where status in ('created', 'not_finished') and use
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
 where id = $1 and status in (select value from json_each($5))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
 -- statement: assign (postgresql)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
 
 -- What its holder ($2 is its token) says of a task; nothing when it has lost it.
 -- statement: start

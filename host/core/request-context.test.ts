@@ -1,0 +1,39 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { fromWireContext, remainingMs, requestContextOf, toWireContext, traceIdOf, validTraceparent } from './request-context.ts';
+
+const Context = suite('the context of a request');
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`;
+
+Context('crosses a process border; its deadline is the time that is left, because clocks differ', () => {
+  const context = { requestId: 'r', userId: 'u', priority: -3, deadlineAt: 10_000, traceparent: TRACEPARENT };
+  const wire = JSON.parse(JSON.stringify(toWireContext(context, 4_000)));
+  assert.equal(wire, { requestId: 'r', userId: 'u', priority: -3, remainingMs: 6_000, traceparent: TRACEPARENT });
+  assert.equal(fromWireContext(wire, 70_000), { ...context, deadlineAt: 76_000 });
+});
+
+Context('takes no bytes for what is absent or the default', () => {
+  assert.equal(toWireContext({ requestId: undefined, userId: null, priority: 0 }), {});
+  assert.equal(fromWireContext(undefined), { requestId: undefined, userId: null, priority: 0, deadlineAt: undefined, traceparent: undefined });
+});
+
+Context('has no time left after its deadline, and always has without one', () => {
+  assert.is(remainingMs({ deadlineAt: 5 }, 9), 0);
+  assert.is(remainingMs({}), undefined);
+});
+
+Context('leaves out what is no fact about the request', () => {
+  const options = { requestId: 'r', signal: new AbortController().signal, affinity: 'x' };
+  assert.equal(JSON.parse(JSON.stringify(requestContextOf(options))), { requestId: 'r' });
+});
+
+const REFUSED = ['', TRACE, `ff-${TRACE}-00f067aa0ba902b7-01`, `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, `00-${TRACE}-${'0'.repeat(16)}-01`, `${TRACEPARENT}-more`, TRACEPARENT.toUpperCase()];
+Context('knows a valid traceparent of the W3C', () => {
+  assert.is(validTraceparent(TRACEPARENT), TRACEPARENT);
+  assert.is(traceIdOf(TRACEPARENT), TRACE);
+  for (const value of REFUSED) assert.equal([validTraceparent(value), traceIdOf(value)], [undefined, undefined], value);
+});
+
+Context.run();

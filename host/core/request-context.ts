@@ -1,0 +1,69 @@
+/**
+ * Facts about a request that travel with every piece of work done for it: through endpoints, plugins, handles, frames and replicas
+ * into the engine. Options of calls extend this interface; {@link requestContextOf} takes the facts out of them, so that a new fact
+ * is added here and in {@link toWireContext} alone.
+ */
+export interface RequestContext {
+  /** The id of the request, for log lines. */
+  readonly requestId?: string | undefined;
+  /** The user whose API key the request came with; null where no key is asked for. Queues and engines are fair between users. */
+  readonly userId?: string | null | undefined;
+  /** A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0. */
+  readonly priority?: number | undefined;
+  /** When the answer is of no more use: milliseconds since the epoch by the clock of this process. Default: never. */
+  readonly deadlineAt?: number | undefined;
+  /** The place in a distributed trace, as the `traceparent` header of the W3C's Trace Context. */
+  readonly traceparent?: string | undefined;
+}
+
+/** The facts as a process sends them to another one. The deadline is the time that is left, because clocks of machines differ. */
+export interface WireContext {
+  readonly requestId?: string;
+  readonly userId?: string;
+  readonly priority?: number;
+  /** Milliseconds; 0 when the deadline has passed. */
+  readonly remainingMs?: number;
+  readonly traceparent?: string;
+}
+
+/** Version, trace id, parent id and flags. Ids of zeros are invalid, and so is version ff. Source: W3C Trace Context, section 3.2.2. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Returns `options` without everything that is no fact about the request. */
+export function requestContextOf({ requestId, userId, priority, deadlineAt, traceparent }: RequestContext): RequestContext {
+  return { requestId, userId, priority, deadlineAt, traceparent };
+}
+
+/** Returns `value` when it is a valid `traceparent`, else undefined. */
+export function validTraceparent(value: string | undefined): string | undefined {
+  return value !== undefined && TRACEPARENT.test(value) ? value : undefined;
+}
+
+/** Returns the trace id in a `traceparent`: 32 hexadecimal digits. Returns undefined when the value is not valid. */
+export function traceIdOf(traceparent: string | undefined): string | undefined {
+  return traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1];
+}
+
+/** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */
+export function remainingMs({ deadlineAt }: RequestContext, now: number = Date.now()): number | undefined {
+  return deadlineAt === undefined ? undefined : Math.max(0, Math.round(deadlineAt - now));
+}
+
+/** Returns the facts as they are sent to another process. Absent facts are left out, because each call carries them. */
+export function toWireContext(context: RequestContext, now: number = Date.now()): WireContext {
+  const { requestId, userId, priority, traceparent } = context;
+  const left = remainingMs(context, now);
+  return {
+    ...(requestId !== undefined && { requestId }),
+    ...(typeof userId === 'string' && { userId }),
+    ...(priority !== undefined && priority !== 0 && { priority }),
+    ...(left !== undefined && { remainingMs: left }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+}
+
+/** The inverse of {@link toWireContext}. */
+export function fromWireContext(wire: WireContext = {}, now: number = Date.now()): RequestContext {
+  const { requestId, userId = null, priority = 0, remainingMs: left, traceparent } = wire;
+  return { requestId, userId, priority, traceparent, deadlineAt: left === undefined ? undefined : now + left };
+}
