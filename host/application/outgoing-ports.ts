@@ -1,6 +1,6 @@
 import { authorityFiles, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { isPublicAddress, literalAddress, type Network, networkOf, requestGuarded, withoutCredentials } from '../outgoing/index.ts';
+import { isForeignAddress, literalAddress, type Network, networkOf, requestGuarded, withoutCredentials } from '../outgoing/index.ts';
 import type { HttpPort } from '../plugins/ports.ts';
 import type { PostMessage } from '../webhooks/index.ts';
 
@@ -39,7 +39,7 @@ export function webhookPorts({ webhook }: Config, network: Network): { readonly 
     },
     refusalOf: ({ hostname }) => {
       const address = literalAddress(hostname);
-      const isPrivate = address === undefined ? /(^|\.)localhost\.?$/.test(hostname) : !isPublicAddress(address);
+      const isPrivate = address === undefined ? /(^|\.)localhost\.?$/.test(hostname) : !isForeignAddress(address);
       return isPrivate && !allowPrivate ? refusal(hostname) : undefined;
     },
   };

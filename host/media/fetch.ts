@@ -42,7 +42,7 @@ function isPage({ headers }: IncomingMessage): boolean {
 
 /** The user name and password of the URL become a header, which goes to its own origin alone; those in a redirect are not used. */
 function firstHop(start: URL): Hop {
-  const headers: [string, string][] = [['accept', '*/*']];
+  const headers: [string, string][] = [];
   if (start.username !== '' || start.password !== '') {
     let pair: string;
     try {

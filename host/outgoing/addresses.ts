@@ -18,14 +18,19 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
  * An IPv6 address that stands for an IPv4 one (mapped, or NAT64 under its well-known prefix) is judged as that.
  */
 export const isPublicAddress: AddressPolicy = (address) => {
-  if (!ipaddr.isValid(address) || address.includes('%')) return false; // with a zone it is no public one
-  const parsed = ipaddr.parse(address);
-  if (parsed instanceof ipaddr.IPv4) return isPublicIpv4(parsed);
-  const v6 = parsed as ipaddr.IPv6;
-  if (v6.isIPv4MappedAddress()) return isPublicIpv4(v6.toIPv4Address());
-  if (v6.match(NAT64_WELL_KNOWN, 96)) return isPublicIpv4(new ipaddr.IPv4(v6.toByteArray().slice(12)));
-  return v6.match(GLOBAL_UNICAST, 3) && v6.range() === 'unicast';
+  const meant = meantAddress(address);
+  if (meant instanceof ipaddr.IPv4) return meant.range() === 'unicast' && !PLATFORM_ADDRESSES.has(meant.toString());
+  return meant !== undefined && meant.match(GLOBAL_UNICAST, 3) && meant.range() === 'unicast';
 };
+
+/** The address that a text stands for: of an IPv6 form of an IPv4 address, the latter. `undefined` for other texts, and for an address with a zone, which is no public one. */
+export function meantAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (!ipaddr.isValid(address) || address.includes('%')) return undefined;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed;
+  const v6 = parsed as ipaddr.IPv6;
+  return v6.match(NAT64_WELL_KNOWN, 96) ? new ipaddr.IPv4(v6.toByteArray().slice(12)) : v6;
+}
 
 /** The address that a URL's host is written as, without brackets; `undefined` for a name. */
 export function literalAddress(hostname: string): string | undefined {
@@ -35,7 +40,3 @@ export function literalAddress(hostname: string): string | undefined {
 
 /** What the system says: hosts file, then DNS. */
 export const systemLookup: Lookup = async (hostname) => (await dnsLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
-
-function isPublicIpv4(address: ipaddr.IPv4): boolean {
-  return address.range() === 'unicast' && !PLATFORM_ADDRESSES.has(address.toString());
-}

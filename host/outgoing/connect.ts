@@ -68,7 +68,7 @@ async function openTunnel(proxy: URL, url: URL, options: ConnectOptions): Promis
   let failure: unknown;
   for (const target of targets.slice(0, MAX_TRIES)) {
     try {
-      return await tunnelTo(proxy, `${isIPv6(target) ? `[${target}]` : target}:${portOf(url)}`, options);
+      return await tunnelTo(proxy, url, `${isIPv6(target) ? `[${target}]` : target}:${portOf(url)}`, options);
     } catch (error) {
       options.signal.throwIfAborted();
       failure ??= error;
@@ -79,7 +79,8 @@ async function openTunnel(proxy: URL, url: URL, options: ConnectOptions): Promis
 
 const MAX_TRIES = 4;
 
-function tunnelTo(proxy: URL, target: string, { network = directNetwork, idleTimeoutMs, signal }: ConnectOptions): Promise<Duplex> {
+/** Errors name the URL's host, not the address that it has: clients read them. */
+function tunnelTo(proxy: URL, url: URL, target: string, { network = directNetwork, idleTimeoutMs, signal }: ConnectOptions): Promise<Duplex> {
   const request: RequestOptions = {
     method: 'CONNECT',
     protocol: proxy.protocol,
@@ -103,7 +104,7 @@ function tunnelTo(proxy: URL, target: string, { network = directNetwork, idleTim
         return;
       }
       socket.destroy();
-      reject(new Error(statusCode === 407 ? 'the proxy wants a user name and password (407)' : `the proxy refuses a tunnel to ${target} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`));
+      reject(new Error(statusCode === 407 ? 'the proxy wants a user name and password (407)' : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`));
     });
     asked.end();
   });

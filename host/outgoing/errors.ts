@@ -21,9 +21,10 @@ export function downloadError(url: URL | string, why: string, cause?: unknown): 
   return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, { data: { url: shown }, cause });
 }
 
+/** The address is for the log alone: it would tell a client which addresses the names of this network have. */
 export function privateAddressError(url: URL, address: string): AanaError {
-  const message = `the address ${address} of host ${url.hostname} is private; start the server with --allow-private-urls to allow it`;
-  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) } });
+  const message = `the host ${url.hostname} has a private address, or one of this server; start the server with --allow-private-urls to allow it`;
+  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) }, logFields: { address } });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -43,11 +44,11 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-/** Why a connection or an answer failed, in words. */
+/** Why a connection or an answer failed, in words. What the system says of a socket is left out, because it names the addresses of both ends. */
 export function reasonOf(error: unknown): string {
   // several addresses were tried: each has its error
   const single = error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error;
   if (!(single instanceof Error)) return String(single);
   const code = 'code' in single && typeof single.code === 'string' ? single.code : '';
-  return REASONS[code] ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : single.message || code);
+  return REASONS[code] ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : 'syscall' in single ? `${String(single.syscall)} failed with ${code}` : single.message || code);
 }

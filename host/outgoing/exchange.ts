@@ -7,6 +7,7 @@ import { type ActiveGuards, type Guards, redirectTarget } from './guards.ts';
 export interface Hop {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
+  /** Of the caller: for the origin of `url` alone, whatever their names are. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array | undefined;
 }
@@ -23,8 +24,10 @@ export interface Answer {
   readonly message: IncomingMessage;
 }
 
-/** Not sent to another origin than the one they were meant for. */
-const SECRET = /^(authorization|cookie)$/;
+/** What every server gets, unless the caller says otherwise to the first. */
+const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
+/** Says what the body is, and goes where the body goes. */
+const DESCRIBES_BODY = /^content-/i;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -62,23 +65,26 @@ export async function follow(first: Hop, options: FollowOptions): Promise<Answer
   }
 }
 
-/** As browsers do: 303 always becomes GET, 301 and 302 do after POST. */
+/**
+ * As browsers do: 303 always becomes GET, 301 and 302 do after POST. Another origin gets none of the caller's headers: a key can stand in one with any
+ * name.
+ */
 function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
   const url = redirectTarget(start, from, location);
   url.username = '';
   url.password = '';
   const isSameOrigin = url.origin === from.origin;
   const becomesGet = method === 'POST' && status <= 303;
-  const kept = headers.filter(([name]) => (isSameOrigin || !SECRET.test(name.toLowerCase())) && !(becomesGet && /^content-/i.test(name)));
+  const kept = headers.filter(([name]) => (DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin));
   return becomesGet ? { method: 'GET', url, headers: kept } : { method, url, headers: kept, body };
 }
 
 /** One request over the connection, which is for it alone; the body of the answer comes as it was sent, nothing unpacked. */
 export function send({ method, url, headers, body }: Hop, { stream, throughProxy }: Connection, { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>): Promise<IncomingMessage> {
-  const fields: OutgoingHttpHeaders = { 'user-agent': 'aana-host' };
+  const fields: OutgoingHttpHeaders = { ...OWN_HEADERS };
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
-    const known = key === 'user-agent' ? undefined : fields[key];
+    const known = Object.hasOwn(OWN_HEADERS, key) ? undefined : fields[key];
     fields[key] = known === undefined ? value : [known, value].flat().map(String);
   }
   Object.assign(fields, { host: url.host, 'accept-encoding': 'identity', connection: 'close', ...(body && { 'content-length': body.length }), ...throughProxy?.headers });

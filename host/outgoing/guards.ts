@@ -1,7 +1,8 @@
 import { raceAbort } from '../core/abort.ts';
-import { type AddressPolicy, isPublicAddress, literalAddress, type Lookup, systemLookup } from './addresses.ts';
+import { type AddressPolicy, literalAddress, type Lookup, systemLookup } from './addresses.ts';
 import { downloadError, privateAddressError, reasonOf, withoutCredentials } from './errors.ts';
 import type { Network } from './network.ts';
+import { isForeignAddress } from './own-addresses.ts';
 
 /** What every outgoing request is held to. */
 export interface Guards {
@@ -11,13 +12,13 @@ export interface Guards {
   readonly idleTimeoutMs: number;
   /** More are an error; with 0 a redirect is the answer. */
   readonly maxRedirects: number;
-  /** Whether addresses that are not on the public internet may be reached. */
+  /** Whether private addresses and those of this machine may be reached. */
   readonly allowPrivate: boolean;
   /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
   readonly network?: Network | undefined;
   /** Resolves host names instead of the system. */
   readonly lookup?: Lookup | undefined;
-  /** Says which addresses are public, instead of the registries of special addresses. */
+  /** Says which addresses may be reached, instead of the registries of special addresses and the interfaces of this machine. */
   readonly isPublic?: AddressPolicy | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -78,7 +79,7 @@ export async function resolveChecked(url: URL, options: ActiveGuards): Promise<r
   return addresses;
 }
 
-export function requireAllowed(url: URL, addresses: readonly string[], { allowPrivate, isPublic = isPublicAddress }: Guards): void {
+export function requireAllowed(url: URL, addresses: readonly string[], { allowPrivate, isPublic = isForeignAddress }: Guards): void {
   const refused = allowPrivate ? undefined : addresses.find((address) => !isPublic(address));
   if (refused !== undefined) throw privateAddressError(url, refused);
 }

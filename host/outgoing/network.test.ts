@@ -107,7 +107,7 @@ NetworkSuite('user name and password of the proxy go to it alone, and to no mess
 
 NetworkSuite('what the proxy refuses, and a proxy that is not there, are named', async () => {
   await using proxy = await startForwardProxy({ refuses: /^CONNECT/ });
-  assert.match((await failure(get(http, { httpProxy: proxy.url }))).message, /the proxy refuses a tunnel to 127\.0\.0\.1:\d+ \(403\); have it allowed there, or set outgoing\.proxy_resolves$/);
+  assert.match((await failure(get(http, { httpProxy: proxy.url }))).message, /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); have it allowed there, or set outgoing\.proxy_resolves$/);
   const unknown = { lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) };
   assert.match((await failure(get(http, { httpProxy: proxy.url }, unknown))).message, /is not known \(no such host\); where only the proxy can look names up, set outgoing\.proxy_resolves$/);
   const gone = `http://127.0.0.1:${proxy.port}`;

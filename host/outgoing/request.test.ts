@@ -80,18 +80,26 @@ Request('asks for every redirect whether it may go there, and checks its address
   assert.is(inner.seen.length, 0);
 });
 
-Request('follows redirects as browsers do: without secrets to other origins, a POST becoming GET but for 307', async () => {
+Request('follows redirects as browsers do: without the headers of the caller to other origins, a POST becoming GET but for 307', async () => {
   const target = await serve((_, response) => response.end('there'));
   const start = await serve(({ url }, response) => response.writeHead(Number(url?.slice(1)), { location: target.url }).end());
-  const headers = [['authorization', 's'], ['cookie', 's'], ['x-a', '1'], ['content-type', 'text/plain']] as const;
+  const headers = [['authorization', 's'], ['Cookie', 's'], ['X-Api-Key', 's'], ['Accept', 's'], ['User-Agent', 's'], ['content-type', 'text/plain']] as const;
   for (const status of [303, 307]) {
     const answer = await requestGuarded({ method: 'post', url: `${start.url}/${status}`, headers, body: Buffer.from('b') }, OPTIONS);
     assert.is(answer.url, `${target.url}/`);
   }
   const [asGet, asPost] = target.seen;
-  assert.equal([asGet?.method, asGet?.body, asGet?.headers['content-type'], asGet?.headers['x-a']], ['GET', '', undefined, '1']);
-  assert.equal([asPost?.method, asPost?.body, asPost?.headers['content-type']], ['POST', 'b', 'text/plain']);
-  for (const { headers: sent } of target.seen) assert.equal([sent.authorization, sent.cookie], [undefined, undefined]);
+  const { host, connection } = asGet?.headers ?? {};
+  const own = { host, connection, 'user-agent': 'aana-host', accept: '*/*', 'accept-encoding': 'identity' };
+  assert.equal([asGet?.method, asGet?.body, asGet?.headers], ['GET', '', own]);
+  assert.equal([asPost?.method, asPost?.body, asPost?.headers], ['POST', 'b', { ...own, 'content-type': 'text/plain', 'content-length': '1' }]);
+});
+
+Request('keeps the headers of the caller at a redirect inside of the origin', async () => {
+  const { url, seen } = await serve((request, response) => (request.url === '/b' ? response.end('there') : response.writeHead(302, { location: '/b' }).end()));
+  await requestGuarded(get(`${url}/a`, [['Authorization', 's'], ['X-Api-Key', 'k'], ['Accept', 'a/b']]), OPTIONS);
+  for (const { headers } of seen) assert.equal([headers.authorization, headers['x-api-key'], headers.accept], ['s', 'k', 'a/b']);
+  assert.is(seen.length, 2);
 });
 
 Request('ends redirects without end, answers that are too large, and silence', async () => {
