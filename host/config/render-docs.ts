@@ -88,7 +88,7 @@ A pooler between host and PostgreSQL must give each connection a session of its 
 ## What plugins get
 
 A plugin gets what its \`plugin.json\` asks for, as far as \`plugin_grants\` allows it; what it asks for and does not get is absent. Without
-grants every plugin gets all that it asks for, except hosts and \`repositories-write\`: media come under the rules of \`media\`, and a deployment does the same for every caller, but a request
+grants every plugin gets all that it asks for, except hosts and \`repositories-write\`: media are those that a request names, under the rules of \`media\`, and a deployment does the same for every caller, but a request
 can carry away what a plugin was given, and others rely on the videos, captions and transcripts that the application keeps. \`aana-host check <folder>\`
 shows what a plugin would get.
 

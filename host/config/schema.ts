@@ -107,7 +107,7 @@ const PluginConfig = z.strictObject({
 const PluginGrant = z.strictObject({
   capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that it may use; `*` is every one.'),
   deployments: z.array(z.string().min(1)).optional().describe('Deployments that it may call; `*` is every one.'),
-  hosts: z.array(z.string().min(1)).optional().describe('Hosts that it may make requests to, with `http`; `*` is every public one. Default: none.'),
+  hosts: z.array(z.string().min(1)).optional().describe('Hosts that it may make requests to, with `http`, and open media of that its request does not name, with `media`; `*` is every public one. Default: none.'),
   limits: z.strictObject(pluginLimits).partial().optional().describe('Limits in place of those of `plugin_limits`.'),
 });
 

@@ -22,6 +22,8 @@ const MAX_PAGES = 4;
 export interface OpenOptions {
   /** The file parts of the request by field name. */
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Why a URL may not be asked; asked for each, also for redirects and for what a page leads to. */
+  readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -109,12 +111,12 @@ export class MediaScope {
    * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching. Throws what
    * {@link fetchToFile} and {@link openAllowed} throw, `UploadedFileNotFound`, or `VideoReadingException` for what is not media.
    */
-  async open(source: MediaSource, { files, signal }: OpenOptions): Promise<VideoMedia> {
+  async open(source: MediaSource, options: OpenOptions): Promise<VideoMedia> {
     const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
-    const file = await this.#track(signal, async (combined) => {
+    const file = await this.#track(options.signal, async (signal) => {
       let opened = this.#opened.get(key);
       if (!opened) {
-        opened = this.#open(source, files, combined);
+        opened = this.#open(source, { ...options, signal });
         this.#opened.set(key, opened);
         opened.catch(() => this.#opened.delete(key)); // another try may work
       }
@@ -124,13 +126,13 @@ export class MediaScope {
   }
 
   /** The same for an image. Throws `ImageReadingException` for what is none. */
-  openImage(source: MediaSource, { files, signal }: OpenOptions): Promise<ImageMedia> {
-    return this.#track(signal, async (combined) => {
-      const { path } = await this.#locate(source, files, combined, false);
+  openImage(source: MediaSource, options: OpenOptions): Promise<ImageMedia> {
+    return this.#track(options.signal, async (signal) => {
+      const { path } = await this.#locate(source, { ...options, signal }, false);
       const { ffmpegPath } = this.#options;
-      const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal: combined }), combined);
-      const pixels: ImageMedia['pixels'] = (size, options) =>
-        this.#track(options?.signal, (ends) => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends));
+      const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
+      const pixels: ImageMedia['pixels'] = (size, more) =>
+        this.#track(more?.signal, (ends) => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends));
       return { info, pixels };
     });
   }
@@ -144,20 +146,21 @@ export class MediaScope {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
-  async #open(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal): Promise<OpenedFile> {
-    const { path, ...told } = await this.#locate(source, files, signal, true);
+  async #open(source: MediaSource, opening: Opening): Promise<OpenedFile> {
+    const { path, ...told } = await this.#locate(source, opening, true);
+    const { signal } = opening;
     const probe = await this.#limiter.run(() => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }), signal);
     return { path, probe: { ...probe, info: { ...probe.info, ...told } }, audio: new Map() };
   }
 
-  async #locate(source: MediaSource, files: ReadonlyMap<string, UploadedFile>, signal: AbortSignal, canBePage: boolean): Promise<PageMedia> {
+  async #locate(source: MediaSource, opening: Opening, canBePage: boolean): Promise<PageMedia> {
     if (source.content != null) {
-      const file = files.get(source.content);
+      const file = opening.files.get(source.content);
       if (!file) throw uploadMissingError(source.content);
       return { path: file.path };
     }
     if (source.path != null) return { path: await this.#openPath(source.path) };
-    if (source.url != null) return this.#fetch(source, source.url, signal, canBePage);
+    if (source.url != null) return this.#fetch(source, source.url, opening, canBePage);
     throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
   }
 
@@ -167,7 +170,7 @@ export class MediaScope {
     return file.path;
   }
 
-  async #fetch(source: MediaSource, url: string, signal: AbortSignal, canBePage: boolean): Promise<PageMedia> {
+  async #fetch(source: MediaSource, url: string, { refusalOf, signal }: Opening, canBePage: boolean): Promise<PageMedia> {
     const { maxBytes, maxDurationS, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, network, lookup, isPublic, ytDlp, log } = this.#options;
     const path = await this.#newPath();
     const guards = {
@@ -178,6 +181,7 @@ export class MediaScope {
       network,
       lookup,
       isPublic,
+      refusalOf,
       signal,
     };
     const bytes = await fetchToFile(url, path, { ...guards, maxBytes });
@@ -234,6 +238,9 @@ export class MediaScope {
     }
   }
 }
+
+/** One opening under way; its signal is that of the caller and of the scope together. */
+type Opening = OpenOptions & { readonly signal: AbortSignal };
 
 interface OpenedFile {
   readonly path: string;

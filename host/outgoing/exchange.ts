@@ -1,8 +1,8 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
 import { AanaError } from '../core/errors.ts';
 import { type Connection, connectChecked } from './connect.ts';
-import { downloadError, reasonOf, withoutCredentials } from './errors.ts';
-import { type ActiveGuards, type Guards, redirectTarget } from './guards.ts';
+import { downloadError, reasonOf } from './errors.ts';
+import { type ActiveGuards, type Guards, redirectTarget, requireAsked } from './guards.ts';
 
 export interface Hop {
   readonly method: 'GET' | 'POST';
@@ -10,11 +10,6 @@ export interface Hop {
   /** Of the caller: for the origin of `url` alone, whatever their names are. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array | undefined;
-}
-
-export interface FollowOptions extends ActiveGuards {
-  /** Why a URL may not be asked; asked for each, redirects included. */
-  readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
 }
 
 export interface Answer {
@@ -51,11 +46,10 @@ export async function withinTime<G extends Guards, T>(url: URL, guards: G, work:
  * Sends the request, and again to where it is redirected; the address is checked each time, and each connection is a new one to an address
  * that was. So neither a name that changes its answer nor a redirect leads to a private one.
  */
-export async function follow(first: Hop, options: FollowOptions): Promise<Answer> {
+export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
   let hop = first;
   for (let hops = 0; ; hops++) {
-    const refusal = options.refusalOf?.(hop.url);
-    if (refusal !== undefined) throw new AanaError('HostDenied', 'denied', `${withoutCredentials(hop.url)} cannot be asked: ${refusal}`, { data: { host: hop.url.host } });
+    requireAsked(hop.url, options);
     const message = await send(hop, await connectChecked(hop.url, options), options);
     const location = message.headers.location;
     if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url: hop.url, message };

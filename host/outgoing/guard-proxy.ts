@@ -7,7 +7,7 @@ import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import { connectChecked, tunnelChecked } from './connect.ts';
 import { downloadError, reasonOf } from './errors.ts';
-import { type ActiveGuards, type Guards, parseUrl } from './guards.ts';
+import { type ActiveGuards, type Guards, parseUrl, requireAsked } from './guards.ts';
 
 export interface GuardProxyOptions extends Guards {
   /** Most that its servers may send, all connections together. */
@@ -69,6 +69,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
     void (async () => {
       try {
         const url = parseUrl(address);
+        requireAsked(url, active);
         const upstream = await tunnelChecked(url, active);
         ends(upstream);
         client.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -93,6 +94,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
       try {
         const url = parseUrl(address);
         if (url.protocol !== 'http:') throw downloadError(url, 'a proxy is asked for a tunnel to https');
+        requireAsked(url, active);
         const { stream, throughProxy } = await connectChecked(url, active);
         ends(stream);
         const headers = { ...endToEnd(request.headers), host: url.host, connection: 'close', ...throughProxy?.headers };

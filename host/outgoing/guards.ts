@@ -1,4 +1,5 @@
 import { raceAbort } from '../core/abort.ts';
+import { AanaError } from '../core/errors.ts';
 import { type AddressPolicy, literalAddress, type Lookup, systemLookup } from './addresses.ts';
 import { downloadError, privateAddressError, reasonOf, withoutCredentials } from './errors.ts';
 import type { Network } from './network.ts';
@@ -20,6 +21,8 @@ export interface Guards {
   readonly lookup?: Lookup | undefined;
   /** Says which addresses may be reached, instead of the registries of special addresses and the interfaces of this machine. */
   readonly isPublic?: AddressPolicy | undefined;
+  /** Why a URL may not be asked; asked for each, redirects included. */
+  readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,6 +68,12 @@ export function redirectTarget(start: URL, from: URL, location: string): URL {
 function requireHttp(start: URL, url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
   if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);
+}
+
+/** Throws `HostDenied` for a URL that may not be asked. */
+export function requireAsked(url: URL, { refusalOf }: Guards): void {
+  const refusal = refusalOf?.(url);
+  if (refusal !== undefined) throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} cannot be asked: ${refusal}`, { data: { host: url.host } });
 }
 
 /** This machine by definition; resolvers differ in whether they know it. */

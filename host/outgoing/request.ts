@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AanaError } from '../core/errors.ts';
 import { withoutCredentials } from './errors.ts';
-import { follow, type FollowOptions, type Hop, withinTime } from './exchange.ts';
+import { follow, type Hop, withinTime } from './exchange.ts';
 import { type Guards, parseUrl } from './guards.ts';
 
 export interface GuardedRequest {
@@ -23,7 +23,6 @@ export interface GuardedResponse {
 export interface RequestOptions extends Guards {
   /** Of the answer's body. */
   readonly maxBytes: number;
-  readonly refusalOf?: FollowOptions['refusalOf'];
 }
 
 /** What belongs to the connection, or would reach around the guards. */

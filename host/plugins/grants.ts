@@ -9,7 +9,7 @@ export interface PluginGrant {
   readonly capabilities?: readonly string[] | undefined;
   /** Names of deployments; `*` is any. */
   readonly deployments?: readonly string[] | undefined;
-  /** Hosts that it may make requests to, as manifests name them; `*` is every public host. */
+  /** Hosts that it may make requests to and open media of, as manifests name them; `*` is every public host. */
   readonly hosts?: readonly string[] | undefined;
   readonly limits?: LimitsByName | undefined;
 }
@@ -18,7 +18,7 @@ export interface PluginGrant {
 export type PluginGrants = Readonly<Record<string, PluginGrant>>;
 
 /**
- * What is granted where the configuration says nothing: all that a manifest asks for. Media come under the host's own rules, and a
+ * What is granted where the configuration says nothing: all that a manifest asks for. Media are those that a request names, and a
  * deployment does the same for every caller, so that a plugin cannot reach through them what a request could not. Hosts are for the
  * operator to name: a request can carry away what a plugin was given. So is what changes the application's own data, which others rely on.
  */
@@ -34,7 +34,7 @@ export interface Granted {
   readonly deployments: readonly string[];
   /** Hosts that it asks for and of which all are granted; `*` is any. */
   readonly hosts: readonly string[];
-  /** Why the plugin may not make a request to a URL; undefined when it may. */
+  /** Why the plugin may not make a request to a URL, or open media of it; undefined when it may. */
   refusalOfUrl(url: URL): string | undefined;
 }
 

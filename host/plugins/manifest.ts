@@ -51,7 +51,7 @@ const Manifest = z.strictObject({
 const CheckedManifest = Manifest.refine(({ deployments, capabilities }) => deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments), {
   path: ['deployments'],
   message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
-}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http'), { path: ['hosts'], message: 'are named, but "http" is not among the capabilities' })
+}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http') || capabilities.includes('media'), { path: ['hosts'], message: 'are named, but neither "http" nor "media" is among the capabilities' })
   .check(({ value: { endpoints, limits }, issues }) => {
     for (const [name, { execution_timeout_s: seconds = 0 }] of Object.entries(endpoints)) {
       if (limits.timeout_s === undefined || seconds <= limits.timeout_s) continue;
@@ -76,7 +76,7 @@ export interface PluginManifest {
   readonly capabilities: readonly Capability[];
   /** Deployments that it calls; `*` is any. */
   readonly deployments: readonly string[];
-  /** Hosts that it makes requests to. */
+  /** Hosts that it makes requests to, or opens media of that its requests do not name. */
   readonly hosts: readonly string[];
   /** Where it can do with less than the host's limits. */
   readonly limits: LimitsByName;

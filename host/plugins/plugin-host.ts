@@ -243,7 +243,7 @@ export class PluginHost {
 /** What is granted of use: no deployments without a capability that calls them. */
 function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
   const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
-  return { capabilities: [...capabilities], deployments: callsDeployments ? deployments : [], hosts: capabilities.has('http') ? hosts : [] };
+  return { capabilities: [...capabilities], deployments: callsDeployments ? deployments : [], hosts: capabilities.has('http') || capabilities.has('media') ? hosts : [] };
 }
 
 function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointInfo[] {

@@ -4,6 +4,7 @@ import type { Logger, LogLevel } from '../core/logger.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { outputTooLarge } from './capabilities/client-output.ts';
 import { InvocationScope } from './capabilities/invocation-scope.ts';
+import { RequestUrls } from './capabilities/request-urls.ts';
 import type { LoadedComponent } from './component.ts';
 import type { Granted } from './grants.ts';
 import { endReason, guestFields, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
@@ -23,6 +24,8 @@ export interface PluginInvocation extends RequestContext {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** The URLs of the request that it helps to answer, where `input` is not a client's. */
+  readonly requestUrls?: RequestUrls | undefined;
   /** Takes one streamed value; resolves when the client has room for more, rejects when it has gone. */
   write?(chunk: string): Promise<void>;
   /** Told how far it has come: a fraction from 0 to 1, and what is being done. */
@@ -323,12 +326,12 @@ export class PluginRuntime {
 
   #newScope(invocation: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
     const { name, ports, granted, runHelper } = this.#options;
-    const { files, write } = invocation;
+    const { files, write, requestUrls = new RequestUrls(invocation.input) } = invocation;
     const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
     return new InvocationScope({
-      ...{ ports, plugin: name, granted, context, files, onOutputFailed },
+      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed },
       startHelper:
-        runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files })),
+        runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),
       write: write && ((chunk) => invocation.write!(chunk)),
     });
   }

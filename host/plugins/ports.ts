@@ -122,9 +122,16 @@ export interface DeploymentPort {
 
 /** The media of one invocation; disposal removes its files. */
 export interface MediaScopePort {
-  open(source: MediaSource, options: { files: ReadonlyMap<string, UploadedFile>; signal: AbortSignal }): Promise<VideoPort>;
-  openImage(source: MediaSource, options: { files: ReadonlyMap<string, UploadedFile>; signal: AbortSignal }): Promise<ImagePort>;
+  open(source: MediaSource, options: OpenMediaOptions): Promise<VideoPort>;
+  openImage(source: MediaSource, options: OpenMediaOptions): Promise<ImagePort>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface OpenMediaOptions {
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly signal: AbortSignal;
+  /** Says why a URL may not be asked; it is asked for every redirect, too. Absent: every URL may be that the operator's rules let through. */
+  readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
 }
 
 /** Exactly one of `path`, `url` and `content`. */

@@ -5,10 +5,11 @@ import type { Granted } from '../grants.ts';
 import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
 import type { HostCall, HostReply, WitError } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
-import { mediaSource } from './image.ts';
+import { mediaSource } from './media-source.ts';
 import type { Capability } from './catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { callCapability } from './index.ts';
+import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
 import { ValueStream } from './value-stream.ts';
 import { fromWitError, toWitError } from './wit-error.ts';
@@ -20,6 +21,8 @@ export interface InvocationScopeOptions {
   /** Facts about the request; they go with each call of a deployment. */
   readonly context: RequestContext;
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Those of the request that the invocation answers; of a helper, those of the invocation that it helps. */
+  readonly requestUrls: RequestUrls;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
   /** Told when a chunk cannot be sent for which the guest does not wait. */
   readonly onOutputFailed?: (error: unknown) => void;
@@ -132,8 +135,9 @@ export class InvocationScope {
     }
     switch (call.operation) {
       case 'media.open': {
-        const [source] = call.args;
-        const video = await this.#openMedia().open(mediaSource(source), { files: this.#options.files, signal: this.#signal });
+        const { files, granted, requestUrls } = this.#options;
+        const { source, refusalOf } = mediaSource(call.args[0], granted, requestUrls);
+        const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf });
         return { video: this.#keep({ kind: 'video', video }), info: video.info };
       }
       case 'media.extract-audio': {
@@ -165,9 +169,9 @@ export class InvocationScope {
   }
 
   get #forCapabilities(): CapabilityScope {
-    const { ports, plugin, granted, files, context, startHelper } = this.#options;
+    const { ports, plugin, granted, files, requestUrls, context, startHelper } = this.#options;
     this.#capabilityScope ??= {
-      ...{ ports, plugin, granted, files, context, signal: this.#signal },
+      ...{ ports, plugin, granted, files, requestUrls, context, signal: this.#signal },
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),

@@ -9,6 +9,7 @@ import { defaultLimits } from '../limits.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { HostCall, HostReply } from '../protocol.ts';
 import { InvocationScope } from './invocation-scope.ts';
+import { RequestUrls } from './request-urls.ts';
 
 const manifest: PluginManifest = {
   ...{ dir: '/p', name: 'sample', version: '1.0.0', description: undefined, runtime: 'component', component: '/p/sample.wasm', entry: '/p/index.ts' },
@@ -25,7 +26,7 @@ const Repositories = suite<Context>('what a guest asks of repositories');
 
 const scopeWith = (storage: Storage, grants: PluginGrants): InvocationScope => {
   const ports = Object.assign(new FakePorts(), { repositories: storage });
-  return new InvocationScope({ ports, plugin: 'sample', context: { requestId: 'r' }, files: new Map(), write: undefined, granted: grantTo(manifest, grants, defaultLimits), startHelper: undefined });
+  return new InvocationScope({ ports, plugin: 'sample', context: { requestId: 'r' }, files: new Map(), requestUrls: new RequestUrls('{}'), write: undefined, granted: grantTo(manifest, grants, defaultLimits), startHelper: undefined });
 };
 const named = (reply: HostReply): string => ('error' in reply ? `${reply.error.kind} ${reply.error.name}` : `it gave ${String(reply.value)}`);
 const valueOf = <T>(reply: HostReply): T => {

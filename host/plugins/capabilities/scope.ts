@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
 import type { AudioPort, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
 import type { CapabilityCalls } from './calls.ts';
+import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
 
 /** What a guest holds, by the number that it knows it by. */
@@ -25,6 +26,7 @@ export interface CapabilityScope {
   readonly plugin: string;
   readonly granted: Granted;
   readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly requestUrls: RequestUrls;
   /** Ends with the invocation. */
   readonly signal: AbortSignal;
   /** Facts about the request. */

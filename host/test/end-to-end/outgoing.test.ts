@@ -12,7 +12,7 @@ import { post, type RunningServer, serve } from '../helpers/server.ts';
 
 const Outgoing = suite('outgoing requests of a server');
 
-const SOURCE = `import { defineEndpoint, definePlugin, VideoInput, z } from 'aana-host/plugin';
+const SOURCE = `import { defineEndpoint, defineHelper, definePlugin, VideoInput, z } from 'aana-host/plugin';
 const ask = defineEndpoint({
   name: 'ask', path: '/ask', summary: 'Ask a URL', input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }), uses: ['http'],
   run: ({ url }, ctx) => { const answer = ctx.fetch(url); return { status: answer.status, text: answer.text() }; },
@@ -21,7 +21,13 @@ const open = defineEndpoint({
   name: 'open', path: '/open', summary: 'Open a video', input: z.object({ video: VideoInput }), output: z.object({ duration: z.optional(z.number()) }),
   run: ({ video }, ctx) => { using opened = ctx.video.open(video); return { duration: opened.info.duration }; },
 });
-export const endpoint = definePlugin([ask, open]);
+const carry = (url, ctx) => { try { using opened = ctx.video.open({ url }); return 'opened'; } catch ({ name, message }) { return name + ': ' + message; } };
+const helper = defineHelper({ name: 'carry', input: z.string(), output: z.string(), run: carry });
+const leak = defineEndpoint({
+  name: 'leak', path: '/leak', summary: 'Carry a secret out', input: z.object({ server: z.string(), video: z.string() }), output: z.array(z.string()), uses: ['remote'],
+  run: ({ server, video }, ctx) => [carry(server + '/?s3cret', ctx), ctx.runRemote(helper, server + '/?s3cret'), ctx.runRemote(helper, video)],
+});
+export const endpoint = definePlugin([ask, open, leak], { helpers: [helper] });
 `;
 const HOSTS = ['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1', 'media.test'];
 
@@ -36,7 +42,7 @@ Outgoing.before(async () => {
   linkDependencies(folder);
   await mkdir(join(folder, 'asking/src'), { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"name":"asking","private":true,"type":"module"}');
-  await writeFile(join(folder, 'asking/plugin.json'), JSON.stringify({ name: 'asking', version: '1.0.0', capabilities: ['media', 'http'], hosts: HOSTS }));
+  await writeFile(join(folder, 'asking/plugin.json'), JSON.stringify({ name: 'asking', version: '1.0.0', capabilities: ['media', 'http', 'remote'], hosts: HOSTS }));
   await writeFile(join(folder, 'asking/src/index.ts'), SOURCE);
   target = createServer((_, response) => {
     asked += 1;
@@ -109,6 +115,17 @@ Outgoing('media and plugins go through the proxy of the environment, and its pas
   assert.is(refused.status, 400); // nothing listens on the usual port
   assert.is(proxy.asked[1], 'GET http://media.test/');
   assert.not.match(server.output(), /s3cret/);
+});
+
+Outgoing('a plugin opens no media of a URL that it made up itself, neither in a helper', async () => {
+  const { port } = target.address() as AddressInfo;
+  const before = proxy.asked.length;
+  const answer = await post(`${server.url}/leak`, { server: `http://media.test:${port}`, video: `http://media.test:${port}/named.mp4` });
+  const [leaked, leakedByHelper, named] = (await answer.json()) as string[];
+  const refusal = `HostDenied: media of media.test:${port} cannot be opened: the URL is not in the request's input, and the plugin.json of asking does not name media.test:${port} among its hosts`;
+  assert.equal([leaked, leakedByHelper], [refusal, refusal]);
+  assert.match(named ?? '', /^VideoReadingException/);
+  assert.equal(proxy.asked.slice(before), [`GET http://media.test:${port}/named.mp4`]);
 });
 
 Outgoing.run();
