@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -109,6 +109,12 @@ Pages('a video that is too long, one that has no end, and what goes wrong in the
   assert.match((await said('ln -s /etc/passwd media.mp4')).message, /leads to no video/);
 });
 
+Pages('a version of the program that knows no scripts is run without the option that turns them off', async () => {
+  const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
+  const old = program('old', `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`);
+  assert.match((await failure(open(url, options(old), () => {}))).message, /: asked with \d+$/);
+});
+
 if (launcherPath()) {
   Pages('what the program started ends with it when the client goes away', async () => {
     const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
@@ -145,6 +151,23 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
       assert.ok(audio.duration > 1.5);
     });
     assert.equal(readdirSync(join(folder, 'temp')), [], 'files were left');
+  });
+
+  Pages('yt-dlp starts no runtime of scripts and no other program that PATH has', async () => {
+    const { url } = await serve(site('<video src="/talk.mp4"></video>'));
+    const started = join(folder, 'started');
+    const decoys = join(folder, 'decoys');
+    mkdirSync(decoys);
+    for (const name of ['deno', 'node', 'bun', 'qjs', 'quickjs', 'phantomjs', 'ffmpeg', 'ffprobe', 'avconv', 'avprobe', 'AtomicParsley', 'rtmpdump', 'aria2c', 'curl', 'wget']) {
+      writeFileSync(join(decoys, name), `#!/bin/sh\necho ${name} "$@" >> ${started}\necho ${name} 2.9.9\n`, { mode: 0o755 });
+    }
+    const env = { ...process.env, PATH: `${decoys}:${process.env['PATH']}` };
+    await open(`${url}/watch`, options(undefined, { ytDlp: { path: ytDlpPath, env } }), () => {});
+    assert.not.ok(existsSync(started), existsSync(started) ? readFileSync(started, 'utf8') : '');
+    const said = join(folder, 'said');
+    const telling = program('telling', `exec ${ytDlpPath} "$@" --verbose 2> ${said}`); // which runtimes it would use
+    await open(`${url}/watch`, options(undefined, { ytDlp: { path: telling, env } }), () => {});
+    assert.match(readFileSync(said, 'utf8'), /JS runtimes: none \(disabled\)/);
   });
 
   Pages('a page cannot make yt-dlp ask a private address, by its video or by a redirect of it', async () => {

@@ -26,6 +26,8 @@ export interface PageMedia {
 }
 
 const ADDRESS_FILE = 'address';
+/** Since 2025.11.12 yt-dlp runs scripts of some sites in a `deno` that PATH has, unless it is told not to. Versions before it run none, and refuse the option. */
+const NO_SCRIPTS = '--no-js-runtimes';
 /** Beyond the video: the page, its scripts, manifests, and what is asked again. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** Python, and the work of some sites' own scripts. */
@@ -54,17 +56,20 @@ export async function downloadPage(url: URL, options: PageOptions): Promise<Page
   await mkdir(folder, { mode: 0o700 });
   await writeFile(join(folder, ADDRESS_FILE), url.href); // may hold a password, and command lines can be read by every user of the machine
   await using proxy = await openGuardProxy({ ...options, maxBytes: maxBytes + SPARE_BYTES });
-  const result = await runContained(ytDlpPath, argumentsFor(options), {
-    ...LIMITS,
-    cwd: folder,
-    env: environment(options.env, folder, proxy.url),
-    fileBytes: maxBytes + 1, // so that what is larger shows
-    timeoutMs: options.timeoutMs,
-    signal,
-  }).catch((error: unknown) => {
-    if (error instanceof AanaError && error.name === 'ProcessTimeout') throw downloadError(url, `it took longer than ${options.timeoutMs / 1000} s`, error);
-    throw error;
-  });
+  const run = (more: readonly string[]): Promise<RunContainedResult> =>
+    runContained(ytDlpPath, [...more, ...argumentsFor(options)], {
+      ...LIMITS,
+      cwd: folder,
+      env: environment(options.env, folder, proxy.url),
+      fileBytes: maxBytes + 1, // so that what is larger shows
+      timeoutMs: options.timeoutMs,
+      signal,
+    }).catch((error: unknown) => {
+      if (error instanceof AanaError && error.name === 'ProcessTimeout') throw downloadError(url, `it took longer than ${options.timeoutMs / 1000} s`, error);
+      throw error;
+    });
+  const first = await run([NO_SCRIPTS]);
+  const result = first.stderr.includes(`no such option: ${NO_SCRIPTS}`) ? await run([]) : first;
 
   const found = parseInfo(result.stdout.toString());
   if (found.duration !== undefined && found.duration > maxDurationS) throw mediaTooLongError(source, maxDurationS, found.duration);
