@@ -14,7 +14,7 @@ import { startUp } from './application/start-up.ts';
 import { appStatus, statusReport } from './application/status.ts';
 import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
-import type { AudioOrigin, HeldAudio, OpenAudioOptions } from './control/index.ts';
+import type { HeldAudio } from './control/index.ts';
 import { AanaError } from './core/errors.ts';
 import { createLogger, type Logger, withoutContent } from './core/logger.ts';
 import { LogRing } from './core/log-ring.ts';
@@ -31,6 +31,7 @@ import {
 } from './deployments/index.ts';
 import type { ServedEndpoint } from './endpoints/index.ts';
 import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from './http/index.ts';
+import type { MediaSource, OpenAudioOptions } from './media/index.ts';
 import type { ModelStore } from './models/index.ts';
 import type { ProgressStream, ReportProgress } from './packages/index.ts';
 import { asksFor } from './plugins/asked-capabilities.ts';
@@ -237,8 +238,12 @@ export class AanaApp implements AsyncDisposable {
     return handle;
   }
 
-  /** Decodes the audio of a file that this user can read, or of a URL, for `transcribe`; its files go when it is disposed. */
-  async openAudio(source: AudioOrigin, options: Partial<OpenAudioOptions> = {}): Promise<HeldAudio> {
+  /**
+   * Decodes the audio of a file, a URL or an uploaded part for `transcribe`; its files go when it is disposed. It may come from a request: a path
+   * must lie where `media.allow_paths` allows, and a URL is held to the rules of `media`. For a file that the program itself chose, give `allowPaths`.
+   * In an endpoint, its `context` has the `signal` and the `files` of the request. Throws `PathNotAllowedException`, `UploadedFileNotFound` and what fetching and decoding throw.
+   */
+  async openAudio(source: MediaSource, options: OpenAudioOptions = {}): Promise<HeldAudio> {
     return (await this.#services.openMedia()).openAudio(source, options);
   }
 

@@ -6,7 +6,7 @@ export { Endpoint } from './application/endpoint.ts';
 export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint-registration.ts';
 export { type AttachOptions, type AudioSource, connect, type LogOptions, type RunningApplication } from './client/index.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
-export type { ApplicationReport, AudioOrigin, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
+export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
 export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/logger.ts';
 export {
@@ -51,6 +51,7 @@ export {
 } from './deployments/index.ts';
 export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.ts';
 export type { AppMiddleware, AppStatus, OpenApiParams, RouterLike } from './http/index.ts';
+export type { MediaSource, OpenAudioOptions } from './media/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
 export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';

@@ -53,7 +53,7 @@ function controlled({ app, deployments, logs, at }: OpenControlOptions): Control
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name, retry) => deployments.handle(name, retry),
     scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
-    openAudio: (source, opening) => app.openAudio(source, opening),
+    openAudio: (source, opening) => app.openAudio(source, { ...opening, allowPaths: ['/'] }),
     shutdown: (ending) => app.shutdown(ending),
   };
 }

@@ -1,12 +1,15 @@
 import type * as z from 'zod';
+import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../endpoints/index.ts';
+import type { MediaSource, OpenAudioOptions } from '../media/index.ts';
 
 /** What an endpoint uses of the application it is registered with. */
 export interface EndpointApplication {
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
+  openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio>;
 }
 
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
@@ -46,9 +49,19 @@ export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O ex
   protected handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   protected handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
   protected handle(first: string | (HasMethods & { readonly name: string }), second?: string | HandleOptionsInput, third?: HandleOptionsInput): HandleOf<AnyDeployment> {
-    if (!this.#application) throw new AanaError('NotReady', 'unavailable', `${this.constructor.name}: handles can be made from initialize() on, not in the constructor`);
-    if (typeof first === 'string') return this.#application.handle(first, second as HandleOptionsInput | undefined);
-    return this.#application.handle(first, second as string, third);
+    const application = this.#attached('handles can be made');
+    if (typeof first === 'string') return application.handle(first, second as HandleOptionsInput | undefined);
+    return application.handle(first, second as string, third);
+  }
+
+  /** As `AanaApp.openAudio`, from `initialize` on: in `run`, with the `context` as options. */
+  protected async openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio> {
+    return this.#attached('audio can be opened').openAudio(source, options);
+  }
+
+  #attached(what: string): EndpointApplication {
+    if (!this.#application) throw new AanaError('NotReady', 'unavailable', `${this.constructor.name}: ${what} from initialize() on, not in the constructor`);
+    return this.#application;
   }
 }
 

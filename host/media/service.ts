@@ -27,6 +27,15 @@ export interface OpenOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface OpenAudioOptions {
+  readonly channels?: AudioChannels | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Where a `content` is looked for: the file parts of the request by field name. */
+  readonly files?: ReadonlyMap<string, UploadedFile> | undefined;
+  /** Folders that a `path` may lie in, instead of those that the operator allows to clients. `['/']` allows every file that this process can read. */
+  readonly allowPaths?: readonly string[] | undefined;
+}
+
 /** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
 export class MediaService {
   readonly #options: MediaOptions;
@@ -49,11 +58,11 @@ export class MediaService {
     return new MediaScope({ ...this.#options, ...rules }, { decoding: this.#limiter, pages: this.#pages }, () => this.#makeFolder());
   }
 
-  /** Decodes one audio that outlives a request: for this user's own programs, which may name any file that this process can read. */
-  async openAudio(source: MediaSource, { channels = 'mix', signal }: { readonly channels?: AudioChannels; readonly signal?: AbortSignal | undefined } = {}): Promise<DecodedAudio> {
-    const scope = this.openScope({ allowPaths: ['/'] });
+  /** Decodes one audio that may outlive a request, under the rules for what clients name. Throws what {@link MediaScope.open} does. */
+  async openAudio(source: MediaSource, { channels = 'mix', signal, files = new Map(), allowPaths }: OpenAudioOptions = {}): Promise<DecodedAudio> {
+    const scope = this.openScope(allowPaths && { allowPaths });
     try {
-      const media = await scope.open(source, { files: new Map(), signal });
+      const media = await scope.open(source, { files, signal });
       const { reference, duration } = await media.extractAudio(channels, { signal });
       return new DecodedAudio(reference, duration, () => scope[Symbol.asyncDispose]());
     } catch (error) {
