@@ -83,6 +83,9 @@ DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.exa
 \`\`\`
 
 The variables of single keys beat it. Tables are made and brought up to date at the start (by the first use where \`task_queue.enabled\` is false), or before it with \`aana-host migrate\`.
+With replicas, \`host\` names all servers (\`db1,db2:5433\`): connections go to the one that takes writes, and to its successor when a replica is promoted, without a restart. What was accepted survives the primary only where it
+commits to a replica synchronously (\`synchronous_standby_names\`). Connections over a network should be encrypted and checked: \`ssl_mode: "verify-full"\`.
+
 A pooler between host and PostgreSQL must give each connection a session of its own (PgBouncer: \`pool_mode = session\`): statements are prepared, and notifications heard.
 
 ## What plugins get

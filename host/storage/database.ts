@@ -22,6 +22,13 @@ export interface Connection {
   notify(message: string): Promise<void>;
 }
 
+export interface WriteOptions {
+  /** Goes before writes that wait, on a connection of its own where the database has several writers. Default: false. */
+  readonly isUrgent?: boolean;
+  /** Statements may take any time, as those of migrations do. Default: false. */
+  readonly isUnlimited?: boolean;
+}
+
 /** A database with a pool of connections. */
 export interface Database extends AsyncDisposable {
   readonly dialect: Dialect;
@@ -30,8 +37,11 @@ export interface Database extends AsyncDisposable {
   now(): number;
   /** Lends a connection for reading; each statement sees what was committed before it. */
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Runs `work` in a transaction on a connection of its own: committed when it resolves, as if it had never been when it rejects. */
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in a transaction on a connection of its own: committed when it resolves, as if it had never been when it rejects. Only when the
+   * connection is lost while it is committed nobody knows: `UnknownOutcomeError` says so.
+   */
+  write<T>(work: (connection: Connection) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Hears what transactions notify of; an empty message says that some may have been missed. Gives a function that ends this. */
   listen(listener: (message: string) => void): () => void;
   /** Waits for what is running. May be called twice; use afterwards throws `DatabaseException`. */

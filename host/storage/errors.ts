@@ -5,6 +5,18 @@ export function databaseError(message: string, kind: ErrorKind, cause?: unknown)
   return new AanaError('DatabaseException', kind, message, { data: { message }, cause });
 }
 
+/** The connection was lost between COMMIT and its answer: the transaction may have been committed, or may be within the next moments, or not. */
+export class UnknownOutcomeError extends AanaError {
+  constructor(message: string, cause?: unknown) {
+    super('DatabaseException', 'unavailable', message, { data: { message }, cause });
+  }
+}
+
+/** Whether a write that failed may have been committed all the same. */
+export function mayBeCommitted(error: unknown): boolean {
+  return error instanceof UnknownOutcomeError;
+}
+
 export function notFound(table: string, id: string): AanaError {
   return new AanaError('NotFoundException', 'not-found', `there is no ${table} ${JSON.stringify(id)}`, { data: { table, id } });
 }

@@ -1,4 +1,5 @@
-export type { Connection, Database, Dialect, Row, Statement, Value } from './database.ts';
+export type { Connection, Database, Dialect, Row, Statement, Value, WriteOptions } from './database.ts';
+export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
 export { API_KEYS_CHANGED, type ApiKeyChanges, type ApiKeyRecord, hashApiKey, type NewApiKey } from './repositories/api-keys.ts';

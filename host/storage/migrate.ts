@@ -46,17 +46,15 @@ const TABLE = `create table if not exists aana_migrations (
  */
 export async function migrate(database: Database, sources: readonly MigrationSource[] = [HOST_MIGRATIONS]): Promise<AppliedMigration[]> {
   const wanted = (await Promise.all(sources.map((source) => readMigrations(source, database.dialect)))).flat();
-  return database.write(async (connection) => {
-    if (connection.dialect === 'postgresql') {
-      await connection.script('set local statement_timeout = 0'); // waits for another host, and may rewrite large tables
-      await connection.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
-    }
+  const applyMissing = async (connection: Connection): Promise<AppliedMigration[]> => {
+    if (connection.dialect === 'postgresql') await connection.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
     await connection.script(TABLE);
     const missing: Migration[] = [];
     for (const { scope } of sources) missing.push(...(await missingOf(connection, scope, wanted.filter((one) => one.scope === scope))));
     for (const one of missing) await apply(connection, one);
     return missing.map(({ scope, number, name }) => ({ scope, number, name }));
-  });
+  };
+  return database.write(applyMissing, { isUnlimited: true }); // waits for another host, and may rewrite large tables
 }
 
 async function missingOf(connection: Connection, scope: string, wanted: readonly Migration[]): Promise<Migration[]> {

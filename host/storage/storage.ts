@@ -1,8 +1,9 @@
 import type { Logger } from '../core/logger.ts';
-import type { Database } from './database.ts';
+import type { Database, WriteOptions } from './database.ts';
 import { databaseError } from './errors.ts';
 import { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 import { PostgresDatabase } from './postgres/postgres-database.ts';
+import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import { Repositories } from './repositories/index.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
@@ -16,7 +17,7 @@ export interface StorageConfig {
     readonly user: string;
     readonly password: string | null;
     readonly database: string;
-  };
+  } & TlsConfig;
   /** Connections that are kept, and how many more there may be. */
   readonly pool_size: number;
   readonly max_overflow: number;
@@ -64,8 +65,8 @@ export class Storage implements AsyncDisposable {
   }
 
   /** One transaction; see {@link Database.write}. */
-  async write<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
-    return (await this.#database()).write((connection) => work(new Repositories(connection)));
+  async write<T>(work: (repositories: Repositories) => Promise<T>, options?: WriteOptions): Promise<T> {
+    return (await this.#database()).write((connection) => work(new Repositories(connection)), options);
   }
 
   /** See {@link Database.listen}. */
@@ -127,6 +128,7 @@ export async function openDatabase({ config, log, sqliteModule }: Pick<StorageOp
     user,
     password: password ?? undefined,
     database,
+    tls: await tlsOptions(config.datastore_config),
     connections,
     recycleS: config.pool_recycle,
     queryTimeoutMs: config.query_timeout * 1000,

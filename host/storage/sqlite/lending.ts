@@ -1,6 +1,6 @@
 import { databaseError } from '../errors.ts';
 
-/** Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order. */
+/** Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order, but for urgent ones. */
 export class Lending<T> {
   readonly #make: () => Promise<T>;
   readonly #most: number;
@@ -17,9 +17,10 @@ export class Lending<T> {
     this.#timeoutMs = timeoutMs;
   }
 
-  async with<R>(work: (thing: T) => Promise<R>): Promise<R> {
+  /** @param isUrgent whether it goes before all others that wait */
+  async with<R>(work: (thing: T) => Promise<R>, isUrgent = false): Promise<R> {
     if (this.#closed) throw databaseError('the database is closed', 'unavailable');
-    if (this.#lent >= this.#most) await this.#turn();
+    if (this.#lent >= this.#most) await this.#turn(isUrgent);
     else this.#lent += 1;
     let thing: T | undefined;
     try {
@@ -41,7 +42,7 @@ export class Lending<T> {
     for (const thing of this.#free.splice(0)) await end(thing);
   }
 
-  #turn(): Promise<void> {
+  #turn(isUrgent: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = (): void => {
         clearTimeout(timer);
@@ -51,7 +52,8 @@ export class Lending<T> {
         this.#waiting.splice(this.#waiting.indexOf(go), 1);
         reject(databaseError(`no connection was free for ${this.#timeoutMs / 1000} seconds`, 'unavailable'));
       }, this.#timeoutMs);
-      this.#waiting.push(go);
+      if (isUrgent) this.#waiting.unshift(go);
+      else this.#waiting.push(go);
     });
   }
 

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import type { Connection, Database } from '../database.ts';
+import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { LentConnection } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
@@ -60,20 +60,22 @@ export class SqliteDatabase implements Database {
     return this.#readers.with((connection) => LentConnection.for(connection, work));
   }
 
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#writer.with(async (connection) => {
-      await connection.script('begin immediate');
-      connection.notifications = [];
-      try {
-        const result = await LentConnection.for(connection, work);
-        await connection.script('commit');
-        for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
-        return result;
-      } catch (error) {
-        await connection.script('rollback').catch(() => {}); // some errors have rolled it back already
-        throw error;
-      }
-    });
+  write<T>(work: (connection: Connection) => Promise<T>, { isUrgent = false }: WriteOptions = {}): Promise<T> {
+    return this.#writer.with((connection) => this.#transaction(connection, work), isUrgent);
+  }
+
+  async #transaction<T>(connection: SqliteConnection, work: (connection: Connection) => Promise<T>): Promise<T> {
+    await connection.script('begin immediate');
+    connection.notifications = [];
+    try {
+      const result = await LentConnection.for(connection, work);
+      await connection.script('commit');
+      for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
+      return result;
+    } catch (error) {
+      await connection.script('rollback').catch(() => {}); // some errors have rolled it back already
+      throw error;
+    }
   }
 
   listen(listener: Listener): () => void {

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from './server.ts';
 
@@ -13,34 +13,94 @@ export interface PostgresCluster {
   readonly port: number;
   readonly user: string;
   readonly database: string;
+  /** Where its data and sockets lie. */
+  readonly folder: string;
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
   /** Whether what is committed survives the end of the machine; tests need not wait for the disk. Default: false. */
   readonly isDurable?: boolean;
+  /** As in `postgresql.conf`, such as `ssl=on`. */
+  readonly settings?: readonly string[];
+  /** Called with the folder of the data before the server starts, and with who is to own the files there. */
+  readonly prepare?: (data: string, owner: Owner) => Promise<void>;
+}
+
+/** Who runs the server, where it is not this user. */
+export interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Where the programs of PostgreSQL are, and who may run them. */
+export interface PostgresPrograms {
+  readonly bin: string;
+  readonly owner: Owner;
 }
 
 /** Starts PostgreSQL, or says why there is none: PostgreSQL refuses to run as root, so root runs it as the user `postgres`. */
-export async function startPostgres({ isDurable = false }: PostgresOptions = {}): Promise<PostgresCluster | string> {
-  const bin = await findBinaries();
-  if (bin === undefined) return 'PostgreSQL is not installed (Debian/Ubuntu: apt-get install postgresql)';
-  const owner = await unprivileged();
-  if (typeof owner === 'string') return owner;
-  const folder = await mkdtemp('/tmp/aana-pg-'); // short: the path of a socket has 107 bytes at most
+export async function startPostgres({ isDurable = false, settings = [], prepare }: PostgresOptions = {}): Promise<PostgresCluster | string> {
+  const programs = await findPostgres();
+  if (typeof programs === 'string') return programs;
+  const folder = await makeServerFolder(programs);
   try {
-    if (owner.uid !== undefined) await chown(folder, owner.uid, owner.gid ?? owner.uid);
-    const options = { cwd: folder, ...owner };
-    await exec(join(bin, 'initdb'), ['--pgdata', join(folder, 'data'), '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'], options);
+    const data = join(folder, 'data');
+    await initData(programs, data);
+    await prepare?.(data, programs.owner);
     const port = await freePort();
-    const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, `fsync=${isDurable ? 'on' : 'off'}`, 'deadlock_timeout=50ms'].flatMap((setting) => ['-c', setting]);
-    const server = spawn(join(bin, 'postgres'), ['-D', join(folder, 'data'), '-p', String(port), ...settings], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-    await ready(server);
-    return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', stop: () => stop(server, folder) };
+    const server = await startServer(programs, { folder, data, port, settings: [`fsync=${isDurable ? 'on' : 'off'}`, ...settings] });
+    return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', folder, stop: () => stop(server, folder) };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** The programs of PostgreSQL, or why there are none. */
+export async function findPostgres(): Promise<PostgresPrograms | string> {
+  const bin = await findBinaries();
+  if (bin === undefined) return 'PostgreSQL is not installed (Debian/Ubuntu: apt-get install postgresql)';
+  const owner = await unprivileged();
+  return typeof owner === 'string' ? owner : { bin, owner };
+}
+
+/** A folder that the server may write to. */
+export async function makeServerFolder({ owner }: PostgresPrograms): Promise<string> {
+  const folder = await mkdtemp('/tmp/aana-pg-'); // short: the path of a socket has 107 bytes at most
+  if (owner.uid !== undefined) await chown(folder, owner.uid, owner.gid ?? owner.uid);
+  return folder;
+}
+
+export async function initData({ bin, owner }: PostgresPrograms, data: string): Promise<void> {
+  await exec(join(bin, 'initdb'), ['--pgdata', data, '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'], { cwd: dirname(data), ...owner });
+}
+
+/** Runs one of the programs, such as `pg_basebackup`. */
+export async function runProgram({ bin, owner }: PostgresPrograms, name: string, args: readonly string[], cwd: string): Promise<void> {
+  await exec(join(bin, name), [...args], { cwd, ...owner });
+}
+
+export interface ServerFiles {
+  readonly folder: string;
+  readonly data: string;
+  readonly port: number;
+  readonly settings: readonly string[];
+}
+
+/** Starts a server over data that are there; resolves when it accepts connections. */
+export async function startServer({ bin, owner }: PostgresPrograms, { folder, data, port, settings }: ServerFiles): Promise<ChildProcess> {
+  const all = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'deadlock_timeout=50ms', ...settings].flatMap((setting) => ['-c', setting]);
+  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...all], { cwd: folder, ...owner, stdio: ['ignore', 'pipe', 'pipe'] });
+  await ready(server);
+  return server;
+}
+
+/** Ends a server: `SIGINT` cuts its clients off, `SIGQUIT` leaves it as a crash does. */
+export async function endServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  server.kill(signal);
+  await once(server, 'exit');
 }
 
 /** Debian keeps them out of the PATH. */
@@ -55,7 +115,7 @@ async function findBinaries(): Promise<string | undefined> {
   return undefined;
 }
 
-async function unprivileged(): Promise<{ readonly uid?: number; readonly gid?: number } | string> {
+async function unprivileged(): Promise<Owner | string> {
   if (process.getuid?.() !== 0) return {};
   const { stdout } = await exec('getent', ['passwd', 'postgres']).catch(() => ({ stdout: '' }));
   const [, , uid, gid] = stdout.split(':');
@@ -67,7 +127,7 @@ function ready(server: ChildProcess): Promise<void> {
     let output = '';
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      if (output.includes('database system is ready to accept connections')) resolve();
+      if (/database system is ready to accept (read-only )?connections/.test(output)) resolve();
     });
     server.stdout?.resume();
     server.on('error', reject);
@@ -76,9 +136,6 @@ function ready(server: ChildProcess): Promise<void> {
 }
 
 async function stop(server: ChildProcess, folder: string): Promise<void> {
-  if (server.exitCode === null && server.signalCode === null) {
-    server.kill('SIGINT'); // the fast shutdown: clients are cut off
-    await once(server, 'exit');
-  }
+  await endServer(server);
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import { AanaError } from '../../core/errors.ts';
+import type { Connection, Row, Statement, Value } from '../database.ts';
+import { databaseError, UnknownOutcomeError } from '../errors.ts';
+import { LentConnection } from '../lent-connection.ts';
+import { type Failure, failureOf, isUndecided } from './postgres-errors.ts';
+
+export interface ConnectionOptions {
+  readonly client: Client;
+  /** For messages. */
+  readonly address: string;
+  readonly now: () => number;
+  /** How long the answer to a statement is waited for; 0 for ever. */
+  readonly answerTimeoutMs: number;
+  /** How long the answer to `begin` is waited for, which takes a server that is there no time. */
+  readonly beginTimeoutMs: number;
+}
+
+export const CHANNEL = 'aana_host';
+const NOTIFY: Statement = { sqlite: '', postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message' };
+
+/** A statement with a time limit of the client's own: a server that is gone, or a network that passes nothing on, ends no statement. */
+interface TimedQuery extends QueryConfig {
+  readonly query_timeout: number;
+}
+
+/** A connection to PostgreSQL while it is lent. Statements are sent as they are issued, without waiting for the answers of those before. */
+export class PostgresConnection implements Connection {
+  readonly dialect = 'postgresql';
+  readonly now: () => number;
+  readonly #options: ConnectionOptions;
+  readonly #notifications = new Set<string>();
+  #answerTimeoutMs: number;
+  #lost: Error | undefined;
+  #isReadOnly = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.now = options.now;
+    this.#answerTimeoutMs = options.answerTimeoutMs;
+  }
+
+  /** Why the connection must not be used again; undefined while it may be. */
+  get lost(): Error | undefined {
+    return this.#lost;
+  }
+
+  /** Whether the server has refused a write because it takes none. */
+  get isReadOnly(): boolean {
+    return this.#isReadOnly;
+  }
+
+  readonly lose = (error: Error): void => {
+    this.#lost ??= error;
+  };
+
+  async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
+    const given = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value));
+    const prepared = typeof statement === 'string' ? { text: statement } : { text: statement.postgresql, name: nameOf(statement.postgresql) };
+    const { rows } = await this.#send<R & QueryResultRow>({ ...prepared, values: given }, this.#answerTimeoutMs);
+    return rows;
+  }
+
+  async script(sql: string): Promise<void> {
+    await this.#send({ text: sql }, this.#answerTimeoutMs);
+  }
+
+  async notify(message: string): Promise<void> {
+    this.#notifications.add(message);
+  }
+
+  /**
+   * Runs `work` in a transaction. Throws {@link UnknownOutcomeError} when the connection is lost while it is committed.
+   * @param isUnlimited whether statements may take any time
+   */
+  async transaction<T>(work: (connection: Connection) => Promise<T>, isUnlimited: boolean): Promise<T> {
+    this.#notifications.clear();
+    this.#answerTimeoutMs = isUnlimited ? 0 : this.#options.answerTimeoutMs;
+    const begun = this.#send({ text: 'begin' }, this.#options.beginTimeoutMs);
+    try {
+      const limit = isUnlimited ? this.script('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0') : undefined;
+      const [result] = await Promise.all([LentConnection.for(this, work), begun, limit]);
+      await this.#commit();
+      return result;
+    } catch (error) {
+      if (!this.#lost) await this.#send({ text: 'rollback' }, this.#options.beginTimeoutMs).catch(this.lose);
+      throw error;
+    } finally {
+      this.#answerTimeoutMs = this.#options.answerTimeoutMs;
+    }
+  }
+
+  /** Ends the transaction, with its notifications. */
+  async #commit(): Promise<void> {
+    const { address } = this.#options;
+    if (this.#lost) throw failureOf(this.#lost, address).error; // COMMIT was never sent
+    const told = this.#notifications.size === 0 ? undefined : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.#notifications])]);
+    try {
+      const [{ command }] = await Promise.all([this.#sendCommit(), told]);
+      if (command !== 'COMMIT') throw databaseError(`the database ${address} rolled a transaction back, for one of its statements had failed`, 'internal');
+    } catch (error) {
+      const cause = error instanceof AanaError ? error.cause : error;
+      if (cause !== undefined && isUndecided(cause)) throw new UnknownOutcomeError(`the database ${address}: the connection was lost while a transaction was committed; whether it was is not known`, error);
+      throw error;
+    }
+  }
+
+  #sendCommit(): Promise<QueryResult> {
+    return this.#send({ text: 'commit' }, this.#answerTimeoutMs);
+  }
+
+  async #send<R extends QueryResultRow>(query: QueryConfig, timeoutMs: number): Promise<QueryResult<R>> {
+    const timed: TimedQuery = { ...query, query_timeout: timeoutMs };
+    try {
+      return await this.#options.client.query<R>(timed);
+    } catch (error) {
+      throw this.#note(failureOf(error, this.#options.address), error).error;
+    }
+  }
+
+  #note(failure: Failure, error: unknown): Failure {
+    if (failure.isLost) this.lose(error instanceof Error ? error : failure.error);
+    if (failure.isReadOnly) this.#isReadOnly = true;
+    return failure;
+  }
+}
+
+/** Names of prepared statements, by their text. */
+const names = new Map<string, string>();
+
+function nameOf(sql: string): string {
+  let name = names.get(sql);
+  if (name === undefined) names.set(sql, (name = createHash('sha256').update(sql).digest('hex').slice(0, 32)));
+  return name;
+}
