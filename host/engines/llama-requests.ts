@@ -3,19 +3,25 @@ import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import { InferenceException } from '../replicas/inference-exception.ts';
 
+type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
+
 /** Sorts the engine's events by request, and gives each request as a stream of text. */
 export class LlamaRequests {
   readonly #modelName: string;
+  readonly #onEnded: (reason: string) => void;
   readonly #queues = new Map<number, AsyncQueue<LlamaEvent>>();
   #nextId = 1;
 
-  constructor(modelName: string) {
+  /** `onEnded` is called when the engine can serve no request any more. Its requests are left open: they end with the process. */
+  constructor(modelName: string, onEnded: (reason: string) => void) {
     this.#modelName = modelName;
+    this.#onEnded = onEnded;
   }
 
   /** The listener for the engine's events. */
   readonly onEvents = (events: readonly LlamaEvent[]): void => {
     for (const event of events) {
+      if (event.type === 'error' && event.code === 'engine-ended') return this.#onEnded(event.message);
       const queue = this.#queues.get(event.id);
       queue?.push(event);
       if (event.type !== 'text') queue?.end();
@@ -24,7 +30,8 @@ export class LlamaRequests {
 
   /**
    * Runs a prompt. A reader that does not take pieces holds its own sequence up, no other. Leaving the loop or an abort ends the
-   * request at the engine's next step. Throws the signal's reason, `PromptTooLongException`, or `InferenceException`.
+   * request at the engine's next step. Throws the signal's reason, `InferenceException` when the engine failed, and else an error that says what was
+   * wrong with the request: `PromptTooLongException`, `EmptyPrompt`, `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
    */
   async *run(engine: NativeLlamaEngine, prompt: string, sampling: LlamaSampling, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
     signal.throwIfAborted();
@@ -60,12 +67,31 @@ export class LlamaRequests {
       if (event.reason === 'cancelled') throw new InferenceException(this.#modelName, 'the engine ended the request');
       return;
     }
-    if (event.code === 'prompt-too-long') {
-      const { promptTokens, maxTokens } = event;
-      throw new AanaError('PromptTooLongException', 'bad-request', `the prompt has ${promptTokens} tokens, ${this.#modelName} takes ${maxTokens} at most`, {
-        data: { prompt_len: promptTokens, max_len: maxTokens },
-      });
+    throw this.#failure(event);
+  }
+
+  #failure({ code, fault, message, promptTokens, maxTokens }: LlamaFailure): AanaError {
+    const model = this.#modelName;
+    const data = { model_name: model };
+    switch (code) {
+      case 'prompt-too-long':
+        return new AanaError('PromptTooLongException', 'bad-request', `the prompt has ${promptTokens} tokens, ${model} takes ${maxTokens} at most`, {
+          data: { prompt_len: promptTokens, max_len: maxTokens },
+        });
+      case 'empty-prompt':
+        return new AanaError('EmptyPrompt', 'bad-request', `the prompt is empty; ${model} needs at least one character to go on from`, { data });
+      case 'slow-reader':
+        return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was given up: ${message}`, { data });
+      case 'deadline-exceeded':
+        return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was given up: ${message}`, { data });
+      case 'no-room':
+        return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
+      case 'engine-ended':
+      case 'failed':
+        if (fault === 'caller') return new AanaError('InvalidPrompt', 'bad-request', `${model} cannot take the prompt: ${message}`, { data });
+        return new InferenceException(model, message);
+      default:
+        return code satisfies never;
     }
-    throw new InferenceException(this.#modelName, event.message);
   }
 }

@@ -1,8 +1,13 @@
 // The real engine on a small real model, through a deployment: in a replica process of its own.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
@@ -68,6 +73,12 @@ Llama('takes other sampling defaults while it runs', async () => {
 
 Llama('streams an answer in many pieces', async () => {
   assert.ok((await texts({ dialog: QUESTION })).length > 5);
+});
+
+Llama('calls an empty prompt the mistake of the caller', async () => {
+  const { name, kind, message } = await failure(llm.call('generate', { prompt: '' }));
+  assert.equal([name, kind], ['EmptyPrompt', 'bad-request']);
+  assert.match(message, 'the prompt is empty; smollm2-135m-instruct needs at least one character');
 });
 
 Llama('begins the answer with the prefix, in its first piece', async () => {
@@ -170,6 +181,22 @@ Llama('does not start on a file that is not there, and says which', async () => 
   const error = await failure(broken.start());
   assert.is(error.name, 'FailedDeployment');
   assert.match(error.message, '/nowhere/model.gguf');
+});
+
+Llama('replaces a replica whose engine ends, with what the engine said', async () => {
+  if (process.platform !== 'linux') return;
+  const folder = mkdtempSync(join(tmpdir(), 'aana-engine-'));
+  const library = join(folder, 'failing-decode.so');
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(packageRoot, 'native/lib/fixtures/failing-decode.c'), '-ldl']);
+  const ending = deployed(OPTIONS, { LD_PRELOAD: library });
+  try {
+    const error = await failure(ending.start());
+    assert.is(error.name, 'FailedDeployment');
+    assert.match(error.message, /ended 3 times before it was ready.*the engine ended: /);
+  } finally {
+    await ending.shutdown({ graceMs: 0 });
+    rmSync(folder, { recursive: true });
+  }
 });
 
 if (cannotRun === undefined) Llama.run();

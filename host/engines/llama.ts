@@ -42,7 +42,7 @@ interface GenerateBatchArgs {
 }
 
 export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
-  const requests = new LlamaRequests(spec.model_name);
+  const requests = new LlamaRequests(spec.model_name, endProcess);
   const engine = await openNative(log).loadLlama(
     {
       modelPath: spec.model_path,
@@ -71,11 +71,24 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     },
     warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, AbortSignal.timeout(WARM_UP_MS))),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
+    // An engine that ends while it has no request tells nobody.
+    checkHealth: async () => {
+      if (engine.failure !== '') throw engineEnded(engine.failure);
+    },
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),
   };
 }
+
+/** Ends this replica's process, so that the host starts another one and repeats what nobody has seen a part of. */
+function endProcess(reason: string): void {
+  setImmediate(() => {
+    throw engineEnded(reason);
+  });
+}
+
+const engineEnded = (reason: string): AanaError => new AanaError('EngineEnded', 'internal', reason);
 
 type Signal = CallContext['signal'];
 

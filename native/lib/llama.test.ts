@@ -3,118 +3,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaEvent, LlamaLoadOptions, LlamaSampling, NativeLlamaEngine } from './binding.ts';
-import { loadNative, nativeAddonPath } from './load.ts';
-
-const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const modelsFolder = join(process.env['AANA_TESTDATA'] ?? join(packageRoot, '../shared/testdata'), 'models');
-const stories = join(modelsFolder, 'stories260K.gguf');
-const addonPath = nativeAddonPath(packageRoot);
-
-const options: LlamaLoadOptions = {
-  modelPath: stories,
-  contextTokens: 256,
-  maxSequences: 2,
-  threads: 1,
-  gpuLayers: 0,
-  prefillTokensPerStep: 32,
-  kvType: 'f16',
-};
-const greedy: LlamaSampling = { temperature: 0, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 1, maxTokens: 32, stop: [] };
-const prompt = 'Once upon a time';
-
-type EndEvent = Extract<LlamaEvent, { type: 'end' }>;
-type ErrorEvent = Extract<LlamaEvent, { type: 'error' }>;
-
-interface Generation {
-  readonly texts: readonly string[];
-  readonly text: string;
-  readonly last: EndEvent | ErrorEvent;
-}
-
-/** An engine of its own for a test, with the events of all its requests in the order in which they came. */
-class TestEngine {
-  readonly engine: NativeLlamaEngine;
-  readonly events: LlamaEvent[];
-  #waiting: (() => void)[] = [];
-  #lastId = 0;
-  /** Ids whose events are left unacknowledged. */
-  readonly unread = new Set<number>();
-
-  static async load(changes: Partial<LlamaLoadOptions> = {}): Promise<TestEngine> {
-    const events: LlamaEvent[] = [];
-    let loaded: TestEngine | undefined;
-    const onEvents = (batch: LlamaEvent[]) => {
-      events.push(...batch);
-      loaded?.onEvents(batch);
-    };
-    const engine = await loadNative({ addonPath }).loadLlama({ ...options, ...changes }, onEvents, () => {});
-    loaded = new TestEngine(engine, events);
-    return loaded;
-  }
-
-  constructor(engine: NativeLlamaEngine, events: LlamaEvent[]) {
-    this.engine = engine;
-    this.events = events;
-  }
-
-  submit(text: string, changes: Partial<LlamaSampling> = {}): number {
-    const id = ++this.#lastId;
-    this.engine.submit(id, text, { ...greedy, ...changes, parseSpecial: true });
-    return id;
-  }
-
-  of(id: number): LlamaEvent[] {
-    return this.events.filter((event) => event.id === id);
-  }
-
-  onEvents(batch: readonly LlamaEvent[]): void {
-    for (const event of batch) {
-      if (event.type === 'text' && !this.unread.has(event.id)) this.engine.acknowledge(event.id, 1);
-    }
-    for (const go of this.#waiting.splice(0)) go();
-  }
-
-  async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise<void>((go) => this.#waiting.push(go));
-  }
-
-  async finish(id: number): Promise<Generation> {
-    const isLast = (event: LlamaEvent) => event.type !== 'text';
-    await this.until(() => this.of(id).some(isLast));
-    const texts = this.of(id).flatMap((event) => (event.type === 'text' ? [event.text] : []));
-    const last = this.of(id).find((event) => event.type !== 'text');
-    return { texts, text: texts.join(''), last: last as EndEvent | ErrorEvent };
-  }
-
-  async generate(text: string, changes: Partial<LlamaSampling> = {}): Promise<Generation> {
-    return this.finish(this.submit(text, changes));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.engine.close();
-  }
-}
-
-function endOf(generation: Generation): EndEvent {
-  assert.is(generation.last.type, 'end', JSON.stringify(generation.last));
-  return generation.last as EndEvent;
-}
-
-async function rejection(promise: Promise<unknown>): Promise<Error> {
-  return promise.then(
-    () => assert.unreachable('it should reject'),
-    (error: Error) => error,
-  ) as Promise<Error>;
-}
+import { addonPath, endOf, greedy, missing, modelsFolder, options, prompt, rejection, stories, TestEngine } from './fixtures/test-engine.ts';
+import { loadNative } from './load.ts';
 
 const Llama = suite('llama engine');
-const missing = [stories, addonPath].find((file) => !existsSync(file));
 
 function test(title: string, run: () => Promise<void>): void {
   if (missing) process.stdout.write(`SKIP ${title}: ${missing} is not there\n`);
@@ -266,7 +162,7 @@ test('a prompt that does not fit is refused with both numbers', async () => {
   assert.ok(tokens > 64);
   assert.equal(
     { ...last, message: '' },
-    { id: 1, type: 'error', code: 'prompt-too-long', message: '', promptTokens: tokens, maxTokens: 64 },
+    { id: 1, type: 'error', code: 'prompt-too-long', fault: 'caller', message: '', promptTokens: tokens, maxTokens: 64 },
   );
   endOf(await llama.generate(prompt));
 });
@@ -406,6 +302,18 @@ test('options that make no sense are refused before the load', async () => {
   for (const changes of [{ maxSequences: 0 }, { maxSequences: 65 }, { threads: 0.5 }, { contextTokens: -1 }, { kvType: 'q2' as 'f16' }]) {
     const error = await rejection(TestEngine.load(changes));
     assert.match(error.message, Object.keys(changes)[0] ?? '');
+  }
+});
+
+test('a GPU that is not there is refused, and how a model is split means nothing on the CPU', async () => {
+  const error = await rejection(TestEngine.load({ gpuLayers: -1, devices: ['CUDA77'] }));
+  assert.match(error.message, /stories260K\.gguf is to be loaded onto CUDA77, a device that is not there/);
+  for (const changes of [{ splitMode: 'none' as const, mainGpu: 3 }, { splitMode: 'row' as const, tensorSplit: [3, 1] }, { splitMode: 'tensor' as const }]) {
+    await using llama = await TestEngine.load({ ...changes, devices: ['CUDA77'] }); // no layer goes there
+    endOf(await llama.generate(prompt, { maxTokens: 2 }));
+  }
+  for (const changes of [{ splitMode: 'columns' as 'row' }, { tensorSplit: [1, -1] }, { mainGpu: -1 }]) {
+    assert.match((await rejection(TestEngine.load(changes))).message, Object.keys(changes)[0] ?? '');
   }
 });
 

@@ -238,6 +238,45 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.is(wordsOf((await transcribe(speech)).segments), said);
   });
 
+  const outcomeOf = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => 'it did not reject',
+      ({ code, fault }: { code?: unknown; fault?: unknown }) => [code, fault],
+    );
+
+  Whisper('ends a request whose deadline passes: before it is begun as overload, later as cancelled', async () => {
+    const single = await load({ maxStates: 1 });
+    assert.equal(await outcomeOf(single.transcribe(1, speech, { ...plain, deadlineMs: 0 })), ['deadline-exceeded', 'overload']);
+    const long = concat(...Array.from({ length: 9 }, () => speech));
+    const running = single.transcribe(2, long, plain);
+    const stopped = outcomeOf(running);
+    assert.equal(await outcomeOf(single.transcribe(3, speech, { ...plain, deadlineMs: 1 })), ['deadline-exceeded', 'overload']);
+    single.cancelTranscription(2);
+    assert.equal(await stopped, ['cancelled', 'cancelled']);
+    const [code, fault] = (await outcomeOf(single.transcribe(4, long, { ...plain, vad: false, deadlineMs: 400 }))) as [string, string];
+    assert.is(code, 'deadline-exceeded');
+    assert.ok(['cancelled', 'overload'].includes(fault)); // on a slow machine it may not have begun by then
+    assert.is(wordsOf((await single.transcribe(5, speech, plain)).segments), said);
+    await single.close();
+  });
+
+  Whisper('serves a higher priority first, and tenants evenly', async () => {
+    const single = await load({ maxStates: 1 });
+    const ended: number[] = [];
+    const run = (id: number, terms: object): Promise<unknown> => single.transcribe(id, speech, { ...plain, ...terms }).then(() => ended.push(id));
+    const first = single.transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain).catch(() => {});
+    const all = [run(2, { tenant: 'many' }), run(3, { tenant: 'many' }), run(4, { tenant: 'one', priority: 1 })];
+    await Promise.all(all);
+    single.cancelTranscription(1);
+    await first;
+    assert.is(ended[0], 4, `${ended}`);
+    await single.close();
+  });
+
+  Whisper('refuses a GPU that is not there', async () => {
+    assert.match(await messageOf(load({ useGpu: true, device: 'CUDA77' })), /onto CUDA77, a GPU that is not there/);
+  });
+
   Whisper('refuses an id that is in use, and samples of another type', async () => {
     const id = ++lastId;
     const first = engine.transcribe(id, speech, plain);

@@ -64,7 +64,7 @@ class Reader {
   }
 
   void Submit(llama::RequestId id, std::string prompt, int32_t n_tokens) {
-    llama::Request request{.id = id, .prompt = std::move(prompt), .parse_special = false, .sampling = {}};
+    llama::Request request{.id = id, .prompt = std::move(prompt), .parse_special = false, .sampling = {}, .terms = {}};
     request.sampling.temperature = 0.0F;
     request.sampling.max_tokens = n_tokens;
     engine_.Submit(std::move(request));
@@ -148,12 +148,12 @@ void DriveLlama(const std::string& model_path) {
 }
 
 void DriveWhisper(const std::string& model_path, const std::string& vad_path, const std::vector<float>& speech) {
-  const WhisperOptions options{.model_path = model_path, .vad_model_path = vad_path, .use_gpu = false, .threads = 1, .max_states = 2, .model_size = ""};
+  const WhisperOptions options{.model_path = model_path, .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 2, .model_size = ""};
   WhisperEngine engine(options);
   uint64_t last_id = 0;
   const auto transcribe = [&](std::vector<float> samples, WhisperParams params) {
     auto ended = std::make_shared<std::promise<TranscriptionOutcome>>();
-    engine.Transcribe(++last_id, std::move(samples), std::move(params), [](const WhisperSegment&) {}, [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); });
+    engine.Transcribe(++last_id, std::move(samples), std::move(params), {}, [](const WhisperSegment&) {}, [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); });
     return ended->get_future();
   };
   WhisperParams words;
@@ -186,7 +186,7 @@ void DriveWhisper(const std::string& model_path, const std::string& vad_path, co
   Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed, "a close ends what runs");
   Check(transcribe(speech, {}).get().end == TranscriptionEnd::kFailed, "a closed engine refuses work");
   try {
-    WhisperEngine absent({.model_path = model_path + ".absent", .vad_model_path = vad_path, .use_gpu = false, .threads = 1, .max_states = 1, .model_size = ""});
+    WhisperEngine absent({.model_path = model_path + ".absent", .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 1, .model_size = ""});
     Check(false, "a file that is not there is refused");
   } catch (const WhisperError&) {
     Check(true, "a file that is not there is refused");

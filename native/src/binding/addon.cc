@@ -9,6 +9,7 @@
 #include "binding/llama_engine_wrap.h"
 #include "binding/logger.h"
 #include "binding/whisper_engine_wrap.h"
+#include "core/cuda_driver.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
 
@@ -49,6 +50,20 @@ Napi::Value Devices(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value DriverGpus(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  auto result = Napi::Array::New(env);
+  uint32_t index = 0;
+  for (const auto& gpu : ListDriverGpus()) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("uuid", gpu.uuid);
+    entry.Set("name", gpu.name);
+    entry.Set("memoryTotalBytes", static_cast<double>(gpu.memory_total_bytes));
+    result.Set(index++, entry);
+  }
+  return result;
+}
+
 Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   InitEngines();
   auto versions = Napi::Object::New(env);
@@ -59,6 +74,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("versions", versions);
   exports.Set("loadBackends", Napi::Function::New(env, LoadBackendsFromJs, "loadBackends"));
   exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
+  exports.Set("driverGpus", Napi::Function::New(env, DriverGpus, "driverGpus"));
   exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));

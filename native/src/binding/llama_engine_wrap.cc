@@ -63,6 +63,7 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   };
   add_getter("steps", [](const LlamaSession& of) { return static_cast<double>(of.steps()); });
   add_getter("busy", [](const LlamaSession& of) { return of.IsBusy(); });
+  add_getter("failure", [](const LlamaSession& of) { return of.failure(); });
   add_getter("beats", [](const LlamaSession& of) { return static_cast<double>(of.beats()); });
   return object;
 }

@@ -45,7 +45,7 @@ LlamaSession::LlamaSession(Napi::Env env, Napi::Function on_events, Napi::Functi
 LlamaSession::~LlamaSession() { ReleaseAll(); }
 
 llama::Engine& LlamaSession::engine(Napi::Env env) const {
-  if (!IsOpen()) throw Napi::Error::New(env, "the engine is closed");
+  if (!IsOpen()) throw Napi::Error::New(env, failure_.empty() ? "the engine is closed" : failure_);
   return *engine_;
 }
 
@@ -110,12 +110,27 @@ void LlamaSession::OnReady(Napi::Env env) {
 }
 
 void LlamaSession::OnEnded(Napi::Env env, const llama::Delivery& delivery) {
+  if (!loading_ && delivery.phase == llama::Phase::kFailed) {
+    failure_ = "the engine ended: " + delivery.failure;
+    Log(LogLevel::kError, failure_);
+  }
+  EndOpenRequests(env);
   const auto loading = std::exchange(loading_, std::nullopt);
   const auto closing = std::exchange(closing_, {});
   const auto self = std::exchange(keep_alive_, nullptr);
   ReleaseAll();
   if (loading) loading->Reject(Napi::Error::New(env, delivery.failure.empty() ? "the load was stopped" : delivery.failure).Value());
   for (const auto& deferred : closing) deferred.Resolve(env.Undefined());
+}
+
+void LlamaSession::EndOpenRequests(Napi::Env env) {
+  if (requests_.empty()) return;
+  const auto message = failure_.empty() ? std::string("the engine is closed") : failure_;
+  std::vector<llama::Event> events;
+  for (const auto id : requests_) {
+    events.push_back({id, llama::ErrorEvent{llama::ErrorCode::kEngineEnded, Fault::kDeployment, message, 0, 0}});
+  }
+  DeliverEvents(env, events);
 }
 
 void LlamaSession::UpdateKeepAlive(Napi::Env env) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -27,12 +28,14 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   LlamaSession(const LlamaSession&) = delete;
   LlamaSession& operator=(const LlamaSession&) = delete;
 
-  bool IsOpen() const { return engine_ && !is_closing_; }
+  bool IsOpen() const { return engine_ && !is_closing_ && failure_.empty(); }
   // Throws a Napi::Error when it is closed.
   llama::Engine& engine(Napi::Env env) const;
   uint64_t steps() const { return engine_ ? engine_->steps() : last_steps_; }
-  bool IsBusy() const { return engine_ && engine_->IsBusy(); }
+  bool IsBusy() const { return engine_ && failure_.empty() && engine_->IsBusy(); }
   uint64_t beats() const { return engine_ ? engine_->beats() : 0; }
+  // Why the engine's thread ended without being told to; empty while it runs, and after Close.
+  const std::string& failure() const { return failure_; }
   void Submit(Napi::Env env, llama::Request request);
   // The promise resolves when the model is freed.
   Napi::Promise Close(Napi::Env env);
@@ -46,6 +49,8 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   void Deliver(Napi::Env env);
   void DeliverEvents(Napi::Env env, const std::vector<llama::Event>& events);
   void OnReady(Napi::Env env);
+  // Ends the requests that are still open, which the engine did not come to.
+  void EndOpenRequests(Napi::Env env);
   // The engine's thread has ended.
   void OnEnded(Napi::Env env, const llama::Delivery& delivery);
   void UpdateKeepAlive(Napi::Env env);
@@ -63,6 +68,7 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   std::shared_ptr<LlamaSession> keep_alive_;
   float progress_ = 0.0F;
   uint64_t last_steps_ = 0;
+  std::string failure_;
   bool is_closing_ = false;
   bool is_released_ = false;
 };

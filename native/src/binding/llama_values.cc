@@ -1,11 +1,14 @@
 #include "binding/llama_values.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include "binding/request_values.h"
 
 namespace aana {
 namespace {
@@ -46,6 +49,40 @@ const char* NameOf(llama::FinishReason reason) {
   return "stop";
 }
 
+const char* NameOf(llama::ErrorCode code) {
+  switch (code) {
+    case llama::ErrorCode::kPromptTooLong: return "prompt-too-long";
+    case llama::ErrorCode::kEmptyPrompt: return "empty-prompt";
+    case llama::ErrorCode::kDeadlineExceeded: return "deadline-exceeded";
+    case llama::ErrorCode::kSlowReader: return "slow-reader";
+    case llama::ErrorCode::kNoRoom: return "no-room";
+    case llama::ErrorCode::kEngineEnded: return "engine-ended";
+    case llama::ErrorCode::kFailed: return "failed";
+  }
+  return "failed";
+}
+
+llama::SplitMode ToSplitMode(const Napi::Object& object) {
+  const auto mode = String(object, "splitMode");
+  if (mode == "none") return llama::SplitMode::kNone;
+  if (mode == "layer") return llama::SplitMode::kLayer;
+  if (mode == "row") return llama::SplitMode::kRow;
+  if (mode == "tensor") return llama::SplitMode::kTensor;
+  throw Napi::TypeError::New(object.Env(), "splitMode is none of none, layer, row and tensor");
+}
+
+// The items of a list that may be absent.
+template <class Item, class Read>
+std::vector<Item> OptionalList(const Napi::Object& object, const char* key, Read read) {
+  std::vector<Item> items;
+  const auto value = object.Get(key);
+  if (value.IsUndefined()) return items;
+  if (!value.IsArray()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not an array");
+  const auto array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); i++) items.push_back(read(array.Get(i)));
+  return items;
+}
+
 void Write(Napi::Object& object, const llama::TextEvent& event) {
   object.Set("type", "text");
   object.Set("text", event.text);
@@ -62,7 +99,8 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
 
 void Write(Napi::Object& object, const llama::ErrorEvent& event) {
   object.Set("type", "error");
-  object.Set("code", event.code == llama::ErrorCode::kPromptTooLong ? "prompt-too-long" : "failed");
+  object.Set("code", NameOf(event.code));
+  object.Set("fault", NameOf(event.fault));
   object.Set("message", event.message);
   object.Set("promptTokens", event.n_prompt);
   object.Set("maxTokens", event.n_context);
@@ -79,6 +117,14 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_threads = Int(object, "threads", 1, 512);
   options.n_gpu_layers = Int(object, "gpuLayers", -1);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
+  options.devices = OptionalList<std::string>(object, "devices", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
+  if (!object.Get("splitMode").IsUndefined()) options.split_mode = ToSplitMode(object);
+  if (!object.Get("mainGpu").IsUndefined()) options.main_gpu = Int(object, "mainGpu", 0, 1024);
+  options.tensor_split = OptionalList<float>(object, "tensorSplit", [](const Napi::Value& item) { return item.ToNumber().FloatValue(); });
+  for (const float part : options.tensor_split) {
+    if (!std::isfinite(part) || part < 0) throw Napi::RangeError::New(env, "tensorSplit has a part that is below 0 or no number");
+  }
+  if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
   if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType is neither f16 nor q8_0");
   options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
@@ -95,6 +141,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   if (request.id < 0) throw Napi::RangeError::New(env, "the id is negative");
   request.prompt = info[1].As<Napi::String>();
   request.parse_special = object.Get("parseSpecial").ToBoolean();
+  request.terms = ToRequestTerms(object);
   auto& sampling = request.sampling;
   sampling.temperature = static_cast<float>(Number(object, "temperature"));
   sampling.top_k = Int(object, "topK", -1);

@@ -9,6 +9,7 @@
 
 #include "binding/at_exit.h"
 #include "binding/js_queue.h"
+#include "binding/request_values.h"
 #include "core/whisper/whisper_engine.h"
 
 namespace aana {
@@ -58,9 +59,10 @@ Napi::Array ToJs(Napi::Env env, const std::vector<SpeechRegion>& speech) {
   return regions;
 }
 
-Napi::Value Failure(Napi::Env env, const char* code, const std::string& message) {
+Napi::Value Failure(Napi::Env env, const char* code, const std::string& message, Fault fault = Fault::kDeployment) {
   auto error = Napi::Error::New(env, message);
   error.Set("code", Napi::String::New(env, code));
+  error.Set("fault", Napi::String::New(env, NameOf(fault)));
   return error.Value();
 }
 
@@ -94,6 +96,7 @@ WhisperOptions ReadOptions(const Napi::Object& object) {
   options.model_path = object.Get("modelPath").ToString();
   options.vad_model_path = object.Get("vadModelPath").ToString();
   options.use_gpu = object.Get("useGpu").ToBoolean();
+  if (object.Get("device").IsString()) options.device = object.Get("device").ToString();
   options.threads = object.Get("threads").ToNumber();
   options.max_states = object.Get("maxStates").ToNumber();
   if (object.Get("modelSize").IsString()) options.model_size = object.Get("modelSize").ToString();
@@ -176,8 +179,9 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
         }
         switch (shared->end) {
           case TranscriptionEnd::kDone: settled.Resolve(to_value(task_env, *shared)); break;
-          case TranscriptionEnd::kCancelled: settled.Reject(Failure(task_env, "cancelled", "the transcription was cancelled")); break;
-          case TranscriptionEnd::kFailed: settled.Reject(Failure(task_env, "failed", shared->error)); break;
+          case TranscriptionEnd::kCancelled: settled.Reject(Failure(task_env, "cancelled", "the transcription was cancelled", Fault::kCancelled)); break;
+          case TranscriptionEnd::kOverdue: settled.Reject(Failure(task_env, "deadline-exceeded", shared->error, shared->fault)); break;
+          case TranscriptionEnd::kFailed: settled.Reject(Failure(task_env, "failed", shared->error, shared->fault)); break;
         }
       });
     };
@@ -189,6 +193,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     const auto id = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
     auto samples = CopySamples(info[1]);
     auto params = ReadParams(info[2].ToObject());
+    auto terms = ToRequestTerms(info[2].ToObject());
     Napi::FunctionReference listener;
     WhisperEngine::OnSegment on_segment;
     const auto ticket = next_ticket_++;
@@ -203,7 +208,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     }
     WhisperEngine::OnEnd on_end;
     auto promise = Await(env, ticket, std::move(listener), [](Napi::Env task_env, const TranscriptionOutcome& outcome) { return ToJs(task_env, outcome.result); }, &on_end);
-    engine_->Transcribe(id, std::move(samples), std::move(params), std::move(on_segment), std::move(on_end));
+    engine_->Transcribe(id, std::move(samples), std::move(params), std::move(terms), std::move(on_segment), std::move(on_end));
     return promise;
   }
 

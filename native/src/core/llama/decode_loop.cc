@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "core/engine_log.h"
@@ -14,6 +15,20 @@ namespace {
 constexpr int32_t kNoRoom = 1;
 constexpr int32_t kAbandoned = 2;
 constexpr int32_t kComputeFailed = -3;
+
+// How long a reader may be behind before its sequence gives up its slot to one that waits.
+constexpr auto kParkAfter = std::chrono::seconds(1);
+
+using Clock = std::chrono::steady_clock;
+
+// Null when none has this id.
+std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& parked, RequestId id) {
+  const auto found = std::ranges::find_if(parked, [&](const auto& sequence) { return sequence->id() == id; });
+  if (found == parked.end()) return nullptr;
+  auto taken = std::move(*found);
+  parked.erase(found);
+  return taken;
+}
 
 }  // namespace
 
@@ -27,27 +42,26 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const LoadOpt
       pulse_(pulse),
       scheduler_(options.n_prefill_per_step),
       slots_(static_cast<size_t>(options.n_sequences), context.memory()),
-      batch_(context.n_batch()) {}
+      batch_(context.n_batch()),
+      reader_timeout_(options.reader_timeout) {}
 
 void DecodeLoop::Run() {
   bool is_idle = false;
   while (!inbox_.IsStopping()) {
-    try {
-      for (auto& command : inbox_.Take(is_idle)) {
-        std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
-      }
-      AdmitWaiting();
-      is_idle = !Step();
-    } catch (const std::exception& error) {
-      FailAll(std::string("decoding failed: ") + error.what());
-      is_idle = false;
+    for (auto& command : inbox_.Take(is_idle, is_idle ? NextDue() : std::nullopt)) {
+      std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
     }
+    EndOverdue();
+    Park();
+    AdmitWaiting();
+    is_idle = !Step();
     outbox_.Post(std::exchange(events_, {}));
   }
   for (auto& slot : slots_) {
     if (slot.sequence) Finish(slot, FinishReason::kCancelled);
   }
   for (const auto& sequence : waiting_) Emit(sequence->End(FinishReason::kCancelled));
+  for (const auto& sequence : parked_) Emit(sequence->End(FinishReason::kCancelled));
   for (const auto& command : inbox_.Take(false)) {
     if (const auto* request = std::get_if<Request>(&command)) Emit({request->id, EndEvent{FinishReason::kCancelled}});
   }
@@ -56,43 +70,116 @@ void DecodeLoop::Run() {
 
 void DecodeLoop::Handle(Request&& request) {
   const auto id = request.id;
+  const auto refuse = [&](ErrorCode code, Fault fault, std::string message) {
+    Emit({id, ErrorEvent{code, fault, std::move(message), 0, context_.n_context()}});
+  };
+  if (request.terms.IsOverdue(Clock::now())) {
+    return refuse(ErrorCode::kDeadlineExceeded, Fault::kOverload, "its deadline had passed when the engine got to it");
+  }
   std::unique_ptr<Sequence> sequence;
   const Pulse::Pause pause(pulse_);
   try {
     sequence = std::make_unique<Sequence>(std::move(request), model_);
+  } catch (const std::length_error& error) {
+    return refuse(ErrorCode::kFailed, Fault::kCaller, std::string("the prompt could not be read: ") + error.what());
   } catch (const std::exception& error) {
-    Emit({id, ErrorEvent{ErrorCode::kFailed, std::string("the prompt could not be read: ") + error.what(), 0, context_.n_context()}});
-    return;
+    return refuse(ErrorCode::kFailed, Fault::kDeployment, std::string("the prompt could not be read: ") + error.what());
   }
   const int32_t n_prompt = sequence->n_prompt();
   const int32_t n_context = context_.n_context();
   if (n_prompt > n_context - 1) {
     const auto message = "the prompt has " + std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(n_context);
-    Emit(sequence->Failure(ErrorCode::kPromptTooLong, message, n_context));
-  } else if (n_prompt == 0) {
-    Emit(sequence->Failure(ErrorCode::kFailed, "the prompt is empty", n_context));
+    Emit(sequence->Failure(ErrorCode::kPromptTooLong, Fault::kCaller, message, n_context));
+  } else if (n_prompt == 0) {  // an empty text, and a model that begins texts with no token of its own
+    Emit(sequence->Failure(ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", n_context));
   } else if (sequence->WantsNothing()) {
     Emit(sequence->End(FinishReason::kLength));
   } else {
     sequence->number = n_requests_++;
-    waiting_.push_back(std::move(sequence));
+    waiting_.Add(std::move(sequence));
   }
 }
 
 void DecodeLoop::Handle(Cancel&& cancel) {
   if (auto* slot = slots_.Find(cancel.id)) return Finish(*slot, FinishReason::kCancelled);
-  const auto found = std::ranges::find_if(waiting_, [&](const auto& sequence) { return sequence->id() == cancel.id; });
-  if (found == waiting_.end()) return;
-  Emit((*found)->End(FinishReason::kCancelled));
-  waiting_.erase(found);
+  auto sequence = waiting_.Take(cancel.id);
+  if (!sequence) sequence = TakeParked(parked_, cancel.id);
+  if (sequence) Emit(sequence->End(FinishReason::kCancelled));
 }
 
 void DecodeLoop::Handle(Acknowledge&& acknowledge) {
-  if (auto* slot = slots_.Find(acknowledge.id)) slot->sequence->Acknowledge(acknowledge.n_events);
+  if (auto* slot = slots_.Find(acknowledge.id)) return slot->sequence->Acknowledge(acknowledge.n_events);
+  const auto found = std::ranges::find_if(parked_, [&](const auto& sequence) { return sequence->id() == acknowledge.id; });
+  if (found == parked_.end()) return;
+  (*found)->Acknowledge(acknowledge.n_events);
+  if (!(*found)->IsPaused()) waiting_.Add(TakeParked(parked_, acknowledge.id));
+}
+
+void DecodeLoop::EndOverdue() {
+  const auto now = Clock::now();
+  const auto is_away = [&](const Sequence& sequence) { return sequence.IsPaused() && sequence.paused_at() + reader_timeout_ <= now; };
+  const std::string too_late = "its deadline passed before its answer was complete";
+  const std::string away = "its reader took nothing for " + std::to_string(reader_timeout_.count() / 1000) + " s";
+  for (auto& slot : slots_) {
+    if (!slot.sequence) continue;
+    if (slot.sequence->terms().IsOverdue(now)) {
+      Fail(slot, ErrorCode::kDeadlineExceeded, Fault::kCancelled, too_late);
+    } else if (is_away(*slot.sequence)) {
+      Fail(slot, ErrorCode::kSlowReader, Fault::kCaller, away);
+    }
+  }
+  std::erase_if(parked_, [&](const auto& sequence) {
+    const bool is_overdue = sequence->terms().IsOverdue(now);
+    if (!is_overdue && !is_away(*sequence)) return false;
+    Emit(is_overdue ? sequence->Failure(ErrorCode::kDeadlineExceeded, Fault::kCancelled, too_late, context_.n_context())
+                    : sequence->Failure(ErrorCode::kSlowReader, Fault::kCaller, away, context_.n_context()));
+    return true;
+  });
+  for (const auto& sequence : waiting_.TakeOverdue(now)) {
+    const bool has_begun = sequence->HasNextToken();
+    Emit(sequence->Failure(ErrorCode::kDeadlineExceeded, has_begun ? Fault::kCancelled : Fault::kOverload,
+                           has_begun ? too_late : "its deadline passed while it waited for its turn", context_.n_context()));
+  }
+}
+
+void DecodeLoop::Park() {
+  if (waiting_.empty() || slots_.HasFree()) return;
+  const auto now = Clock::now();
+  Slot* longest = nullptr;
+  for (auto& slot : slots_) {
+    const auto& sequence = *slot.sequence;
+    if (!sequence.IsPaused() || sequence.paused_at() + kParkAfter > now) continue;
+    if (!longest || sequence.paused_at() < longest->sequence->paused_at()) longest = &slot;
+  }
+  if (!longest) return;
+  parked_.push_back(slots_.Release(*longest));
 }
 
 void DecodeLoop::AdmitWaiting() {
-  while (!waiting_.empty() && slots_.Admit(waiting_.front())) waiting_.pop_front();
+  while (!waiting_.empty() && slots_.HasFree()) {
+    auto next = waiting_.TakeNext([this](std::string_view tenant) { return SlotsOf(tenant); });
+    slots_.Admit(next);
+  }
+}
+
+size_t DecodeLoop::SlotsOf(std::string_view tenant) const {
+  return static_cast<size_t>(std::ranges::count_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->terms().tenant == tenant; }));
+}
+
+Deadline DecodeLoop::NextDue() const {
+  Deadline due;
+  const auto note = [&](const Sequence& sequence) {
+    due = Earlier(due, sequence.terms().deadline);
+    if (sequence.IsPaused()) due = Earlier(due, sequence.paused_at() + reader_timeout_);
+  };
+  for (const auto& slot : slots_) {
+    if (!slot.sequence) continue;
+    note(*slot.sequence);
+    if (!waiting_.empty() && slot.sequence->IsPaused()) due = Earlier(due, slot.sequence->paused_at() + kParkAfter);
+  }
+  for (const auto& sequence : parked_) note(*sequence);
+  for (const auto& sequence : waiting_) note(*sequence);
+  return due;
 }
 
 bool DecodeLoop::Step() {
@@ -142,10 +229,10 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
       continue;
     }
     for (int32_t i = 0; i < share.n_tokens; i++) {
-      const bool is_last = i + 1 == n_prompt_left;
-      const auto token = slot.sequence->prompt()[static_cast<size_t>(position + i)];
-      const int32_t index = batch_.Add(token, position + i, slot.sequence_id, is_last);
-      if (is_last) outputs.push_back({share.slot, index});
+      const bool is_sampled = i + 1 == n_prompt_left && !slot.sequence->HasNextToken();
+      const auto token = slot.sequence->history()[static_cast<size_t>(position + i)];
+      const int32_t index = batch_.Add(token, position + i, slot.sequence_id, is_sampled);
+      if (is_sampled) outputs.push_back({share.slot, index});
     }
   }
   return outputs;
@@ -179,7 +266,7 @@ void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
       if (text) Emit({slot.sequence->id(), std::move(*text)});
       if (finished) Finish(slot, *finished);
     } catch (const std::exception& error) {
-      Fail(slot, std::string("sampling failed: ") + error.what());
+      Fail(slot, ErrorCode::kFailed, Fault::kDeployment, std::string("sampling failed: ") + error.what());
     }
   }
 }
@@ -188,7 +275,7 @@ void DecodeLoop::RollBack(const std::vector<Share>& plan) {
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
     if (slots_.RollBack(slot)) continue;
-    Fail(slot, "decoding was interrupted and cannot go on");
+    Fail(slot, ErrorCode::kFailed, Fault::kDeployment, "decoding was interrupted and cannot go on");
     slots_.Forget(slot);
   }
 }
@@ -201,21 +288,21 @@ void DecodeLoop::FailYoungest(const std::vector<Share>& plan) {
     if (slot.sequence && (!youngest || slot.sequence->number > youngest->sequence->number)) youngest = &slot;
   }
   if (!youngest) return;
-  Fail(*youngest, "the context has no room left");
+  Fail(*youngest, ErrorCode::kNoRoom, Fault::kOverload, "the context has no room left");
   slots_.Forget(*youngest);
 }
 
 void DecodeLoop::FailAll(const std::string& message) {
   for (auto& slot : slots_) {
-    if (slot.sequence) Fail(slot, message);
+    if (slot.sequence) Fail(slot, ErrorCode::kFailed, Fault::kDeployment, message);
   }
   slots_.ForgetAll();
 }
 
 void DecodeLoop::Finish(Slot& slot, FinishReason reason) { Emit(slots_.Release(slot)->End(reason)); }
 
-void DecodeLoop::Fail(Slot& slot, const std::string& message) {
-  Emit(slots_.Release(slot)->Failure(ErrorCode::kFailed, message, context_.n_context()));
+void DecodeLoop::Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message) {
+  Emit(slots_.Release(slot)->Failure(code, fault, message, context_.n_context()));
 }
 
 }  // namespace aana::llama

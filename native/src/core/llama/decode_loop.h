@@ -1,10 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/llama/batch.h"
@@ -13,6 +14,7 @@
 #include "core/llama/outbox.h"
 #include "core/llama/scheduler.h"
 #include "core/llama/slots.h"
+#include "core/llama/waiting_line.h"
 #include "core/pulse.h"
 
 namespace aana::llama {
@@ -23,7 +25,8 @@ class DecodeLoop {
   // All are used until Run returns. `steps` counts the decodes; `pulse` is paused while a prompt is read.
   DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps, Pulse& pulse);
 
-  // Until the inbox stops; then all requests end as cancelled.
+  // Until the inbox stops; then all requests end as cancelled. What it throws (it has no memory left) may have come between a request and its
+  // end, so nothing can go on then: whoever submitted requests must end those that are open.
   void Run();
 
  private:
@@ -36,7 +39,14 @@ class DecodeLoop {
   void Handle(Request&& request);
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
+  // Ends what is not worth going on with: requests whose deadline has passed, and those whose readers stay away.
+  void EndOverdue();
+  // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have caught up.
+  void Park();
   void AdmitWaiting();
+  // When the next of these has something to do, if no command comes before.
+  Deadline NextDue() const;
+  size_t SlotsOf(std::string_view tenant) const;
 
   // False when no sequence can go on now.
   bool Step();
@@ -52,7 +62,7 @@ class DecodeLoop {
   void FailAll(const std::string& message);
 
   void Finish(Slot& slot, FinishReason reason);
-  void Fail(Slot& slot, const std::string& message);
+  void Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message);
   void Emit(Event event) { events_.push_back(std::move(event)); }
 
   const Model& model_;
@@ -64,7 +74,9 @@ class DecodeLoop {
   Scheduler scheduler_;
   Slots slots_;
   Batch batch_;
-  std::deque<std::unique_ptr<Sequence>> waiting_;  // for a slot, oldest first
+  WaitingLine waiting_;                            // for a slot
+  std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
+  const std::chrono::milliseconds reader_timeout_;
   std::vector<Event> events_;  // of this step
   uint64_t n_requests_ = 0;
 };

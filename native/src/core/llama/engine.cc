@@ -7,11 +7,22 @@
 #include "core/engine_log.h"
 #include "core/llama/decode_loop.h"
 #include "core/llama/load_error.h"
+#include "core/thread_name.h"
 
 namespace aana::llama {
 namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+constexpr auto kRetryInterval = std::chrono::milliseconds(50);
+
+// What the error says; less where there is no memory for that.
+std::string Reason(const std::exception& error) noexcept {
+  try {
+    return error.what();
+  } catch (...) {
+    return "no memory";  // short: it needs none
+  }
+}
 
 }  // namespace
 
@@ -34,6 +45,7 @@ bool Engine::IsAbandoned(void* data) {
 }
 
 void Engine::Run() {
+  NameThread("aana-llama");
   Phase last = Phase::kClosed;
   std::string failure;
   try {
@@ -43,12 +55,25 @@ void Engine::Run() {
     }
   } catch (const std::exception& error) {
     last = Phase::kFailed;
-    failure = error.what();
+    failure = Reason(error);
+  } catch (...) {
+    last = Phase::kFailed;
+    failure = "unknown";
   }
   // The context points into the model.
   context_.reset();
   model_.reset();
-  outbox_.PostPhase(last, std::move(failure));
+  // Who waits must be told, also where there is no memory for that at the moment.
+  while (!TryPostPhase(last, failure)) std::this_thread::sleep_for(kRetryInterval);
+}
+
+bool Engine::TryPostPhase(Phase phase, const std::string& failure) noexcept {
+  try {
+    outbox_.PostPhase(phase, failure);
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 bool Engine::Load() {

@@ -33,7 +33,7 @@ class Engine {
   void Acknowledge(RequestId id, int64_t n_events) { inbox_.Post(llama::Acknowledge{id, n_events}); }
   // Ends all requests, then frees the model; kClosed follows.
   void Stop() { inbox_.Stop(); }
-  // Waits for the thread after Stop, kFailed or kClosed.
+  // Waits for the thread after Stop, kFailed or kClosed. Requests whose end was not delivered by then get none.
   void Join();
   // Decodes made.
   uint64_t steps() const { return steps_; }
@@ -51,6 +51,7 @@ class Engine {
   // Asked by the decode all the time.
   static bool IsAbandoned(void* engine);
   void Run();
+  bool TryPostPhase(Phase phase, const std::string& failure) noexcept;
   // False when the load was stopped. Throws LoadError.
   bool Load();
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/llama/request.h"
+#include "core/request_terms.h"
 
 namespace aana::llama {
 
@@ -23,10 +24,11 @@ struct EndEvent {
   int32_t n_completion = 0;
 };
 
-enum class ErrorCode { kPromptTooLong, kFailed };
+enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
 
 struct ErrorEvent {
   ErrorCode code = ErrorCode::kFailed;
+  Fault fault = Fault::kDeployment;
   std::string message;
   int32_t n_prompt = 0;
   int32_t n_context = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/llama/request.h"
+#include "core/request_terms.h"
 
 namespace aana::llama {
 
@@ -42,11 +44,13 @@ class Inbox {
 
   bool IsStopping() const { return stopping_; }
 
-  // What was posted since the last time; waits for something, or for the stop, when `wait`.
-  std::vector<Command> Take(bool wait) {
+  // What was posted since the last time; when `wait`, waits for something, the stop or the time `until`.
+  std::vector<Command> Take(bool wait, const Deadline& until = std::nullopt) {
     std::unique_lock lock(mutex_);
     waiting_ = wait;
-    if (wait) changed_.wait(lock, [&] { return stopping_ || !commands_.empty(); });
+    const auto is_due = [&] { return stopping_ || !commands_.empty(); };
+    if (wait && until) changed_.wait_until(lock, *until, is_due);
+    if (wait && !until) changed_.wait(lock, is_due);
     waiting_ = false;
     return std::exchange(commands_, {});
   }

@@ -28,6 +28,35 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
   return n_context;
 }
 
+llama_split_mode ToLlama(SplitMode mode) {
+  switch (mode) {
+    case SplitMode::kNone: return LLAMA_SPLIT_MODE_NONE;
+    case SplitMode::kLayer: return LLAMA_SPLIT_MODE_LAYER;
+    case SplitMode::kRow: return LLAMA_SPLIT_MODE_ROW;
+    case SplitMode::kTensor: return LLAMA_SPLIT_MODE_TENSOR;
+  }
+  return LLAMA_SPLIT_MODE_LAYER;
+}
+
+bool UsesGpu(const LoadOptions& options) {
+  if (options.n_gpu_layers == 0) return false;
+  return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU) || ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+}
+
+// The GPUs to use, ended by a null; empty leaves the choice to llama.cpp, the null alone is the CPU.
+std::vector<ggml_backend_dev_t> FindDevices(const LoadOptions& options) {
+  if (options.n_gpu_layers == 0) return {nullptr};
+  if (options.devices.empty()) return {};
+  std::vector<ggml_backend_dev_t> devices;
+  for (const auto& name : options.devices) {
+    auto* device = ggml_backend_dev_by_name(name.c_str());
+    if (!device) throw LoadError("model file " + options.model_path + " is to be loaded onto " + name + ", a device that is not there");
+    devices.push_back(device);
+  }
+  devices.push_back(nullptr);
+  return devices;
+}
+
 }  // namespace
 
 Model::Model(const LoadOptions& options, const LoadProgress& progress) {
@@ -35,9 +64,17 @@ Model::Model(const LoadOptions& options, const LoadProgress& progress) {
   CheckGguf(options.model_path);
 
   auto params = llama_model_default_params();
-  std::array<ggml_backend_dev_t, 1> no_devices{nullptr};
+  auto devices = FindDevices(options);
+  auto tensor_split = options.tensor_split;
   params.n_gpu_layers = options.n_gpu_layers;
-  if (options.n_gpu_layers == 0) params.devices = no_devices.data();
+  if (!devices.empty()) params.devices = devices.data();
+  // Where nothing lies on a GPU there is nothing to split, and llama.cpp refuses some of the modes.
+  params.split_mode = UsesGpu(options) ? ToLlama(options.split_mode) : LLAMA_SPLIT_MODE_LAYER;
+  params.main_gpu = options.main_gpu;
+  if (!tensor_split.empty()) {
+    tensor_split.resize(std::max(tensor_split.size(), llama_max_devices()));
+    params.tensor_split = tensor_split.data();
+  }
   params.load_mode = LLAMA_LOAD_MODE_MMAP;
   params.progress_callback = OnProgress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);

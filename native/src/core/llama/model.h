@@ -2,6 +2,7 @@
 
 #include <llama.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,15 +16,30 @@ namespace aana::llama {
 
 enum class KvType { kF16, kQ8_0 };
 
+// What is divided when a model lies on several GPUs.
+enum class SplitMode {
+  kNone,    // nothing: all of it lies on one GPU
+  kLayer,   // layers
+  kRow,     // each matrix, by rows, where the backend can
+  kTensor,  // each tensor, computed on all GPUs at the same time, where the backend and the model can
+};
+
 struct LoadOptions {
   std::string model_path;
   int32_t n_context = 0;  // per sequence; 0: what the model was trained with
   int32_t n_sequences = 1;
   int32_t n_threads = 1;
   int32_t n_gpu_layers = -1;  // -1: all
+  // Names of the GPUs to use, as ListDevices has them; empty: all that the process sees.
+  std::vector<std::string> devices;
+  SplitMode split_mode = SplitMode::kLayer;
+  int32_t main_gpu = 0;             // the one of the GPUs that has all of it when nothing is split
+  std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
   int32_t n_prefill_per_step = 256;
   KvType kv_type = KvType::kF16;
   std::string chat_template;  // empty: the model's own
+  // How long a request may wait for a reader that takes nothing, before it ends.
+  std::chrono::milliseconds reader_timeout{60'000};
 };
 
 struct ModelInfo {

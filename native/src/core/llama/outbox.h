@@ -27,7 +27,7 @@ struct Delivery {
 // for all that is posted until it takes.
 class Outbox {
  public:
-  // `wake` is called by the posting thread and must not block.
+  // `wake` is called by the posting thread and must not block. What it throws comes from Post; what was posted stays to be taken.
   explicit Outbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void Post(std::vector<Event> events) {
@@ -61,7 +61,13 @@ class Outbox {
       change(delivery_);
       if (std::exchange(is_woken_, true)) return;
     }
-    wake_();
+    try {
+      wake_();
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      is_woken_ = false;  // the next one wakes
+      throw;
+    }
   }
 
   std::function<void()> wake_;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/request_terms.h"
+
 namespace aana::llama {
 
 // The caller's name of a request.
@@ -26,6 +28,7 @@ struct Request {
   // Reads control tokens in the prompt's text.
   bool parse_special = false;
   SamplingParams sampling;
+  RequestTerms terms;
 };
 
 }  // namespace aana::llama

@@ -6,12 +6,15 @@ namespace aana::llama {
 
 Sequence::Sequence(Request request, const Model& model)
     : id_(request.id),
+      terms_(std::move(request.terms)),
       sampling_(std::move(request.sampling)),
-      prompt_(model.Tokenize(request.prompt, request.parse_special)),
+      history_(model.Tokenize(request.prompt, request.parse_special)),
+      n_prompt_(static_cast<int32_t>(history_.size())),
       stop_matcher_(sampling_.stop) {}
 
 Sequence::Progress Sequence::Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context) {
-  if (!sampler_) sampler_ = std::make_unique<Sampler>(sampling_, model.vocab(), prompt_);
+  if (!sampler_) sampler_ = std::make_unique<Sampler>(sampling_, model.vocab(), history_);
+  if (HasNextToken()) history_.push_back(next_token_);
   next_token_ = sampler_->Sample(context, index);
   if (model.EndsGeneration(next_token_)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
 
@@ -26,14 +29,14 @@ Sequence::Progress Sequence::Sample(llama_context* context, int32_t index, const
 
 std::optional<TextEvent> Sequence::TakeText(std::string text) {
   if (text.empty()) return std::nullopt;
-  n_unread_++;
+  if (++n_unread_ == kMaxUnread) paused_at_ = std::chrono::steady_clock::now();
   return TextEvent{std::move(text), std::exchange(n_unsent_, 0)};
 }
 
 Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_}}; }
 
-Event Sequence::Failure(ErrorCode code, std::string message, int32_t n_context) const {
-  return {id_, ErrorEvent{code, std::move(message), n_prompt(), n_context}};
+Event Sequence::Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const {
+  return {id_, ErrorEvent{code, fault, std::move(message), n_prompt(), n_context}};
 }
 
 }  // namespace aana::llama

@@ -2,6 +2,7 @@
 
 #include <llama.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,14 +25,20 @@ class Sequence {
   Sequence(Request request, const Model& model);
 
   RequestId id() const { return id_; }
-  const std::vector<llama_token>& prompt() const { return prompt_; }
-  int32_t n_prompt() const { return static_cast<int32_t>(prompt_.size()); }
+  const RequestTerms& terms() const { return terms_; }
+  // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one.
+  const std::vector<llama_token>& history() const { return history_; }
+  int32_t n_prompt() const { return n_prompt_; }
   int32_t n_completion() const { return n_completion_; }
+  // Whether next_token() is there: the prompt was read to its end once.
+  bool HasNextToken() const { return next_token_ != LLAMA_TOKEN_NULL; }
   // The last sampled token, to be decoded next.
   llama_token next_token() const { return next_token_; }
 
   // Its reader has too much to read.
   bool IsPaused() const { return n_unread_ >= kMaxUnread; }
+  // Since when its reader has taken nothing; of one that is paused.
+  std::chrono::steady_clock::time_point paused_at() const { return paused_at_; }
   void Acknowledge(int64_t n_events) { n_unread_ -= n_events < n_unread_ ? n_events : n_unread_; }
 
   struct Progress {
@@ -44,7 +51,7 @@ class Sequence {
   Progress Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context);
 
   Event End(FinishReason reason) const;
-  Event Failure(ErrorCode code, std::string message, int32_t n_context) const;
+  Event Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const;
 
   // Prompt tokens that were in the slot already.
   int32_t n_reused = 0;
@@ -57,8 +64,10 @@ class Sequence {
   std::optional<TextEvent> TakeText(std::string text);
 
   RequestId id_;
+  RequestTerms terms_;
   SamplingParams sampling_;
-  std::vector<llama_token> prompt_;
+  std::vector<llama_token> history_;
+  int32_t n_prompt_;
   std::unique_ptr<Sampler> sampler_;  // made when it is needed first
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
@@ -66,6 +75,7 @@ class Sequence {
   int32_t n_completion_ = 0;
   int32_t n_unsent_ = 0;  // tokens whose text is not in an event yet
   int64_t n_unread_ = 0;
+  std::chrono::steady_clock::time_point paused_at_;
 };
 
 }  // namespace aana::llama

@@ -17,8 +17,12 @@ Slots::Slots(size_t count, llama_memory_t memory) : slots_(count), memory_(memor
   for (size_t i = 0; i < count; i++) slots_[i].sequence_id = static_cast<llama_seq_id>(i);
 }
 
+bool Slots::HasFree() const {
+  return std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.sequence; });
+}
+
 bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
-  const auto& prompt = sequence->prompt();
+  const auto& prompt = sequence->history();
   Slot* best = nullptr;
   size_t best_prefix = 0;
   for (auto& slot : slots_) {
@@ -32,11 +36,11 @@ bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   }
   if (!best) return false;
 
-  // The last prompt token is decoded again: its logits give the first token of the completion.
-  const size_t n_kept = std::min(CommonPrefix(best->decoded, prompt), prompt.size() - 1);
+  // The last prompt token is decoded again: its logits give the first token of the completion, unless that is there already.
+  const size_t n_kept = std::min(CommonPrefix(best->decoded, prompt), sequence->HasNextToken() ? prompt.size() : prompt.size() - 1);
   best->decoded.resize(n_kept);
   if (!RollBack(*best)) Forget(*best);
-  sequence->n_reused = static_cast<int32_t>(best->decoded.size());
+  if (!sequence->HasNextToken()) sequence->n_reused = static_cast<int32_t>(best->decoded.size());
   best->sequence = std::move(sequence);
   best->used_at = ++clock_;
   return true;

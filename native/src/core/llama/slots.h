@@ -18,7 +18,11 @@ struct Slot {
   std::unique_ptr<Sequence> sequence;  // null: free
   uint64_t used_at = 0;
 
-  int32_t n_prompt_left() const { return decoded.size() < sequence->prompt().size() ? sequence->n_prompt() - static_cast<int32_t>(decoded.size()) : 0; }
+  // Tokens that must be decoded before its sequence goes on; 0: the next one is sequence->next_token().
+  int32_t n_prompt_left() const {
+    const size_t n_history = sequence->history().size();
+    return decoded.size() < n_history ? static_cast<int32_t>(n_history - decoded.size()) : 0;
+  }
 };
 
 // The engine's slots; gives a sequence the free slot that spares it most of its prompt.
@@ -27,6 +31,7 @@ class Slots {
   // `memory` must outlive this.
   Slots(size_t count, llama_memory_t memory);
 
+  bool HasFree() const;
   // False when no slot is free. The sequence's `n_reused` tells what was kept.
   bool Admit(std::unique_ptr<Sequence>& sequence);
   // Frees the slot and keeps what it decoded.
@@ -42,6 +47,8 @@ class Slots {
   Slot& operator[](size_t index) { return slots_[index]; }
   auto begin() { return slots_.begin(); }
   auto end() { return slots_.end(); }
+  auto begin() const { return slots_.begin(); }
+  auto end() const { return slots_.end(); }
   size_t size() const { return slots_.size(); }
 
  private:

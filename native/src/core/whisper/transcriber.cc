@@ -75,7 +75,7 @@ bool KnownLanguage(whisper_context* context, const std::string& asked, Language&
   }
   if (asked.empty() || asked == "auto") return false;
   const int id = whisper_lang_id(asked.c_str());
-  if (id < 0) throw WhisperError("unknown language " + asked);
+  if (id < 0) throw WhisperError("unknown language " + asked, Fault::kCaller);
   language = {whisper_lang_str(id), 1};
   return true;
 }
@@ -108,6 +108,7 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
     full.abort_callback = [](void* user) -> bool {
       const auto& callback_job = static_cast<Run*>(user)->job;
       callback_job.pulse.Beat();
+      callback_job.on_node();
       return callback_job.cancelled;
     };
     full.abort_callback_user_data = &run;

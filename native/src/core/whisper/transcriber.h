@@ -32,6 +32,8 @@ struct TranscriptionJob {
   // Empty until it was found; then the same for all windows of the request.
   Language& language;
   std::function<void(std::vector<WhisperSegment>)> on_segments;
+  // Called all the time while it computes; may set `cancelled`.
+  std::function<void()> on_node;
 };
 
 // Transcribes one window on the calling thread. Throws WhisperError; returns early when cancelled.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/request_terms.h"
+
 namespace aana {
 
 constexpr int kSampleRate = 16000;
@@ -13,6 +15,7 @@ struct WhisperOptions {
   std::string model_path;
   std::string vad_model_path;
   bool use_gpu = false;
+  std::string device;  // name of the GPU, as ListDevices has it; empty: the first that the process sees
   int threads = 1;     // of one transcription
   int max_states = 1;  // windows transcribed at the same time
   std::string model_size;  // picks the alignment heads; empty: found from the model
@@ -59,7 +62,12 @@ struct SpeechRegion {
 
 // What whisper.cpp refused, in words for the caller.
 class WhisperError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+ public:
+  explicit WhisperError(const std::string& message, Fault fault = Fault::kDeployment) : std::runtime_error(message), fault_(fault) {}
+  Fault fault() const { return fault_; }
+
+ private:
+  Fault fault_;
 };
 
 }  // namespace aana

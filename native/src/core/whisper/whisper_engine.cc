@@ -3,14 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/thread_name.h"
 #include "core/whisper/compute_watch.h"
 
 namespace aana {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
 
 struct WhisperEngine::Request {
   uint64_t id;
   std::vector<float> samples;
   WhisperParams params;
+  RequestTerms terms;
   bool only_speech = false;
   OnSegment on_segment;
   OnEnd on_end;
@@ -28,6 +35,13 @@ struct WhisperEngine::Request {
   size_t next_window = 0;    // to be transcribed
   size_t first_unfinished = 0;
   Language language;
+
+  // A thread can do something for it now.
+  bool HasWork() const {
+    if (stage == Stage::kNew) return true;
+    // The first window finds the language for the others.
+    return stage == Stage::kTranscribing && next_window < windows.size() && (next_window == 0 || !language.code.empty());
+  }
 };
 
 struct WhisperEngine::Work {
@@ -49,11 +63,12 @@ WhisperEngine::WhisperEngine(WhisperOptions options)
 
 WhisperEngine::~WhisperEngine() { Close(); }
 
-void WhisperEngine::Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, OnSegment on_segment, OnEnd on_end) {
+void WhisperEngine::Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, RequestTerms terms, OnSegment on_segment, OnEnd on_end) {
   auto request = std::make_shared<Request>();
   request->id = id;
   request->samples = std::move(samples);
   request->params = std::move(params);
+  request->terms = std::move(terms);
   request->on_segment = std::move(on_segment);
   request->on_end = std::move(on_end);
   Submit(std::move(request));
@@ -70,15 +85,15 @@ void WhisperEngine::DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd 
 
 void WhisperEngine::Submit(RequestPtr request) {
   std::lock_guard lock(mutex_);
-  if (stopping_) {
-    request->on_end({TranscriptionEnd::kFailed, "the engine is closed", {}, {}});
-    return;
-  }
+  if (stopping_) return request->on_end({.end = TranscriptionEnd::kFailed, .error = "the engine is closed"});
   if (request_by_id_.contains(request->id)) {
-    request->on_end({TranscriptionEnd::kFailed, "a request with id " + std::to_string(request->id) + " is running", {}, {}});
-    return;
+    return request->on_end({.end = TranscriptionEnd::kFailed, .error = "a request with id " + std::to_string(request->id) + " is running"});
+  }
+  if (request->terms.IsOverdue(Clock::now())) {
+    return request->on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed when the engine got to it", .fault = Fault::kOverload});
   }
   request_by_id_[request->id] = request;
+  if (request->terms.deadline) next_deadline_ = std::min(next_deadline_.load(), *request->terms.deadline);
   turn_.push_back(std::move(request));
   wake_.notify_one();
 }
@@ -88,7 +103,7 @@ void WhisperEngine::Cancel(uint64_t id) {
   const auto found = request_by_id_.find(id);
   if (found == request_by_id_.end()) return;
   const auto request = found->second;
-  End(*request, {TranscriptionEnd::kCancelled, "", {}, {}});
+  End(*request, {.end = TranscriptionEnd::kCancelled, .error = "", .fault = Fault::kCancelled});
 }
 
 bool WhisperEngine::IsBusy() {
@@ -103,7 +118,7 @@ void WhisperEngine::Close() {
     stopping_ = true;
     while (!request_by_id_.empty()) {
       const auto request = request_by_id_.begin()->second;
-      End(*request, {TranscriptionEnd::kCancelled, "", {}, {}});
+      End(*request, {.end = TranscriptionEnd::kCancelled, .error = "", .fault = Fault::kCancelled});
     }
   }
   wake_.notify_all();
@@ -113,15 +128,23 @@ void WhisperEngine::Close() {
 }
 
 void WhisperEngine::RunThread() {
+  NameThread("aana-whisper");
   const ComputeWatch watch(pulse_);
   std::unique_ptr<VoiceDetector> detector;  // its memory is the thread's own
   std::unique_lock lock(mutex_);
   while (true) {
     std::optional<Work> work;
-    wake_.wait(lock, [&] { return stopping_ || (work = TakeWork()); });
+    while (!stopping_ && !(work = TakeWork())) {
+      const auto deadline = next_deadline_.load();
+      if (deadline == Clock::time_point::max()) wake_.wait(lock);
+      else wake_.wait_until(lock, deadline);
+    }
     if (!work) return;
+    const auto& tenant = work->request->terms.tenant;
+    threads_by_tenant_[tenant]++;
     lock.unlock();
     std::string error;
+    Fault fault = Fault::kDeployment;
     try {
       if (work->analyse) {
         if (!detector) detector = std::make_unique<VoiceDetector>(options_.vad_model_path);
@@ -129,35 +152,64 @@ void WhisperEngine::RunThread() {
       } else {
         Transcribe(*work->request, work->window);
       }
+    } catch (const WhisperError& thrown) {
+      error = thrown.what();
+      fault = thrown.fault();
     } catch (const std::exception& thrown) {
       error = thrown.what();
     } catch (...) {
       error = "unknown failure";
     }
     lock.lock();
-    if (!error.empty()) End(*work->request, {TranscriptionEnd::kFailed, error, {}, {}});
+    if (--threads_by_tenant_[tenant] == 0) threads_by_tenant_.erase(tenant);
+    if (!error.empty()) End(*work->request, {.end = TranscriptionEnd::kFailed, .error = error, .fault = fault});
     wake_.notify_all();  // what was waiting for this step can go on
   }
 }
 
 std::optional<WhisperEngine::Work> WhisperEngine::TakeWork() {
+  EndOverdue();
+  const auto rank = [&](const RequestPtr& request) { return std::pair(-static_cast<int64_t>(request->terms.priority), ThreadsOf(request->terms.tenant)); };
+  auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
-    auto request = *it;
-    std::optional<Work> work;
-    if (request->stage == Request::Stage::kNew) {
-      request->stage = Request::Stage::kAnalysing;
-      work = Work{request, true, 0};
-    } else if (request->stage == Request::Stage::kTranscribing && request->next_window < request->windows.size()) {
-      // The first window finds the language for the others.
-      if (request->next_window > 0 && request->language.code.empty()) continue;
-      work = Work{request, false, request->next_window++};
-    }
-    if (!work) continue;
-    turn_.erase(it);
-    turn_.push_back(std::move(request));
-    return work;
+    if ((*it)->HasWork() && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
   }
-  return std::nullopt;
+  if (chosen == turn_.end()) return std::nullopt;
+  auto request = *chosen;
+  turn_.erase(chosen);
+  turn_.push_back(request);
+  if (request->stage != Request::Stage::kNew) return Work{request, false, request->next_window++};
+  request->stage = Request::Stage::kAnalysing;
+  return Work{std::move(request), true, 0};
+}
+
+void WhisperEngine::EndOverdue() {
+  const auto now = Clock::now();
+  if (now < next_deadline_.load()) return;
+  auto next = Clock::time_point::max();
+  std::vector<RequestPtr> overdue;
+  for (const auto& [id, request] : request_by_id_) {
+    if (request->terms.IsOverdue(now)) overdue.push_back(request);
+    else if (request->terms.deadline) next = std::min(next, *request->terms.deadline);
+  }
+  next_deadline_ = next;
+  for (const auto& request : overdue) {
+    const bool has_begun = request->next_window > 0;
+    End(*request, {.end = TranscriptionEnd::kOverdue,
+                   .error = has_begun ? "its deadline passed before its answer was complete" : "its deadline passed while it waited for its turn",
+                   .fault = has_begun ? Fault::kCancelled : Fault::kOverload});
+  }
+}
+
+void WhisperEngine::EndOverdueIfDue() {
+  if (Clock::now() < next_deadline_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(mutex_);
+  EndOverdue();
+}
+
+size_t WhisperEngine::ThreadsOf(const std::string& tenant) const {
+  const auto found = threads_by_tenant_.find(tenant);
+  return found == threads_by_tenant_.end() ? 0 : found->second;
 }
 
 void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
@@ -171,6 +223,7 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   } else if (request.only_speech || request.params.vad) {
     speech = detector.Detect(media, [&] {
       pulse_.Beat();
+      EndOverdueIfDue();
       return request.cancelled.load();
     });
     if (request.cancelled) return;
@@ -184,7 +237,7 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   std::lock_guard lock(mutex_);
   if (request.stage != Request::Stage::kAnalysing) return;
   if (windows.empty()) {
-    End(request, {TranscriptionEnd::kDone, "", {}, std::move(speech)});
+    End(request, {.speech = std::move(speech)});
     return;
   }
   request.windows = std::move(windows);
@@ -204,7 +257,8 @@ void WhisperEngine::Transcribe(Request& request, size_t index) {
                                if (request.language.code.empty()) request.language = language;
                                std::move(segments.begin(), segments.end(), std::back_inserter(window.segments));
                                FlushSegments(request);
-                             }});
+                             },
+                             [this] { EndOverdueIfDue(); }});
   steps_++;
   std::lock_guard lock(mutex_);
   if (request.language.code.empty()) request.language = language;

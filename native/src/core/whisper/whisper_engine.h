@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -21,18 +22,19 @@
 
 namespace aana {
 
-enum class TranscriptionEnd { kDone, kCancelled, kFailed };
+enum class TranscriptionEnd { kDone, kCancelled, kOverdue, kFailed };
 
 // How a request ends.
 struct TranscriptionOutcome {
   TranscriptionEnd end = TranscriptionEnd::kDone;
-  std::string error;  // of kFailed
-  WhisperResult result;
-  std::vector<SpeechRegion> speech;  // of DetectSpeech
+  std::string error;                    // of kFailed and kOverdue
+  Fault fault = Fault::kDeployment;     // of all but kDone
+  WhisperResult result = {};
+  std::vector<SpeechRegion> speech = {};  // of DetectSpeech
 };
 
 // One Whisper model and a thread per state. Requests are cut into windows of speech, and the threads take windows from the requests in
-// turn, so that a long one does not hold up a short one. Any thread may call; callbacks come from the engine's threads, one at a time
+// turn, so that a long one does not hold up a short one: of the highest priority first, then for the tenant that the fewest threads work for. Any thread may call; callbacks come from the engine's threads, one at a time
 // for a request, must not block and must not call the engine.
 class WhisperEngine {
  public:
@@ -48,7 +50,7 @@ class WhisperEngine {
   WhisperModelInfo info() const { return info_; }
 
   // `on_end` is called exactly once, `on_segment` in order of time before it. Samples are mono at 16 kHz.
-  void Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, OnSegment on_segment, OnEnd on_end);
+  void Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, RequestTerms terms, OnSegment on_segment, OnEnd on_end);
   void DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd on_end);
 
   // Ends the request now; a window that is being computed ends by itself soon after. Unknown ids are ignored.
@@ -73,6 +75,9 @@ class WhisperEngine {
   void Submit(RequestPtr request);
   void RunThread();
   std::optional<Work> TakeWork();  // with the lock held
+  void EndOverdue();               // with the lock held
+  void EndOverdueIfDue();
+  size_t ThreadsOf(const std::string& tenant) const;  // with the lock held
   void Analyse(Request& request, VoiceDetector& detector);
   void Transcribe(Request& request, size_t window);
   void FlushSegments(Request& request);                        // with the lock held
@@ -89,6 +94,9 @@ class WhisperEngine {
   bool stopping_ = false;
   std::deque<RequestPtr> turn_;  // the front is served next
   std::unordered_map<uint64_t, RequestPtr> request_by_id_;
+  std::unordered_map<std::string, size_t> threads_by_tenant_;  // of tenants that threads work for
+  // The earliest deadline of the requests; the end of time without one. Written with the lock held.
+  std::atomic<std::chrono::steady_clock::time_point> next_deadline_{std::chrono::steady_clock::time_point::max()};
 
   std::mutex close_mutex_;
   std::vector<std::thread> threads_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/devices.h"
 #include "core/engine_log.h"
 #include "core/whisper/model_file.h"
 
@@ -53,11 +54,23 @@ whisper_alignment_heads_preset PresetFor(whisper_context* context, const std::st
   return WHISPER_AHEADS_NONE;
 }
 
+// whisper.cpp counts the GPUs among ggml's devices.
+int GpuNumber(const WhisperOptions& options) {
+  int number = 0;
+  for (const auto& device : ListDevices()) {
+    if (device.type != DeviceType::kGpu) continue;
+    if (device.name == options.device) return number;
+    number++;
+  }
+  throw WhisperError("model file " + options.model_path + " is to be loaded onto " + options.device + ", a GPU that is not there");
+}
+
 WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_preset heads) {
   CheckWhisperFile(options.model_path);
   const ScopedLoadLog load_log;
   auto params = whisper_context_default_params();
   params.use_gpu = options.use_gpu;
+  if (options.use_gpu && !options.device.empty()) params.gpu_device = GpuNumber(options);
   params.flash_attn = heads == WHISPER_AHEADS_NONE;
   params.dtw_token_timestamps = heads != WHISPER_AHEADS_NONE;
   params.dtw_aheads_preset = heads;

@@ -1,0 +1,52 @@
+#include "binding/request_values.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace aana {
+namespace {
+
+// More is as good as none.
+constexpr double kMaxDeadlineMs = 1e12;
+
+}  // namespace
+
+RequestTerms ToRequestTerms(const Napi::Object& options) {
+  const auto env = options.Env();
+  RequestTerms terms;
+  const auto tenant = options.Get("tenant");
+  if (tenant.IsString()) terms.tenant = tenant.As<Napi::String>();
+  else if (!tenant.IsUndefined() && !tenant.IsNull()) throw Napi::TypeError::New(env, "tenant is not a string");
+
+  const auto priority = options.Get("priority");
+  if (!priority.IsUndefined()) {
+    constexpr double kMin = std::numeric_limits<int32_t>::min();
+    constexpr double kMax = std::numeric_limits<int32_t>::max();
+    const double value = priority.IsNumber() ? priority.As<Napi::Number>().DoubleValue() : std::nan("");
+    if (std::isnan(value)) throw Napi::TypeError::New(env, "priority is not a number");
+    terms.priority = static_cast<int32_t>(std::clamp(value, kMin, kMax));
+  }
+
+  const auto deadline = options.Get("deadlineMs");
+  if (!deadline.IsUndefined()) {
+    const double ms = deadline.IsNumber() ? deadline.As<Napi::Number>().DoubleValue() : std::nan("");
+    if (std::isnan(ms)) throw Napi::TypeError::New(env, "deadlineMs is not a number");
+    if (ms < kMaxDeadlineMs) terms.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::max(ms, 0.0)));
+  }
+  return terms;
+}
+
+const char* NameOf(Fault fault) {
+  switch (fault) {
+    case Fault::kCaller: return "caller";
+    case Fault::kDeployment: return "deployment";
+    case Fault::kOverload: return "overload";
+    case Fault::kCancelled: return "cancelled";
+  }
+  return "deployment";
+}
+
+}  // namespace aana
