@@ -93,7 +93,7 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
     });
     this.#callback = this.#face.callback();
-    this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: this.#callback, log: this.#log, logs });
+    this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: (listensAt) => this.#face.callback({ listensAt }), log: this.#log, logs });
   }
 
   /** Where the application listens, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */

@@ -14,8 +14,8 @@ import { openControl } from './control.ts';
 export interface AppConnectionOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
-  /** Answers requests. */
-  readonly callback: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Gives what answers the requests to a server at this address. */
+  readonly callback: (listensAt: string) => (req: IncomingMessage, res: ServerResponse) => void;
   readonly log: Logger;
   /** What was logged last. */
   readonly logs: LogRing;
@@ -59,7 +59,7 @@ export class AppConnection {
     await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode, tls } = app.config;
     const files = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version } : undefined;
-    const server = await HttpServer.open(callback, limits, { files, log });
+    const server = await HttpServer.open(callback(host), limits, { files, log });
     const path = socketPath(host);
     const at = path === undefined ? await server.listen(host, port) : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;

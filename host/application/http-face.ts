@@ -23,6 +23,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     compatStatus: config.compat_status,
     cors: config.cors,
     trustedProxies: config.trusted_proxies,
+    allowedHosts: config.allowed_hosts,
     hstsMaxAgeS: config.tls.cert === null ? 0 : config.tls.hsts_max_age_s,
     redocBundle: services.redocBundle,
     tasks: services.tasks,

@@ -17,6 +17,14 @@ export const TrustedProxies = z
   .default([])
   .describe('Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` are believed: addresses, networks (`10.0.0.0/8`), `loopback`, `unix` (whoever connects to the socket of `listen`).');
 
+/** A name, one with all below it, or every name; no port. */
+const HOST_NAME = /^(\*|\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*)$/i;
+
+export const AllowedHosts = z
+  .array(z.string().max(255).regex(HOST_NAME, 'must be a name such as aana.example.org without a port, ".example.org" for that name and all below it, or "*"'))
+  .default([])
+  .describe('Names under which browsers may use the server, besides addresses, localhost and the name of the machine: `aana.example.org`, `.example.org` (that name and all below it), or `*`. See [operating.md](operating.md#names-of-the-server).');
+
 export const TlsConfig = z
   .strictObject({
     cert: z.string().min(1).nullable().default(null).describe('Certificate of the server with those that lead to its authority, in PEM. With it, and `key`, the server speaks HTTPS.'),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/deployment-options.ts';
-import { CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
+import { AllowedHosts, CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -220,6 +220,7 @@ export const ConfigSchema = z.strictObject({
   ...LISTEN_KEYS,
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
   trusted_proxies: TrustedProxies,
+  allowed_hosts: AllowedHosts,
   cors: CorsConfig.prefault({}).describe('Pages of other origins.'),
   plugins: z.array(z.string().min(1)).default([]).describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),
   deployments: z

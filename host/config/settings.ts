@@ -28,6 +28,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'tls.min_version', kind: 'text', env: 'AANA_TLS_MIN_VERSION' },
   { key: 'tls.hsts_max_age_s', kind: 'number', env: 'AANA_TLS_HSTS_MAX_AGE_S' },
   { key: 'trusted_proxies', kind: 'list', env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' },
+  { key: 'allowed_hosts', kind: 'list', env: 'AANA_ALLOWED_HOSTS', flag: '--allowed-host <name>' },
   { key: 'cors.allow_origins', kind: 'list', env: 'CORS__ALLOW_ORIGINS', flag: '--cors-origin <origin>' },
   { key: 'cors.allow_origin_regex', kind: 'text', env: 'CORS__ALLOW_ORIGIN_REGEX' },
   { key: 'cors.allow_credentials', kind: 'boolean', env: 'CORS__ALLOW_CREDENTIALS' },

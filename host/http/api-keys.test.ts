@@ -5,7 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Koa from 'koa';
+import { Router } from '@koa/router';
+import Koa, { type Context } from 'koa';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
@@ -48,6 +49,45 @@ Guarded.after(async () => {
 });
 
 const ask = (method: string, path: string, key?: string, body?: unknown, at = url): Promise<Answer> => askAt(at + path, { key, body }, method);
+
+Guarded('reach no route of the application without a key, whatever its routers match', async () => {
+  const reached: string[] = [];
+  const note = (ctx: Context): void => void (reached.push(`${ctx.method} ${ctx.path}`), (ctx.body = 'reached'));
+  const router = new Router().all('/any', note).options('/own-options', note).all('/:a/x', note);
+  app.registerRouter('all', router as never);
+  try {
+    const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+    for (const [method, path, headers] of [
+      ['OPTIONS', '/any', {}],
+      ['OPTIONS', '/any', preflight],
+      ['OPTIONS', '/own-options', {}],
+      ['OPTIONS', '/a/x', {}],
+      ['OPTIONS', '/docs/x', {}],
+      ['GET', '/docs/x', {}],
+      ['GET', '/redoc/x', {}],
+      ['POST', '/docs/x', {}],
+      ['GET', '/docs/', {}],
+      ['DELETE', '/docs', {}],
+      ['GET', '/openapi.json/x', {}],
+      ['GET', '/livez/x', {}],
+    ] as const) {
+      const response = await fetch(url + path, { method, headers });
+      assert.not.match(await response.text(), 'reached', `${method} ${path}`);
+    }
+    assert.equal(reached, []);
+    assert.is((await ask('OPTIONS', '/any', STRANGE)).status, 401);
+    assert.is((await ask('OPTIONS', '/any', keys['ann'])).status, 200);
+    assert.is((await fetch(`${url}/any`, { method: 'OPTIONS', headers: { ...preflight, 'x-api-key': keys['ann'] ?? '' } })).status, 204, 'a preflight is never a matter of a route');
+    assert.is((await ask('GET', '/docs/x', keys['ann'])).status, 404, 'below a path of the host there is the host alone');
+    assert.equal(reached, ['OPTIONS /any']);
+  } finally {
+    app.unregisterRouter('all');
+  }
+});
+
+Guarded('tell paths of the host apart by case', async () => {
+  for (const path of ['/Tasks', '/API/keys', '/TASKS/count', '/Webhooks', '/Docs', '/OpenAPI.json']) assert.is((await ask('GET', path, admin)).status, 404, path);
+});
 
 Guarded('need no key for the documentation and the state of the host, and one for all else, also for what is not there', async () => {
   for (const path of ['/openapi.json', '/docs', '/docs/init.js', '/api/ready']) assert.is((await ask('GET', path)).status, 200, path);

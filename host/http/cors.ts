@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { HttpError } from './error-body.ts';
+import { isForeignPage, originNotAllowed } from './foreign-page.ts';
 import type { Guard } from './guards.ts';
 
 /** The settings of `cors`. */
@@ -20,7 +20,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** As long as the original has browsers remember what a preflight was answered, in seconds. */
 const MAX_AGE_S = 600;
 const LONGEST_ORIGIN = 300;
-const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+const READING = new Set(['GET', 'HEAD']);
 
 /**
  * Pages of other origins: those that are allowed get the headers that let them read answers, errors too; preflights are answered here. Of
@@ -40,10 +40,10 @@ export function cors(options: CorsOptions): Guard {
     if (ctx.res.hasHeader('access-control-allow-origin')) return next(); // the application around this one has decided
     if (isConfigured && !isOpen) ctx.vary('Origin');
     const origin = ctx.get('origin');
-    if (origin === '') return next();
-    if (!isAllowed(origin)) {
-      if (isPreflight(ctx) && isConfigured) throw notAllowed(origin);
-      if (!READING.has(ctx.method) && !isOwnPage(ctx, origin)) throw notAllowed(origin);
+    if (origin === '' || !isAllowed(origin)) {
+      if (isPreflight(ctx)) {
+        if (isConfigured) throw originNotAllowed(origin);
+      } else if (!READING.has(ctx.method) && !isOpen && isForeignPage(ctx)) throw originNotAllowed(origin);
       return next();
     }
     ctx.set('access-control-allow-origin', isOpen ? '*' : origin);
@@ -61,17 +61,7 @@ export function cors(options: CorsOptions): Guard {
   };
 }
 
-function isPreflight(ctx: Context): boolean {
-  return ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
-}
-
-/** Whether a page of this server sends the request: browsers say so, older ones only by the origin, which a proxy may have renamed. */
-function isOwnPage(ctx: Context, origin: string): boolean {
-  const site = ctx.get('sec-fetch-site');
-  if (site !== '') return site === 'same-origin' || site === 'none';
-  return /^https?:\/\/(.*)$/.exec(origin)?.[1]?.toLowerCase() === ctx.host.toLowerCase();
-}
-
-function notAllowed(origin: string): HttpError {
-  return new HttpError('OriginNotAllowed', 403, `pages of ${origin.slice(0, LONGEST_ORIGIN)} may not use this server: allow the origin with cors.allow_origins; where it is this server behind a proxy, name the proxy in trusted_proxies`);
+/** Whether a browser asks what a page may send. Such a request is answered by the host, and reaches no route. */
+export function isPreflight(ctx: Context): boolean {
+  return ctx.method === 'OPTIONS' && ctx.get('origin') !== '' && ctx.get('access-control-request-method') !== '';
 }

@@ -10,6 +10,9 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
+/** Every path that `docsRoutes` adds. */
+export const DOCS_PATHS: readonly string[] = ['/docs', '/docs/init.js', ...Object.keys(ASSETS).map((name) => `/docs/${name}`)];
+
 const NOTHING_TO_LOG_IN_TO = '() => ({ wrapComponents: { authorizeBtn: () => () => null } })';
 
 const init = (hasKeys: boolean): string => `window.ui = SwaggerUIBundle({

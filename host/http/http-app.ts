@@ -2,18 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError } from '../core/errors.ts';
+import { isOwnPath } from '../endpoints/index.ts';
+import { isAuthenticated } from './api-key-guard.ts';
 import { letBodyCome } from './continue.ts';
+import { isPreflight } from './cors.ts';
 import { HttpError, nothingAt } from './error-body.ts';
 import { funnel } from './funnel.ts';
-import { guardsOf, passGuards } from './guards.ts';
+import { type Guard, guardsOf, passGuards } from './guards.ts';
 import type { HttpAppOptions } from './options.ts';
 import { serveEndpoint } from './serve-endpoint.ts';
 import { systemRoutes } from './system-routes.ts';
 
 /** The HTTP face of the application. It translates between HTTP and `invoke`, and decides nothing. */
 export interface HttpFace {
-  /** For a server of one's own: answers every request. */
-  callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+  /**
+   * For a server of one's own: answers every request. With `listensAt`, the address that this server listens on, requests for names that are not
+   * the server's are refused; without it, and in another application, only where `allowedHosts` says which names there are.
+   */
+  callback(options?: { readonly listensAt?: string }): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** For another Koa application: answers what there is below `prefix`, and leaves the rest to what comes next. */
   middleware(prefix?: string): AppMiddleware;
 }
@@ -24,16 +30,16 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
-  const guards = guardsOf(options);
-  const answer = (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options);
+  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options);
   return {
-    callback: () => {
+    callback: ({ listensAt } = {}) => {
       const app = new Koa();
       app.silent = true; // the funnel logs
-      app.use(answer);
+      app.use(answerWith(guardsOf(options, listensAt)));
       return app.callback();
     },
     middleware: (prefix = '') => {
+      const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix)) throw new AanaError('RouterError', 'invalid-input', `${JSON.stringify(prefix)} is no prefix such as "/ai"`);
       return async (ctx: Context, next) => {
         const { path } = ctx;
@@ -51,11 +57,11 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
 }
 
 function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {
-  return system.match(path, 'GET').path.length > 0 || routers.methodsAt(path).length > 0 || registry.find(path) !== undefined;
+  return system.match(path, 'GET').path.length > 0 || (!isOwnPath(path) && routers.methodsAt(path).length > 0) || registry.find(path) !== undefined;
 }
 
 async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): Promise<void> {
-  const { registry, routers, isDeployed } = options;
+  const { registry, routers, isDeployed, apiKeys } = options;
   const endpoint = registry.find(ctx.path);
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   if (system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
@@ -63,7 +69,9 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is no task
   const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
-  const route = routers.find(ctx.path, ctx.method);
+  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path); // routes with parameters match below the host's own paths, too
+  // Routes do not see preflights, which any page can cause, nor OPTIONS of callers without a key.
+  const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
   if (route) return enter(route, ctx);

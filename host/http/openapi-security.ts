@@ -1,6 +1,6 @@
 import type { oas31 } from 'openapi3-ts';
 import { API_KEY_PATHS } from './openapi-keys.ts';
-import { isOpenPath } from './api-key-guard.ts';
+import { isOpenPath } from './open-paths.ts';
 
 export interface Guards {
   readonly hasApiKeys: boolean;

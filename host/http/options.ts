@@ -35,6 +35,8 @@ export interface HttpAppOptions {
   readonly cors?: CorsOptions | undefined;
   /** Whose `X-Forwarded-…` headers are believed: addresses, networks, `loopback`, `unix`. Default: nobody's. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /** Names under which browsers may use the server, besides those that it has by itself. Default: none. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** How long browsers are told to use HTTPS alone, in seconds. Default: they are not told. */
   readonly hstsMaxAgeS?: number | undefined;
   /** Gives the file of Redoc's bundle, fetched first where it is not here; without it there is no `/redoc`. */

@@ -1,13 +1,14 @@
 import type { Context } from 'koa';
 import { type RateLimits, tooManyRequests } from '../access/index.ts';
-import { isOpen } from './api-key-guard.ts';
 import { callerOf } from './caller.ts';
+import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
+import { isOpenPath } from './open-paths.ts';
 
 /** Refuses what comes too often, before a body is read, and says in every answer how much is left. */
 export function rateLimitGuard(limits: RateLimits): Guard {
   return (ctx, next) => {
-    if (!isOpen(ctx)) countRequest(ctx, limits);
+    if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits);
     return next();
   };
 }

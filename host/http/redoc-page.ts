@@ -9,6 +9,9 @@ const INIT = "Redoc.init('openapi.json', { hideDownloadButton: false }, document
 const LOGO = 'https://cdn.redoc.ly/redoc/logo-mini.svg';
 const NOTHING = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
 
+/** Every path that `redocRoutes` adds. */
+export const REDOC_PATHS: readonly string[] = ['/redoc', '/redoc/init.js', '/redoc/redoc.standalone.js'];
+
 /** `/redoc`: the documentation of `/openapi.json` to be read. `bundle` gives the file of Redoc's own bundle. */
 export function redocRoutes(router: Router, title: string, bundle: () => Promise<string>): void {
   const found = async (): Promise<string> => {

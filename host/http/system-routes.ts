@@ -12,7 +12,7 @@ import { webhookRoutes } from './webhook-routes.ts';
 /** The host's own routes. */
 export function systemRoutes(options: HttpAppOptions): Router {
   const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } = options;
-  const router = new Router();
+  const router = new Router({ sensitive: true });
   router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
     ctx.status = ready ? 200 : 503;

@@ -8,6 +8,7 @@ import { type ServedEndpoint, type UploadedFile, validationError } from '../endp
 import { type AttemptRecord, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
 import { callerOf, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
+import { refuseForeignGet } from './foreign-page.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
 import { abortOnClose } from './request-context.ts';
 
@@ -78,6 +79,7 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
     ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
+    refuseForeignGet(ctx, 'programs send DELETE /tasks/{id}');
     ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), userOf(ctx)))).id };
   });
   router.get('/tasks/:id', async (ctx) => {

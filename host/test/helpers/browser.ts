@@ -25,9 +25,11 @@ export interface Browser extends AsyncDisposable {
   open(url: string): Promise<Page>;
 }
 
-export async function startBrowser(program: string): Promise<Browser> {
+/** `hosts`: names that the browser takes for an address, without asking anybody: `{ 'pages.example': '127.0.0.1' }`. */
+export async function startBrowser(program: string, { hosts = {} }: { readonly hosts?: Readonly<Record<string, string>> } = {}): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), 'aana-browser-'));
-  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, '--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
+  const child = spawn(program, [...FLAGS, ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : []), `--user-data-dir=${profile}`, '--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
   const exited = once(child, 'exit');
   const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
   const waiting = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
