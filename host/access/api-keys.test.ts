@@ -6,6 +6,8 @@ import { type Storage, Storage as Store } from '../storage/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { skip } from '../test/skip.ts';
 import { ApiKeys, type NewKeyInput } from './api-keys.ts';
+import { KeyLookUps } from './key-look-ups.ts';
+import { RateLimiter } from './rate-limiter.ts';
 
 const databases = sqliteDatabases();
 const Keys = suite<{ storage: Storage; other: Storage }>('API keys');
@@ -98,6 +100,37 @@ Keys('let nobody in while the database cannot be asked', async ({ storage, other
   assert.is(await nameOf(keys.authenticate(apiKey)), 'ApiKeyValidationFailed');
   await other.write(({ connection }) => connection.script('alter table away rename to api_keys'));
   assert.is((await keys.authenticate(apiKey)).user_id, 'ann');
+});
+
+Keys('that nobody knows are looked up so often for an address, and no more; those that are known go on working', async ({ storage }) => {
+  let now = 0;
+  const lookUps = new KeyLookUps({ capacity: 3, interval_seconds: 3600 }, new RateLimiter({ now: () => now }));
+  const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0, lookUps });
+  const known = (await keys.create({ user_id: 'ann' }, 'a-key-of-the-gateway')).apiKey;
+  const late = (await keys.create({ user_id: 'bob' }, 'another-key-of-the-gateway')).apiKey;
+  const guess = (n: number, address = '192.0.2.1'): Promise<string> => nameOf(keys.authenticate(`a-key-that-was-made-up-${n}`, address));
+  for (let n = 0; n < 20; n += 1) await keys.authenticate(known, '192.0.2.1'); // found keys do not count
+  const guesses = await Promise.all(Array.from({ length: 20 }, (_, n) => guess(n)));
+  assert.equal(guesses.sort(), [...Array.from({ length: 3 }, () => 'ApiKeyNotFound'), ...Array.from({ length: 17 }, () => 'TooManyRequestsException')], 'also when they come at the same time');
+  assert.is((await keys.authenticate(known, '192.0.2.1')).user_id, 'ann');
+  await keys.update((await keys.list())[0]?.key_id ?? '', { is_admin: true });
+  assert.is((await keys.authenticate(known, '192.0.2.1')).is_admin, true, 'a key that was found before is looked up again all the same');
+  assert.is(await nameOf(keys.authenticate(late, '192.0.2.1')), 'TooManyRequestsException', 'one that this process does not know cannot be told from a guess');
+  assert.is((await keys.authenticate(late, '192.0.2.2')).user_id, 'bob', 'another address has look-ups of its own');
+  assert.is(await guess(30, '2001:db8::1'), 'ApiKeyNotFound');
+  for (let n = 31; n < 33; n += 1) await guess(n, `2001:db8::${n}`);
+  assert.is(await guess(40, '2001:db8::ffff'), 'TooManyRequestsException', 'a network of IPv6 is one address');
+  now += 1_200_000;
+  assert.equal([await guess(50), await guess(51)], ['ApiKeyNotFound', 'TooManyRequestsException']);
+});
+
+Keys('that could not be looked up do not count as unknown', async ({ storage, other }) => {
+  const keys = new ApiKeys({ storage, log: silentLogger, lookUps: new KeyLookUps({ capacity: 1, interval_seconds: 3600 }) });
+  const { apiKey } = await keys.create({ user_id: 'ann' });
+  await other.write(({ connection }) => connection.script('alter table api_keys rename to away'));
+  for (let n = 0; n < 3; n += 1) assert.is(await nameOf(keys.authenticate(apiKey, '192.0.2.1')), 'ApiKeyValidationFailed');
+  await other.write(({ connection }) => connection.script('alter table away rename to api_keys'));
+  assert.is((await keys.authenticate(apiKey, '192.0.2.1')).user_id, 'ann');
 });
 
 Keys('are not made of what does not fit', async ({ storage }) => {

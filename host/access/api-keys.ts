@@ -5,6 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import { validationEntries } from '../schemas/index.ts';
 import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage } from '../storage/index.ts';
 import { AccessError, keyRefused } from './errors.ts';
+import { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
 import { isScope } from './scopes.ts';
 
@@ -54,6 +55,8 @@ const USED_EVERY_MS = 5 * 60_000;
 const MAX_KEY_LENGTH = 512;
 
 interface Cached {
+  /** Of the keys when it was found. */
+  readonly version: number;
   readonly record: ApiKeyRecord;
   /** By the monotonic clock of this process, which the database's time was compared with. */
   readonly staleAt: number;
@@ -65,17 +68,20 @@ export class ApiKeys {
   readonly #storage: Storage;
   readonly #log: Logger;
   readonly #freshMs: number;
-  /** By their hashes, so that no key lies in memory longer than its request. */
+  /** By their hashes, so that no key lies in memory longer than its request. Those that are no longer fresh are looked up again, without a limit: nobody else can have made them up. */
   readonly #cache = new Map<string, Cached>();
   readonly #looking = new Map<string, Promise<Cached | undefined>>();
+  readonly #lookUps: KeyLookUps;
   #opened: Promise<() => void> | undefined;
   #isOpen = false;
   #version = 0;
 
-  constructor({ storage, log, freshMs = FRESH_MS }: { readonly storage: Storage; readonly log: Logger; readonly freshMs?: number }) {
+  /** `lookUps`: limits what unknown keys cost. Default: no limit. */
+  constructor({ storage, log, freshMs = FRESH_MS, lookUps = new KeyLookUps(null) }: { readonly storage: Storage; readonly log: Logger; readonly freshMs?: number; readonly lookUps?: KeyLookUps }) {
     this.#storage = storage;
     this.#log = log;
     this.#freshMs = freshMs;
+    this.#lookUps = lookUps;
   }
 
   /** Whether keys can be looked up. */
@@ -94,14 +100,14 @@ export class ApiKeys {
   }
 
   /**
-   * What is known of a key that a client has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`; `ApiKeyValidationFailed` when the database cannot be
-   * asked: then nobody is let in.
+   * What is known of a key that a client at this address has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`; `ApiKeyValidationFailed` when the database
+   * cannot be asked: then nobody is let in; `TooManyRequestsException` when too many keys of the address were unknown.
    */
-  async authenticate(apiKey: string): Promise<ApiKeyRecord> {
+  async authenticate(apiKey: string, address?: string): Promise<ApiKeyRecord> {
     if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key has a mistake in it, or is not complete');
     if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
     // Found by its hash in place of compared: how long that takes says something about hashes, which nobody can choose the beginnings of.
-    const found = await this.#find(apiKey);
+    const found = await this.#find(apiKey, address);
     if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
     if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
     return found.record;
@@ -160,21 +166,22 @@ export class ApiKeys {
     );
   }
 
+  /** Has every key looked up again. */
   #forget(): void {
     this.#version += 1;
-    this.#cache.clear();
     this.#looking.clear();
   }
 
-  async #find(apiKey: string): Promise<Cached | undefined> {
+  async #find(apiKey: string, address: string | undefined): Promise<Cached | undefined> {
     const hash = hashApiKey(apiKey);
     const known = this.#cache.get(hash);
-    if (known && known.staleAt > performance.now()) return known;
-    const looking = this.#looking.get(hash) ?? this.#lookUp(apiKey, hash);
+    if (known && known.version === this.#version && known.staleAt > performance.now()) return known;
+    const looking = this.#looking.get(hash) ?? this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash));
     this.#looking.set(hash, looking);
     try {
       return await looking;
     } catch (cause) {
+      if (cause instanceof AccessError) throw cause;
       throw new AccessError('ApiKeyValidationFailed', 'unavailable', 'API keys cannot be checked just now', {}, { cause });
     } finally {
       if (this.#looking.get(hash) === looking) this.#looking.delete(hash);
@@ -187,9 +194,8 @@ export class ApiKeys {
     this.#cache.delete(hash);
     if (!record) return undefined;
     const at = performance.now();
-    const found = { record, staleAt: at + this.#freshMs, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
-    // What was read before a change that was heard of meanwhile is used once, and not kept.
-    if (version === this.#version) this.#keep(hash, found);
+    const found = { version, record, staleAt: at + this.#freshMs, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
+    this.#keep(hash, found); // read before a change that was heard of meanwhile, it has an older version and is used this one time
     if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);
     return found;
   }

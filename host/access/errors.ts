@@ -16,14 +16,14 @@ export function keyRefused(name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKe
   return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
 }
 
-/** `path`: what the limit is for, where it is not everything. `retryAfterS`: seconds until there is room again. */
-export function tooManyRequests({ capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number, path?: string): AccessError {
+/** `what`: how one of the things that are counted is called; `to`: what the limit is for, where it is not everything; `retryAfterS`: seconds until there is room again. */
+export function tooManyRequests({ capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number, { what = 'request', to = '' }: { readonly what?: string; readonly to?: string } = {}): AccessError {
   const wait = Math.max(1, Math.ceil(retryAfterS));
-  const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+  const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
   return new AccessError(
     'TooManyRequestsException',
     'rate-limited',
-    `over the limit of ${count(capacity, 'request')} in ${count(interval, 'second')}${path === undefined ? '' : ` to ${path}`}: try again in ${count(wait, 'second')}`,
+    `over the limit of ${count(capacity, what)} in ${count(interval, 'second')}${to === '' ? '' : ` to ${to}`}: try again in ${count(wait, 'second')}`,
     { 'retry-after': String(wait) },
     { data: { rate_limit: capacity, rate_duration: interval } },
   );

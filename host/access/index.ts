@@ -1,5 +1,6 @@
 export { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from './api-keys.ts';
 export { AccessError, keyRefused, tooManyRequests } from './errors.ts';
+export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
 export { RateLimits, type RateLimitsConfig } from './rate-limits.ts';

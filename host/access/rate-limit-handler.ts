@@ -29,7 +29,7 @@ export class RateLimitHandler {
     const now = this.#now();
     const oldest = this.#taken[this.#next] ?? -Infinity;
     const waitMs = oldest + this.interval_seconds * 1000 - now;
-    if (waitMs > 0) throw tooManyRequests(this, waitMs / 1000, path);
+    if (waitMs > 0) throw tooManyRequests(this, waitMs / 1000, { to: path });
     this.#taken[this.#next] = now;
     this.#next = (this.#next + 1) % this.capacity;
   }

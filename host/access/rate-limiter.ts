@@ -52,6 +52,12 @@ export class RateLimiter {
     });
   }
 
+  /** Puts a request back that was taken. */
+  giveBack({ key, limit }: RateCheck): void {
+    const fullAt = this.#fullAt.get(key);
+    if (fullAt !== undefined) this.#fullAt.set(key, fullAt - step(limit));
+  }
+
   /** How many sharers are remembered. */
   get size(): number {
     return this.#fullAt.size;

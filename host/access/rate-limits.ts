@@ -10,6 +10,8 @@ export interface RateLimitsConfig {
   readonly endpoints: Readonly<Record<string, RateLimit>>;
   /** In place of `default`, by `key_id`; null is no limit. */
   readonly keys: Readonly<Record<string, RateLimit | null>>;
+  /** What each address may ask of the documentation; null is no limit. Default: no limit. */
+  readonly documentation?: RateLimit | null;
 }
 
 /** Who shares the limits: everybody with the same key or, where there are none, from the same address. */
@@ -44,6 +46,12 @@ export class RateLimits {
     return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
   }
 
+  /** Counts a request for the documentation, which has a limit of its own: who is over another one can still read what the limits are. */
+  takeDocumentation(address: string): RateVerdict | undefined {
+    const { documentation: limit } = this.#config;
+    return limit ? this.#limiter.take([{ key: `documentation address ${networkOf(address)}`, limit }])[0] : undefined;
+  }
+
   /** Counts a request. Gives a verdict for each limit that it is under; when one is `isAllowed: false`, it was counted for none. */
   take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
     const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
@@ -65,7 +73,7 @@ export class RateLimits {
   }
 }
 
-/** Routers match without regard to case and to slashes at the end; who writes a path in another way shall not have a limit of its own. */
+/** Routers of the application match without regard to case and to slashes at the end; who writes a path in another way shall not have a limit of its own. */
 function plain(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;

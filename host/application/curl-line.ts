@@ -21,7 +21,7 @@ export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert, asks
     ...(socket === undefined ? [] : [`--unix-socket ${quote(socket)}`]),
     ...(cert && url.startsWith('https:') && isSelfSigned(cert) ? [`--cacert ${quote(cert)}`] : []),
     ...(asksForKey ? ['-H "x-api-key: $AANA_API_KEY"'] : []),
-    `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema))}`)}`,
+    `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema) ?? {})}`)}`,
     ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
     `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,
   ].join(' ');

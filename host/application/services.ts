@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiKeys } from '../access/index.ts';
+import { ApiKeys, KeyLookUps } from '../access/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -80,7 +80,7 @@ export class Services {
       sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
       migrations,
     });
-    this.apiKeys = config.api_service.enabled ? new ApiKeys({ storage: this.storage, log }) : undefined;
+    this.apiKeys = config.api_service.enabled ? new ApiKeys({ storage: this.storage, log, lookUps: new KeyLookUps(config.rate_limits.refused_keys) }) : undefined;
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       log,

@@ -115,6 +115,8 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
   { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },
   { key: 'rate_limits.keys', kind: 'json', env: 'AANA_RATE_LIMITS_KEYS' },
+  { key: 'rate_limits.documentation', kind: 'json', env: 'AANA_RATE_LIMITS_DOCUMENTATION' },
+  { key: 'rate_limits.refused_keys', kind: 'json', env: 'AANA_RATE_LIMITS_REFUSED_KEYS' },
   { key: 'webhook.hmac_secret', kind: 'text', env: 'WEBHOOK__HMAC_SECRET' },
   { key: 'webhook.retry_attempts', kind: 'number', env: 'WEBHOOK__RETRY_ATTEMPTS' },
   { key: 'webhook.retry_delay', kind: 'number', env: 'WEBHOOK__RETRY_DELAY' },

@@ -9,48 +9,84 @@ export interface FileReference {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. */
+/**
+ * The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. Each place of the input is
+ * looked at once, whatever references and branches lead to it.
+ */
 export function findFileReferences(schema: object, input: unknown): FileReference[] {
-  const found = new Map<string, FileReference>();
-  walk(schema as Schema, schema as Schema, input, [], found, 0);
-  return [...found.values()];
-}
-
-/** Deeper than any schema of a finite input; ends references that lead to themselves. */
-const MAX_STEPS = 500;
-
-function walk(root: Schema, schema: unknown, value: unknown, loc: readonly (string | number)[], found: Map<string, FileReference>, steps: number): void {
-  if (!isObject(schema) || value === null || value === undefined || steps > MAX_STEPS) return;
-  const go = (inner: unknown, innerValue: unknown, key?: string | number): void =>
-    walk(root, inner, innerValue, key === undefined ? loc : [...loc, key], found, steps + 1);
-
-  if (schema[FILE_REFERENCE] === true && typeof value === 'string') found.set(JSON.stringify(loc), { name: value, loc });
-  if (typeof schema['$ref'] === 'string') go(resolveReference(root, schema['$ref']), value);
-  for (const keyword of ['anyOf', 'oneOf', 'allOf']) for (const branch of listOf(schema[keyword])) go(branch, value);
-
-  if (Array.isArray(value)) {
-    const prefix = listOf(schema['prefixItems']);
-    value.forEach((item, i) => go(i < prefix.length ? prefix[i] : schema['items'], item, i));
-  } else if (isObject(value)) {
-    const properties = isObject(schema['properties']) ? schema['properties'] : {};
-    for (const [key, inner] of Object.entries(value)) go(Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'], inner, key);
-  }
+  const found: FileReference[] = [];
+  const applied = new Map<Schema, readonly Schema[]>();
+  const allAppliedBy = (one: Schema): readonly Schema[] => {
+    const known = applied.get(one) ?? appliedBy(schema as Schema, one);
+    applied.set(one, known);
+    return known;
+  };
+  const visit = (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]): void => {
+    if (value === null || value === undefined) return;
+    const all = new Set(schemas.flatMap(allAppliedBy));
+    const go = (inner: unknown, key: string | number, schemasOf: (one: Schema) => unknown): void => {
+      const next = [...new Set([...all].map(schemasOf).filter(isObject))];
+      if (next.length > 0) visit(next, inner, [...loc, key]);
+    };
+    if (typeof value === 'string' && [...all].some((one) => one[FILE_REFERENCE] === true)) found.push({ name: value, loc });
+    else if (Array.isArray(value)) value.forEach((item, i) => go(item, i, (one) => schemaOfItem(one, i)));
+    else if (isObject(value)) for (const [key, inner] of Object.entries(value)) go(inner, key, (one) => schemaOfKey(one, key));
+  };
+  visit([schema as Schema], input, []);
+  return found;
 }
 
 /** Names of the top-level keys of an input under which a file can be named. */
 export function fileKeys(schema: object): string[] {
   const root = schema as Schema;
-  const marked = (inner: unknown, seen: ReadonlySet<unknown>): boolean => {
-    if (!isObject(inner) || seen.has(inner)) return false;
-    if (inner[FILE_REFERENCE] === true) return true;
-    const now = new Set(seen).add(inner);
-    const branches = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap((keyword) => listOf(inner[keyword]));
-    const properties = isObject(inner['properties']) ? Object.values(inner['properties']) : [];
-    const reference = typeof inner['$ref'] === 'string' ? [resolveReference(root, inner['$ref'])] : [];
-    return [...branches, ...properties, ...reference, inner['items'], inner['additionalProperties']].some((next) => marked(next, now));
-  };
   const properties = isObject(root['properties']) ? root['properties'] : {};
-  return Object.keys(properties).filter((key) => marked(properties[key], new Set()));
+  /** Schemas that lead to no file. */
+  const plain = new Set<Schema>();
+  return Object.keys(properties).filter((key) => leadsToFile(root, properties[key], plain));
+}
+
+function leadsToFile(root: Schema, from: unknown, plain: Set<Schema>): boolean {
+  const seen = new Set<Schema>();
+  const waiting = [from];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (!isObject(next) || seen.has(next) || plain.has(next)) continue;
+    if (next[FILE_REFERENCE] === true) return true;
+    seen.add(next);
+    const properties = isObject(next['properties']) ? Object.values(next['properties']) : [];
+    waiting.push(...sameValue(root, next), ...listOf(next['prefixItems']), ...properties, next['items'], next['additionalProperties']);
+  }
+  for (const one of seen) plain.add(one);
+  return false;
+}
+
+/** A schema, and all that it applies to the same value. */
+function appliedBy(root: Schema, schema: Schema): readonly Schema[] {
+  const all = new Set<Schema>();
+  const waiting: unknown[] = [schema];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (!isObject(next) || all.has(next)) continue;
+    all.add(next);
+    waiting.push(...sameValue(root, next));
+  }
+  return [...all];
+}
+
+/** What a schema leads to for the same value: its reference and its branches. */
+function sameValue(root: Schema, schema: Schema): unknown[] {
+  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(schema[keyword]));
+  return typeof schema['$ref'] === 'string' ? [resolveReference(root, schema['$ref']), ...branches] : branches;
+}
+
+function schemaOfItem(schema: Schema, i: number): unknown {
+  const prefix = listOf(schema['prefixItems']);
+  return i < prefix.length ? prefix[i] : schema['items'];
+}
+
+function schemaOfKey(schema: Schema, key: string): unknown {
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
 }
 
 /** A reference inside the same schema, such as `#/$defs/Video`. */
@@ -60,8 +96,16 @@ function resolveReference(root: Schema, reference: string): unknown {
     .slice(1)
     .split('/')
     .slice(1)
-    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+    .map((key) => decoded(key).replaceAll('~1', '/').replaceAll('~0', '~'));
   return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key; // a percent sign that begins no escape stands for itself
+  }
 }
 
 function isObject(value: unknown): value is Schema {

@@ -23,16 +23,22 @@ export class EndpointRegistry {
   /** Endpoints of plugins that were taken away; a reload does not bring them back. */
   readonly #removed = new Set<string>();
   readonly #ownerOf: (path: string) => string | undefined;
+  #version = 0;
 
   /** `ownerOf` tells who has a path besides endpoints: `router pages`. */
   constructor({ ownerOf = () => undefined }: { readonly ownerOf?: (path: string) => string | undefined } = {}) {
     this.#ownerOf = ownerOf;
   }
 
+  /** Grows with each change of the endpoints that are served. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Refuses a name or path that is taken, is the host's own, or is not well formed. */
   add(endpoint: ServedEndpoint): void {
     this.#check(endpoint);
-    this.#byName.set(endpoint.name, endpoint);
+    this.#serve(endpoint);
   }
 
   /** Keeps a name and a path for an endpoint of a component that is to be loaded. Refuses what `add` refuses. */
@@ -56,11 +62,11 @@ export class EndpointRegistry {
     try {
       for (const endpoint of [...given.map(({ chosen, found }) => named(found, chosen)), ...whole]) {
         this.#check(endpoint, this.#chosen.get(endpoint.name)?.source === source);
-        this.#byName.set(endpoint.name, endpoint);
+        this.#serve(endpoint);
         added.push(endpoint.name);
       }
     } catch (error) {
-      for (const name of added) this.#byName.delete(name);
+      for (const name of added) this.#drop(name);
       throw error;
     }
   }
@@ -73,7 +79,7 @@ export class EndpointRegistry {
       this.addPlugin(plugin, origin);
     } catch (error) {
       this.#byName.clear();
-      for (const [name, endpoint] of before) this.#byName.set(name, endpoint);
+      for (const [, endpoint] of before) this.#serve(endpoint);
       throw error;
     }
   }
@@ -83,14 +89,14 @@ export class EndpointRegistry {
     const served = this.#byName.get(name);
     const chosen = this.#chosen.get(name);
     if (!served && !chosen) return undefined;
-    this.#byName.delete(name);
+    this.#drop(name);
     this.#chosen.delete(name);
     if (served?.plugin !== undefined && !chosen) this.#removed.add(keyOf(served));
     return { source: chosen?.source };
   }
 
   removePlugin(plugin: string): void {
-    for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#byName.delete(endpoint.name);
+    for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#drop(endpoint.name);
   }
 
   find(path: string): ServedEndpoint | undefined {
@@ -110,6 +116,16 @@ export class EndpointRegistry {
   /** The names and paths that are taken, also by what is not loaded yet. */
   taken(): Names[] {
     return [...this.#byName.values(), ...this.#chosen.values()].map(({ name, path }) => ({ name, path }));
+  }
+
+  #serve(endpoint: ServedEndpoint): void {
+    this.#byName.set(endpoint.name, endpoint);
+    this.#version += 1;
+  }
+
+  #drop(name: string): void {
+    this.#byName.delete(name);
+    this.#version += 1;
   }
 
   /** With `isKept`, name and path were kept for this endpoint. */

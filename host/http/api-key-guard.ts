@@ -16,7 +16,7 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
     if (isOpenPath(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
     if (!apiKeys.isOpen) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
     if (key === undefined) throw keyRefused('ApiKeyNotProvided', 'an API key is needed: send the header x-api-key, or Authorization: Bearer');
-    const record = await apiKeys.authenticate(key);
+    const record = await apiKeys.authenticate(key, ctx.ip);
     setCaller(ctx, { userId: record.user_id, isAdmin: record.is_admin, keyId: record.key_id });
     if (!allowsPath(record.scopes, ctx.path)) {
       throw new AccessError('InsufficientScope', 'denied', `the API key is not for ${ctx.path}: its scopes are ${record.scopes?.join(', ')}`, { 'www-authenticate': 'Bearer error="insufficient_scope"' });

@@ -2,7 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Router } from '@koa/router';
-import { serveAsset, servePage } from './static-page.ts';
+import { remembered } from '../core/remembered.ts';
+import { asset, serveAsset, servePage } from './static-page.ts';
+
+/** How long a file that could not be read is not tried again. */
+const FAILURE_MS = 1000;
 
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -38,8 +42,10 @@ export function docsRoutes(router: Router, title: string, hasKeys: boolean): voi
       id: 'swagger-ui',
     }),
   );
-  router.get('/docs/init.js', (ctx) => serveAsset(ctx, 'text/javascript; charset=utf-8', init(hasKeys)));
+  const script = asset('text/javascript; charset=utf-8', init(hasKeys));
+  router.get('/docs/init.js', (ctx) => serveAsset(ctx, script));
   for (const [name, type] of Object.entries(ASSETS)) {
-    router.get(`/docs/${name}`, async (ctx) => serveAsset(ctx, type, await readFile(join(folder, name))));
+    const read = remembered(async () => asset(type, await readFile(join(folder, name))), FAILURE_MS);
+    router.get(`/docs/${name}`, async (ctx) => serveAsset(ctx, await read()));
   }
 }

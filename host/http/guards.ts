@@ -20,7 +20,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
-    ...(rateLimits?.isAny ? [rateLimitGuard(rateLimits)] : []),
+    ...(rateLimits ? [rateLimitGuard(rateLimits)] : []),
   ];
 }
 

@@ -77,9 +77,9 @@ interface Example {
 
 /** An input that the endpoint takes: no example is better than one that it refuses. */
 function exampleOf(endpoint: ServedEndpoint, files: boolean): Example | undefined {
-  const value = schemaExample(endpoint.inputSchema, { files });
-  if (!files && findFileReferences(endpoint.inputSchema, value).length > 0) return undefined;
   try {
+    const value = schemaExample(endpoint.inputSchema, { files });
+    if (value === undefined || (!files && findFileReferences(endpoint.inputSchema, value).length > 0)) return undefined;
     endpoint.validate(structuredClone(value));
     return { value };
   } catch {

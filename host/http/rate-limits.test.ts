@@ -18,7 +18,7 @@ let at = '';
 Limited.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-rate-limits-'));
   const hour = 3600;
-  limited = guardedApp(folder, { rate_limits: { default: { capacity: 20, interval_seconds: hour }, endpoints: { '/echo': { capacity: 2, interval_seconds: hour } } } });
+  limited = guardedApp(folder, { rate_limits: { default: { capacity: 20, interval_seconds: hour }, endpoints: { '/echo': { capacity: 2, interval_seconds: hour } }, documentation: { capacity: 40, interval_seconds: hour } } });
   limited.registerEndpoint({ name: 'once', path: '/once', input: Input, output: z.any(), event_handlers: [new RateLimitHandler(1, hour)], run: async () => 1 });
   await limited.listen({ host: '127.0.0.1', port: 0 });
   await limited.deploy();
@@ -59,16 +59,44 @@ Limited('of an endpoint with a handler count for all callers, and are not counte
   assert.is((await ask(`${at}/once?defer=true`, { body: {} })).status, 200);
 });
 
-Limited('never keep a client from the documentation and the state of the host', async () => {
-  let last: Answer;
-  do last = await ask(`${at}/nowhere`); while (last.status !== 429);
-  assert.is((await ask(`${at}/api/status`)).status, 429);
-  for (const path of ['/api/ready', '/openapi.json', '/docs']) assert.is((await ask(at + path)).status, 200, path);
-});
-
 Limited('are described', async () => {
   const { paths, components } = (await ask(`${at}/openapi.json`)).body;
   assert.equal([Object.keys(paths['/echo'].post.responses['429'].headers), Object.keys(components.securitySchemes ?? {})], [['Retry-After', 'RateLimit-Policy', 'RateLimit'], []]);
+});
+
+Limited('do not keep a client from the documentation and the state of the host; the documentation has a limit of its own', async () => {
+  let last: Answer;
+  do last = await ask(`${at}/nowhere`); while (last.status !== 429);
+  assert.is((await ask(`${at}/api/status`)).status, 429);
+  const asked = async (): Promise<number[]> => Promise.all(['/openapi.json', '/docs', '/docs/init.js', '/docs/favicon-32x32.png'].map(async (path) => (await ask(at + path)).status));
+  assert.equal(await asked(), [200, 200, 200, 200]);
+  for (let n = 1; n < 10; n += 1) await asked();
+  for (const path of ['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js', '/redoc', '/redoc/redoc.standalone.js']) {
+    const refused = await ask(at + path);
+    assertRefused(refused, 429, 'TooManyRequestsException');
+    assert.match(refused.body.message, /^over the limit of 40 requests in 3600 seconds to the documentation: /);
+  }
+  for (const path of ['/api/ready', '/readyz', '/livez']) assert.is((await ask(at + path)).status, 200, path);
+});
+
+Limited('of unknown API keys come without a setting: an address is refused before the database is asked', async () => {
+  const keyed = guardedApp(join(folder, 'keyed'), { api_service: { enabled: true } });
+  try {
+    await keyed.listen({ host: '127.0.0.1', port: 0 });
+    await keyed.deploy();
+    const { apiKey = '' } = (await keyed.apiKeys?.create({ user_id: 'ann' })) ?? {};
+    const guess = (n: number): Promise<Answer> => ask(`${keyed.url}/pages`, { key: `a-key-that-was-made-up-${n}` });
+    assert.is((await ask(`${keyed.url}/pages`, { key: apiKey })).status, 200);
+    for (let n = 0; n < 10; n += 1) await Promise.all(Array.from({ length: 10 }, (_, i) => guess(10 * n + i)));
+    let refused: Answer;
+    do refused = await guess(Math.random()); while (refused.status !== 429); // one comes back in 0.6 seconds
+    assertRefused(refused, 429, 'TooManyRequestsException');
+    assert.match(refused.body.message, /^over the limit of 100 unknown API keys in 60 seconds: try again in \d+ seconds?$/);
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    assert.is((await ask(`${keyed.url}/pages`, { key: apiKey })).status, 200);
+  } finally {
+    await keyed.shutdown({ graceMs: 0 });
+  }
 });
 
 Limited.run();

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import type { Router } from '@koa/router';
 import { AanaError } from '../core/errors.ts';
-import { serveAsset, servePage } from './static-page.ts';
+import { remembered } from '../core/remembered.ts';
+import { asset, serveAsset, servePage } from './static-page.ts';
 
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const INIT = "Redoc.init('openapi.json', { hideDownloadButton: false }, document.getElementById('redoc'));\n";
 
 /** The one thing that the bundle loads from elsewhere: a logo under the menu. */
 const LOGO = 'https://cdn.redoc.ly/redoc/logo-mini.svg';
 const NOTHING = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
+
+/** How long a bundle that could not be had is not tried again. */
+const FAILURE_MS = 1000;
 
 /** Every path that `redocRoutes` adds. */
 export const REDOC_PATHS: readonly string[] = ['/redoc', '/redoc/init.js', '/redoc/redoc.standalone.js'];
@@ -33,9 +38,8 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
       id: 'redoc',
     });
   });
-  router.get('/redoc/init.js', (ctx) => serveAsset(ctx, 'text/javascript; charset=utf-8', INIT));
-  router.get('/redoc/redoc.standalone.js', async (ctx) => {
-    const script = await readFile(await found(), 'utf8');
-    serveAsset(ctx, 'text/javascript; charset=utf-8', script.replaceAll(LOGO, NOTHING));
-  });
+  const init = asset(JAVASCRIPT, INIT);
+  router.get('/redoc/init.js', (ctx) => serveAsset(ctx, init));
+  const script = remembered(async () => asset(JAVASCRIPT, (await readFile(await found(), 'utf8')).replaceAll(LOGO, NOTHING)), FAILURE_MS);
+  router.get('/redoc/redoc.standalone.js', async (ctx) => serveAsset(ctx, await script()));
 }

@@ -84,5 +84,6 @@ function routerError(message: string): AanaError {
 /** Where the application is mounted in another one, or behind a proxy: `/ai`, or nothing. */
 export function mountPath(ctx: Context): string {
   const [path = ''] = ctx.originalUrl.split('?');
-  return forwardedPrefix(ctx) + (path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '');
+  const isPath = path.startsWith('/'); // a client can send a whole URL, as to a proxy
+  return forwardedPrefix(ctx) + (isPath && path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '');
 }

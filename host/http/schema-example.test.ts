@@ -38,4 +38,34 @@ Example('takes what the author gives', () => {
   assert.equal(schemaExample(z.toJSONSchema(z.strictObject({ who: z.string().meta({ examples: ['Ada'] }) }))), { who: 'Ada' });
 });
 
+const text = { type: 'string' };
+const many = (of: object, count: number): object => ({ type: 'array', items: of, minItems: count });
+const doubling = { $ref: '#/$defs/node' };
+const LARGE: Readonly<Record<string, object>> = {
+  'a long text': { ...text, minLength: 1e9 },
+  'a long list': many(text, 1e9),
+  'lists of lists': Array.from({ length: 12 }).reduce<object>((inner) => many(inner, 50), text),
+  'many keys': { type: 'object', minProperties: 1e9 },
+  'an object that holds two of itself': { ...doubling, $defs: { node: { type: 'object', required: ['a', 'b'], properties: { a: doubling, b: doubling } } } },
+  'an object that may hold two of itself, or an address': { ...doubling, $defs: { node: { type: 'object', properties: { file: { 'x-aana-file': true }, a: doubling, b: doubling, url: text } } } },
+  'a long default, many times': many({ ...text, default: 'x'.repeat(2000) }, 30),
+  'a long text after a negative length': { type: 'object', required: ['a', 'b'], properties: { a: { ...text, minLength: -1e12 }, b: { ...text, minLength: 1e8 } } },
+  'nothing that makes sense': { type: 'array', prefixItems: [null] },
+};
+for (const [what, schema] of Object.entries(LARGE)) {
+  for (const files of [true, false]) {
+    Example(`is not made where it would be ${what}${files ? '' : ', without files'}`, () => {
+      const example = schemaExample(schema, { files });
+      assert.ok(example === undefined || JSON.stringify(example).length < 100_000);
+    });
+  }
+}
+
+Example('does not run a pattern that takes for ever', () => {
+  for (const pattern of ['^(a+)+$', '^((.+)+)+!$', '^(([a-z:/.]+)+)+!$', '^(?:(?:(?:[^!]*)*)*)*!$']) {
+    assert.type(schemaExample({ type: 'string', pattern, minLength: 40 }), 'string', pattern);
+    assert.type(schemaExample({ type: 'string', pattern }), 'string', pattern);
+  }
+});
+
 Example.run();

@@ -5,12 +5,42 @@ export interface ExampleOptions {
   readonly files?: boolean;
 }
 
+/** An example is for people: it has at most so many values, and so many characters in its texts. */
+const MOST_VALUES = 1000;
+const MOST_CHARACTERS = 10_000;
+
 /**
  * A small value that fits a schema, for documentation: given examples and defaults first, else one made from the type. A file is
- * named like the top-level key that it stands under.
+ * named like the top-level key that it stands under. Undefined where a value would not be small, or the schema makes no sense; the work is
+ * limited in any case, because a component says its schemas itself.
  */
 export function schemaExample(schema: object, { files = true }: ExampleOptions = {}): unknown {
-  return exampleOf({ root: schema as Schema, file: 'file', files }, schema as Schema, 0);
+  try {
+    return exampleOf({ root: schema as Schema, file: 'file', files, room: new Room() }, schema as Schema, 0);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is left of the limits. */
+class Room {
+  #values = MOST_VALUES;
+  #characters = MOST_CHARACTERS;
+
+  /** Throws when so much more is over a limit. */
+  take(values: number, characters = 0): void {
+    this.#values -= values;
+    this.#characters -= characters;
+    if (!(this.#values >= 0 && this.#characters >= 0)) throw new Error('the example would not be small');
+  }
+
+  /** Makes a value that will stand `count` times. */
+  repeat<T>(count: number, make: () => T): T {
+    const [values, characters] = [this.#values, this.#characters];
+    const made = make();
+    this.take((values - this.#values) * (count - 1), (characters - this.#characters) * (count - 1));
+    return made;
+  }
 }
 
 interface At {
@@ -18,17 +48,19 @@ interface At {
   /** What a file part is called here. */
   readonly file: string;
   readonly files: boolean;
+  readonly room: Room;
 }
 
 const DEEPEST = 16;
 
 function exampleOf(at: At, schema: Schema, depth: number): unknown {
+  at.room.take(1);
   if (depth > DEEPEST) return null;
-  if (schema['default'] !== undefined) return schema['default'];
-  if (schema['const'] !== undefined) return schema['const'];
-  if (Array.isArray(schema['examples']) && schema['examples'].length > 0) return schema['examples'][0];
-  if (schema['example'] !== undefined) return schema['example'];
-  if (Array.isArray(schema['enum'])) return schema['enum'][0];
+  const given = givenValue(schema);
+  if (given !== undefined) {
+    at.room.take(0, JSON.stringify(given).length);
+    return given;
+  }
   if (typeof schema['$ref'] === 'string') return exampleOf(at, resolve(at.root, schema['$ref']), depth + 1);
   if (Array.isArray(schema['allOf'])) return exampleOf(at, merged(at.root, schema, schema['allOf'] as Schema[]), depth + 1);
   for (const keyword of ['anyOf', 'oneOf']) {
@@ -40,6 +72,15 @@ function exampleOf(at: At, schema: Schema, depth: number): unknown {
   return exampleOfType(at, schema, depth);
 }
 
+/** What the author of the schema says. */
+function givenValue(schema: Schema): unknown {
+  const { default: value, const: constant, examples, example, enum: values } = schema as Record<string, unknown>;
+  if (value !== undefined) return value;
+  if (constant !== undefined) return constant;
+  if (Array.isArray(examples) && examples.length > 0) return examples[0];
+  return example !== undefined ? example : Array.isArray(values) ? values[0] : undefined;
+}
+
 function exampleOfType(at: At, schema: Schema, depth: number): unknown {
   const type = [schema['type']].flat().find((one) => one !== 'null') ?? (isSchema(schema['properties']) ? 'object' : undefined);
   switch (type) {
@@ -48,7 +89,7 @@ function exampleOfType(at: At, schema: Schema, depth: number): unknown {
     case 'array':
       return exampleArray(at, schema, depth);
     case 'string':
-      return exampleString(schema);
+      return exampleString(at, schema);
     case 'integer':
     case 'number':
       return exampleNumber(schema, type === 'integer');
@@ -64,9 +105,10 @@ function exampleObject(at: At, schema: Schema, depth: number): Record<string, un
   const properties = isSchema(schema['properties']) ? (schema['properties'] as Record<string, Schema>) : {};
   const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as string[]) : []);
   const entries = Object.entries(properties);
+  at.room.take(entries.length);
   const valueOf = (key: string, inner: Schema): unknown => exampleOf(depth === 0 ? { ...at, file: key } : at, inner, depth + 1);
   const takesFile = entries.some(([, inner]) => isFileReference(inner));
-  const address = at.files || !takesFile ? undefined : entries.find(([key, inner]) => /^https?:/.test(String(valueOf(key, inner))))?.[0];
+  const address = at.files || !takesFile ? undefined : entries.find(([key, inner]) => isAddress(valueOf(key, inner)))?.[0];
   const wanted = entries.filter(([key, inner]) => required.has(key) || key === address || (at.files && isFileReference(inner)));
   const found = Object.fromEntries(wanted.map(([key, inner]) => [key, at.files && isFileReference(inner) ? at.file : valueOf(key, inner)]));
   if (depth === 0 && Object.keys(found).length === 0) Object.assign(found, telling(entries));
@@ -74,6 +116,10 @@ function exampleObject(at: At, schema: Schema, depth: number): Record<string, un
   const more = isSchema(schema['additionalProperties']) ? schema['additionalProperties'] : {};
   for (let n = 1; Object.keys(found).length < least; n++) found[`key${n}`] = exampleOf(at, more, depth + 1);
   return found;
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:/.test(value);
 }
 
 /** Keys that may be left out, with the values that they have then: where nothing is required, they tell what can be said. */
@@ -86,8 +132,10 @@ function exampleArray(at: At, schema: Schema, depth: number): unknown[] {
   const least = numberAt(schema, 'minItems') ?? (first.length > 0 ? 0 : 1);
   const items = schema['items'];
   if (!isSchema(items) || numberAt(schema, 'maxItems') === 0) return first;
-  const example = exampleOf(at, items, depth + 1);
-  return [...first, ...Array.from({ length: Math.max(0, least - first.length) }, () => example)];
+  const count = Math.max(0, least - first.length);
+  if (count === 0) return first;
+  const example = at.room.repeat(count, () => exampleOf(at, items, depth + 1));
+  return [...first, ...Array.from({ length: count }, () => example)];
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -106,19 +154,31 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** What patterns that people write take, most telling first. */
 const CANDIDATES = ['string', 'https://example.com', 'example', 'a', 'A', '0', '1', '00', 'en', '2026-01-31', 'a.b', '#000000', ''];
 
-function exampleString(schema: Schema): string {
+function exampleString({ room }: At, schema: Schema): string {
   const format = FORMATS[String(schema['format'])];
   if (format !== undefined) return format;
   const least = numberAt(schema, 'minLength') ?? 0;
   const most = numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY;
+  room.take(0, Math.max(0, least));
   const { pattern } = schema;
   const sized = CANDIDATES.map((text) => text.padEnd(least, text === '' ? 'a' : text).slice(0, most));
   if (typeof pattern !== 'string') return sized[0] ?? '';
+  return (isQuick(pattern) && sized.find((text) => text.length <= LONGEST_MATCHED && matches(pattern, text))) || 'string';
+}
+
+const LONGEST_MATCHED = 24;
+const MOST_QUANTIFIERS = 5;
+
+/** Whether a pattern cannot keep the matcher busy with a short text: no group is repeated, and few other things are. */
+function isQuick(pattern: string): boolean {
+  return !/\)[*+?{]/.test(pattern) && (pattern.match(/[*+?{]/g) ?? []).length <= MOST_QUANTIFIERS;
+}
+
+function matches(pattern: string, text: string): boolean {
   try {
-    const matches = new RegExp(pattern, 'u');
-    return sized.find((text) => matches.test(text)) ?? 'string';
+    return new RegExp(pattern, 'u').test(text);
   } catch {
-    return 'string'; // a pattern of another dialect
+    return false; // a pattern of another dialect
   }
 }
 

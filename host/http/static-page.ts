@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 
 export interface StaticPage {
@@ -34,9 +35,28 @@ ${scripts.map((src) => `<script src="${src}"></script>\n`).join('')}</body>
 `;
 }
 
-/** What a page is made of: kept by browsers for an hour. */
-export function serveAsset(ctx: Context, type: string, content: Buffer | string): void {
+/** What a page is made of, read once; browsers keep it for an hour, and then ask whether it has changed. */
+export interface Asset {
+  readonly type: string;
+  readonly content: Buffer;
+  readonly etag: string;
+}
+
+export function asset(type: string, content: Buffer | string): Asset {
+  const bytes = Buffer.from(content);
+  return { type, content: bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+}
+
+export function serveAsset(ctx: Context, { type, content, etag }: Asset): void {
   ctx.type = type;
   ctx.set('cache-control', 'max-age=3600');
-  ctx.body = content;
+  serveUnchanged(ctx, etag, content);
+}
+
+/** Sends a body, or 304 to a client that has this one already. Also to one that sends `cache-control: no-cache`, as `fetch` of Node does beside `if-none-match`. */
+export function serveUnchanged(ctx: Context, etag: string, body: Buffer): void {
+  ctx.set('etag', etag);
+  const had = ctx.get('if-none-match').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (had.includes(etag)) ctx.status = 304;
+  else ctx.body = body;
 }

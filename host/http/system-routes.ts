@@ -3,9 +3,11 @@ import { apiKeyRoutes } from './api-key-routes.ts';
 import { docsRoutes } from './docs-page.ts';
 import { buildOpenApi } from './openapi.ts';
 import { withGuards } from './openapi-security.ts';
+import { OpenApiText } from './openapi-text.ts';
 import type { HttpAppOptions } from './options.ts';
 import { redocRoutes } from './redoc-page.ts';
 import { mountPath } from './routers.ts';
+import { serveUnchanged } from './static-page.ts';
 import { taskRoutes } from './task-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
@@ -27,17 +29,25 @@ export function systemRoutes(options: HttpAppOptions): Router {
     ctx.set('cache-control', 'no-store');
     ctx.body = status();
   });
+  const openapi = new OpenApiText({
+    version: () => registry.version,
+    build: (baseUrl, mountedAt) => {
+      const { version, openapi: params } = options;
+      const document = buildOpenApi(registry.list(), {
+        ...{ title, version, params, baseUrl },
+        mountPath: mountedAt,
+        hasTasks: tasks !== undefined,
+        hasWebhooks: webhooks !== undefined,
+        hasKeys: apiKeys !== undefined,
+      });
+      return withGuards(document, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+    },
+  });
   router.get('/openapi.json', (ctx) => {
-    const { version, openapi: params } = options;
-    const openapi = buildOpenApi(registry.list(), {
-      ...{ title, version, params },
-      baseUrl: `${ctx.protocol}://${ctx.host}`,
-      mountPath: mountPath(ctx),
-      hasTasks: tasks !== undefined,
-      hasWebhooks: webhooks !== undefined,
-      hasKeys: apiKeys !== undefined,
-    });
-    ctx.body = withGuards(openapi, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+    const { body, etag } = openapi.at(`${ctx.protocol}://${ctx.host}`, mountPath(ctx));
+    ctx.type = 'application/json';
+    ctx.set('cache-control', 'no-cache'); // asked for each time, sent when it has changed
+    serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
