@@ -1,3 +1,4 @@
+import { boundedJson, type JsonBounds } from './bounded-json.ts';
 import { type Deferred, deferred } from './deferred.ts';
 import type { LogFields, Logger, LogLevel, LogRecord } from './logger.ts';
 import { LOG_LEVELS } from './logger.ts';
@@ -5,6 +6,7 @@ import { LOG_LEVELS } from './logger.ts';
 const DEFAULT_RECORDS = 2000;
 /** Of the fields of one record, as JSON; longer texts in them are cut. */
 const MAX_FIELD_CHARACTERS = 4000;
+const RECORD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
 export interface ReadLogOptions {
   /** How many of the last ones, at most. */
@@ -108,15 +110,7 @@ function isShort(value: unknown): boolean {
 function shortenedField(value: unknown): unknown {
   if (value instanceof Error) return shortenedField(value.message);
   if (typeof value === 'number' || typeof value === 'boolean') return value;
-  const text = typeof value === 'string' ? value : jsonOf(value);
+  const text = typeof value === 'string' ? value : boundedJson(value, RECORD_BOUNDS);
   if (text.length > MAX_FIELD_CHARACTERS) return `${text.slice(0, MAX_FIELD_CHARACTERS)}…`;
   return typeof value === 'string' ? value : (JSON.parse(text) as unknown);
-}
-
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Error ? inner.message : inner)) ?? 'null';
-  } catch {
-    return JSON.stringify(String(value)); // a circle, or a number too large for JSON
-  }
 }

@@ -22,6 +22,30 @@ Log('writes one JSON object a line, also when a field holds a line break', () =>
   assert.equal(JSON.parse(lines[0] ?? ''), { time: '1970-01-01T00:00:00.000Z', level: 'debug', message: 'x', text: 'a\nb' });
 });
 
+Log('writes one line of text whatever the message and the fields hold, and no commands for a terminal', () => {
+  const { lines, log } = capture('debug', 'text');
+  log.info('plugin said\nWARN  replica exited', { text: 'a\nb\u001b[2J\u009bm', 'key\n': 1 });
+  assert.equal(lines, ['00:00:00.000 INFO  plugin said\\u000aWARN  replica exited text="a\\nb\\u001b[2J\\u009bm" key\\u000a=1\n']);
+});
+
+Log('lets no field take the place of time, level or message', () => {
+  const { lines, log } = capture('debug', 'json');
+  log.info('x', { time: 'never', level: 'error', message: 'y', kept: 1 });
+  assert.equal(JSON.parse(lines[0] ?? ''), { time: '1970-01-01T00:00:00.000Z', level: 'info', message: 'x', kept: 1 });
+});
+
+for (const format of ['text', 'json'] as const) {
+  Log(`survives fields that are too deep, too large, or have no JSON, as ${format}`, () => {
+    const { lines, log } = capture('debug', format);
+    const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
+    const cycle: Record<string, unknown> = {};
+    cycle['self'] = cycle;
+    for (const value of [deep, cycle, 5n, Array(1e6).fill('x'), 'y'.repeat(1e7), { toJSON: () => assert.unreachable() }]) log.info('x', { value });
+    assert.is(lines.length, 6);
+    for (const line of lines) assert.ok(line.length < 100_000 && line.indexOf('\n') === line.length - 1);
+  });
+}
+
 Log('drops what is below its level', () => {
   const { lines, log } = capture('warn', 'text');
   log.info('x');

@@ -1,3 +1,5 @@
+import { boundedJson, type JsonBounds } from './bounded-json.ts';
+
 /** One line, one event: a constant lower-case message and fields. */
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -74,21 +76,32 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-/** The line of an event, with its end. */
+/** Of the fields of one line. A field can hold whatever a guest or a model said. */
+const FIELD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
+
+/** The line of an event, with its end. It is one line whatever the message and the fields hold, never throws, and is bounded; no field takes the place of `time`, `level` or `message`. */
 export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
-  if (format === 'json') return `${JSON.stringify({ time, level, message, ...fields }, errorsAsText)}\n`;
+  if (format === 'json') {
+    const { time: _time, level: _level, message: _message, ...rest } = fields;
+    const head = JSON.stringify({ time, level, message });
+    const tail = boundedJson(rest, FIELD_BOUNDS);
+    return tail === '{}' ? `${head}\n` : `${head.slice(0, -1)},${tail.slice(1)}\n`;
+  }
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${textValue(value)}`);
-  return `${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}\n`;
+  return `${onOneLine(`${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}`)}\n`;
 }
 
 function textValue(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(value.message);
-  if (typeof value === 'string') return /^[\w./:@%+-]+$/.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value, errorsAsText) ?? 'undefined';
+  if (typeof value === 'string' && value.length < FIELD_BOUNDS.maxChars && /^[\w./:@%+-]+$/.test(value)) return value;
+  return boundedJson(value, FIELD_BOUNDS);
 }
 
-function errorsAsText(_key: string, value: unknown): unknown {
-  return value instanceof Error ? value.message : value;
+// oxlint-disable-next-line no-control-regex -- the characters that end a line or command a terminal
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+/** A text without characters that end a line or command a terminal: each becomes its escape. */
+function onOneLine(text: string): string {
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -30,12 +30,19 @@ export function endReason(reason: unknown): unknown {
   return toWitError(reason).kind === 'deadline-exceeded' ? reason : cancelledError();
 }
 
-/** The fields of a guest's line, which it gives as JSON; what is no JSON is left out. */
+/**
+ * The fields of a line of the host's log for those that a guest gives as JSON. They lie under one key, so that none of them takes the place of
+ * the host's own, such as `plugin` and `request`. `content` stays apart, because the application's logger leaves it out where the operator wants
+ * that. What is no JSON is left out.
+ */
 export function guestFields(json: string): LogFields {
   if (json === '') return {};
   try {
     const parsed: unknown = JSON.parse(json);
-    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : { value: parsed };
+    if (typeof parsed !== 'object' || parsed === null) return { fields: { value: parsed } };
+    if (!('content' in parsed)) return { fields: parsed };
+    const { content, ...fields } = parsed;
+    return { fields, content };
   } catch {
     return {};
   }
