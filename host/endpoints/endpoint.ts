@@ -75,6 +75,11 @@ export function validationError(entries: readonly ValidationEntry[]): AanaError 
   return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data });
 }
 
+/** The input cannot be checked in the time that there is for it. */
+export function tooComplex(): AanaError {
+  return validationError([{ type: 'too_complex', loc: [], msg: 'Input should not take so much work to check: send less at once, or nest it less', input: null }]);
+}
+
 /** Parses an input, or throws the `ValidationError` that says what is wrong with it. */
 export function parseInput<T extends z.core.$ZodType>(schema: T, input: unknown): z.core.output<T> {
   const result = z.safeParse(schema, input); // with `reportInput` it would cost several times as much

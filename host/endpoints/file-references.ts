@@ -1,4 +1,5 @@
 import { FILE_REFERENCE } from '../schemas/index.ts';
+import { tooComplex } from './endpoint.ts';
 
 export interface FileReference {
   /** Field name of the file part. */
@@ -9,12 +10,17 @@ export interface FileReference {
 
 type Schema = Readonly<Record<string, unknown>>;
 
+/** Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of a long list. */
+const MAX_VISITS = 500_000;
+
 /**
  * The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. Each place of the input is
- * looked at once, whatever references and branches lead to it.
+ * looked at once, whatever references and branches lead to it. Throws `ValidationError` when that is too much work.
  */
 export function findFileReferences(schema: object, input: unknown): FileReference[] {
+  if (!marksFiles(schema)) return [];
   const found: FileReference[] = [];
+  let visits = 0;
   const applied = new Map<Schema, readonly Schema[]>();
   const allAppliedBy = (one: Schema): readonly Schema[] => {
     const known = applied.get(one) ?? appliedBy(schema as Schema, one);
@@ -24,6 +30,8 @@ export function findFileReferences(schema: object, input: unknown): FileReferenc
   const visit = (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]): void => {
     if (value === null || value === undefined) return;
     const all = new Set(schemas.flatMap(allAppliedBy));
+    visits += all.size;
+    if (visits > MAX_VISITS) throw tooComplex();
     const go = (inner: unknown, key: string | number, schemasOf: (one: Schema) => unknown): void => {
       const next = [...new Set([...all].map(schemasOf).filter(isObject))];
       if (next.length > 0) visit(next, inner, [...loc, key]);
@@ -34,6 +42,15 @@ export function findFileReferences(schema: object, input: unknown): FileReferenc
   };
   visit([schema as Schema], input, []);
   return found;
+}
+
+const marking = new WeakMap<object, boolean>();
+
+/** Whether a file can be named anywhere: most schemas have no such place, and nothing is looked for in their inputs. */
+function marksFiles(schema: object): boolean {
+  let marks = marking.get(schema);
+  if (marks === undefined) marking.set(schema, (marks = JSON.stringify(schema).includes(JSON.stringify(FILE_REFERENCE))));
+  return marks;
 }
 
 /** Names of the top-level keys of an input under which a file can be named. */

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { validationEntries } from '../schemas/index.ts';
+import { compileJsonSchema, type JsonSchemaCheck, TooComplex } from '../json-schema/index.ts';
+import { type SchemaIssue, validationEntries } from '../schemas/index.ts';
+import { tooComplex, validationError } from './endpoint.ts';
 
 /** Where an output differs from its schema, and how; never with what. */
 interface Place {
@@ -20,7 +22,7 @@ export function outputError(endpoint: string, places: readonly Place[]): AanaErr
 /** Throws an `OutputError` when a value of host code does not match. */
 export function checkOutput(endpoint: string, schema: z.core.$ZodType, value: unknown): void {
   const result = z.safeParse(schema, value);
-  if (!result.success) throw outputError(endpoint, placesOf(result.error, value));
+  if (!result.success) throw outputError(endpoint, placesOf(result.error.issues, value));
 }
 
 /** Checks outputs that come as JSON; undefined where the schema allows everything. Throws when it cannot be used. */
@@ -28,13 +30,37 @@ export function outputCheck(endpoint: string, schema: object): ((json: string) =
   const { $schema: _, $defs: __, ...rules } = schema as Record<string, unknown>;
   if (Object.keys(rules).length === 0) return undefined;
   const compiled = compileSchema(endpoint, 'output', schema);
-  return (json) => checkOutput(endpoint, compiled, parse(endpoint, json));
+  return (json) => {
+    const value = parse(endpoint, json);
+    const places = placesIn(compiled, value);
+    if (places.length > 0) throw outputError(endpoint, places);
+  };
 }
 
-/** A JSON Schema of a component. Throws `EndpointError` when it has what cannot be checked. */
-export function compileSchema(endpoint: string, io: 'input' | 'output', schema: object): z.ZodType {
+function placesIn(compiled: JsonSchemaCheck, value: unknown): readonly Place[] {
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return placesOf(compiled.issues(value), value);
+  } catch (error) {
+    if (error instanceof TooComplex) return [{ loc: [], type: 'too_complex' }];
+    throw error;
+  }
+}
+
+/** Throws a `ValidationError` when an input does not match a component's schema, or takes too much work to check. */
+export function checkComponentInput(compiled: JsonSchemaCheck, input: unknown): void {
+  let issues: readonly SchemaIssue[];
+  try {
+    issues = compiled.issues(input);
+  } catch (error) {
+    throw error instanceof TooComplex ? tooComplex() : error;
+  }
+  if (issues.length > 0) throw validationError(validationEntries(issues, input));
+}
+
+/** A JSON Schema of a component. Throws `EndpointError`, naming the place and the keyword, when it has what cannot be checked in bounded time. */
+export function compileSchema(endpoint: string, io: 'input' | 'output', schema: object): JsonSchemaCheck {
+  try {
+    return compileJsonSchema(schema);
   } catch (cause) {
     throw new AanaError('EndpointError', 'internal', `endpoint ${endpoint}: its ${io} schema cannot be used: ${(cause as Error).message}`, { cause });
   }
@@ -54,9 +80,10 @@ function parse(endpoint: string, json: string): unknown {
   }
 }
 
-function placesOf(error: z.core.$ZodError, value: unknown): Place[] {
+function placesOf(issues: readonly object[], value: unknown): readonly Place[] {
+  if (issues.length === 0) return [];
   return validationEntries(
-    error.issues.map((issue) => ({ ...issue })),
+    issues.map((issue) => ({ ...(issue as SchemaIssue) })),
     value,
   );
 }

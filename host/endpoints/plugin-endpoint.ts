@@ -1,7 +1,7 @@
 import { AanaError } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import { type ServedEndpoint, type EndpointDescription, type EndpointRun, parseInput, type UploadedFile } from './endpoint.ts';
-import { compileSchema, fromComponent, outputCheck } from './output-check.ts';
+import type { ServedEndpoint, EndpointDescription, EndpointRun, UploadedFile } from './endpoint.ts';
+import { checkComponentInput, compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
 /** What is used of a loaded plugin. */
 export interface EndpointSource {
@@ -88,7 +88,7 @@ export function chosenFrom(endpoints: readonly ServedEndpoint[], { name, endpoin
 function jsonSchemaValidator(endpoint: string, schema: object): (input: unknown) => unknown {
   const compiled = compileSchema(endpoint, 'input', schema);
   return (input) => {
-    parseInput(compiled, input);
+    checkComponentInput(compiled, input);
     return input;
   };
 }

@@ -1,3 +1,5 @@
+import { matchesPattern } from '../json-schema/index.ts';
+
 type Schema = Readonly<Record<string, unknown>>;
 
 export interface ExampleOptions {
@@ -163,23 +165,7 @@ function exampleString({ room }: At, schema: Schema): string {
   const { pattern } = schema;
   const sized = CANDIDATES.map((text) => text.padEnd(least, text === '' ? 'a' : text).slice(0, most));
   if (typeof pattern !== 'string') return sized[0] ?? '';
-  return (isQuick(pattern) && sized.find((text) => text.length <= LONGEST_MATCHED && matches(pattern, text))) || 'string';
-}
-
-const LONGEST_MATCHED = 24;
-const MOST_QUANTIFIERS = 5;
-
-/** Whether a pattern cannot keep the matcher busy with a short text: no group is repeated, and few other things are. */
-function isQuick(pattern: string): boolean {
-  return !/\)[*+?{]/.test(pattern) && (pattern.match(/[*+?{]/g) ?? []).length <= MOST_QUANTIFIERS;
-}
-
-function matches(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(text);
-  } catch {
-    return false; // a pattern of another dialect
-  }
+  return sized.find((text) => matchesPattern(pattern, text)) ?? 'string';
 }
 
 function exampleNumber(schema: Schema, isInteger: boolean): number {

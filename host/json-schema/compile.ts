@@ -1,0 +1,150 @@
+import { arrayNode } from './arrays.ts';
+import { Budget, TooComplex } from './budget.ts';
+import { FINE, type Issue } from './issues.ts';
+import { isSchemaObject, type Schema, type SchemaNode, UnusableSchema } from './node.ts';
+import { objectNode, wrongType } from './objects.ts';
+import { scalarNode, stringNode } from './scalars.ts';
+import { allOfNode, anyOfNode, oneOfNode } from './unions.ts';
+
+/** Characters of a schema as JSON; every part of it costs memory in the process that serves. */
+const MOST_CHARS = 1024 * 1024;
+/** Schemas inside each other, as they are written. */
+const MOST_NESTING = 100;
+/** Keywords that are not checked; a schema that has one of them would say more than holds. */
+const UNSUPPORTED = ['unevaluatedItems', 'unevaluatedProperties', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired'];
+
+const ANYTHING: SchemaNode = { check: () => FINE };
+const NOTHING: SchemaNode = { isNever: true, check: (_, budget) => wrongType('never', budget) };
+
+/** A schema that values are checked against. */
+export interface JsonSchemaCheck {
+  /** What is wrong with a value, for `validationEntries`; nothing when it fits. Throws `TooComplex` when that takes more than `CHECK_STEPS` of work. */
+  issues(value: unknown): readonly Issue[];
+}
+
+/**
+ * Compiles a JSON Schema (2020-12, and the older spellings of tuples and definitions) of somebody who is not trusted: a check takes bounded time,
+ * whatever the schema and the value are. Issues are those of `z.fromJSONSchema`. Throws `UnusableSchema`, naming the place and the keyword.
+ */
+export function compileJsonSchema(schema: unknown): JsonSchemaCheck {
+  const text = JSON.stringify(schema);
+  if (text.length > MOST_CHARS) throw new UnusableSchema(`it has ${text.length} characters, ${MOST_CHARS} are allowed`);
+  const node = new Compiler(schema).compile(schema, '#');
+  return {
+    issues(value) {
+      try {
+        return node.check(value, new Budget()).issues;
+      } catch (error) {
+        if (error instanceof RangeError) throw new TooComplex('the value is nested too deep to check', { cause: error });
+        throw error;
+      }
+    },
+  };
+}
+
+class Compiler {
+  readonly #root: Schema;
+  readonly #referred = new Map<string, SchemaNode>();
+  #nesting = 0;
+
+  constructor(root: unknown) {
+    this.#root = isSchemaObject(root) ? root : {};
+  }
+
+  readonly compile = (schema: unknown, at: string): SchemaNode => {
+    if (typeof schema === 'boolean') return schema ? ANYTHING : NOTHING;
+    if (!isSchemaObject(schema)) throw new UnusableSchema(`${at} is not a schema`);
+    if (++this.#nesting > MOST_NESTING) throw new UnusableSchema(`${at}: schemas are more than ${MOST_NESTING} deep inside each other`);
+    const node = this.#withDefault(this.#composed(schema, at), schema);
+    this.#nesting--;
+    return node;
+  };
+
+  #withDefault(node: SchemaNode, schema: Schema): SchemaNode {
+    if (schema['default'] === undefined) return node;
+    return { mayBeAbsent: true, check: (value, budget) => (value === undefined ? FINE : node.check(value, budget)) };
+  }
+
+  /** `anyOf`, `oneOf` and `allOf` beside the rest. */
+  #composed(schema: Schema, at: string): SchemaNode {
+    const { anyOf, oneOf, allOf } = schema;
+    const hasType = Boolean(schema['type']) || schema['enum'] !== undefined || schema['const'] !== undefined;
+    const branches = (keyword: string, all: readonly unknown[]): SchemaNode[] => all.map((one, n) => this.compile(one, `${at}/${keyword}/${n}`));
+    let node = this.#plain(schema, at);
+    for (const [keyword, list, make] of [['anyOf', anyOf, anyOfNode], ['oneOf', oneOf, oneOfNode]] as const) {
+      if (!Array.isArray(list)) continue;
+      const union = make(branches(keyword, list));
+      node = hasType ? allOfNode(node, union) : union;
+    }
+    if (!Array.isArray(allOf)) return node;
+    const all = branches('allOf', allOf);
+    return all.length === 0 && !hasType ? ANYTHING : (hasType ? [node, ...all] : all).reduce(allOfNode);
+  }
+
+  /** Without `anyOf`, `oneOf` and `allOf`. */
+  #plain(schema: Schema, at: string): SchemaNode {
+    const { not, type } = schema;
+    if (not !== undefined) {
+      if (isSchemaObject(not) && Object.keys(not).length === 0) return NOTHING;
+      throw new UnusableSchema(`${at}/not cannot be used, other than {} for what may not be there`);
+    }
+    const unsupported = UNSUPPORTED.find((keyword) => schema[keyword] !== undefined);
+    if (unsupported !== undefined) throw new UnusableSchema(`${at}/${unsupported} cannot be used: the keyword is not supported`);
+    if (schema['$ref']) return this.#reference(schema['$ref'], at);
+    if (schema['enum'] !== undefined || schema['const'] !== undefined) return scalarNode(schema, at);
+    if (Array.isArray(type)) return type.length === 0 ? NOTHING : anyOfNode(type.map((one) => this.#plain({ ...schema, type: one }, at)));
+    switch (type) {
+      case undefined:
+      case '':
+        return ANYTHING;
+      case 'object':
+        return objectNode(schema, at, this.compile);
+      case 'array':
+        return arrayNode(schema, at, this.compile);
+      case 'string':
+        return stringNode(schema, at);
+      case 'number':
+      case 'integer':
+      case 'boolean':
+      case 'null':
+        return scalarNode(schema, at);
+      default:
+        throw new UnusableSchema(`${at}/type cannot be used: ${JSON.stringify(type)} is no type`);
+    }
+  }
+
+  #reference(reference: unknown, at: string): SchemaNode {
+    const name = String(reference);
+    const known = this.#referred.get(name);
+    if (known) return known;
+    let target: SchemaNode | undefined;
+    // Known before it is compiled, since it may refer to itself.
+    const node: SchemaNode = {
+      get mayBeAbsent() {
+        return target?.mayBeAbsent === true;
+      },
+      get isNever() {
+        return target?.isNever === true;
+      },
+      check(value, budget) {
+        budget.spend(1);
+        budget.enter();
+        const finding = target!.check(value, budget);
+        budget.leave();
+        return finding;
+      },
+    };
+    this.#referred.set(name, node);
+    target = this.compile(this.#resolved(name, at), name);
+    return node;
+  }
+
+  #resolved(name: string, at: string): unknown {
+    if (name === '#') return this.#root;
+    const [, kind = '', key] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(name) ?? [];
+    const all = this.#root[kind];
+    const plain = key?.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (plain !== undefined && isSchemaObject(all) && Object.hasOwn(all, plain)) return all[plain];
+    throw new UnusableSchema(`${at}/$ref: there is no ${JSON.stringify(name)} in the schema`);
+  }
+}

@@ -1,0 +1,4 @@
+export { TooComplex } from './budget.ts';
+export { compileJsonSchema, type JsonSchemaCheck } from './compile.ts';
+export { matchesPattern } from './linear-pattern.ts';
+export { UnusableSchema } from './node.ts';
