@@ -12,6 +12,14 @@ interface RunningCall {
   /** Values that may still be sent before the reader must take some. */
   window: number;
   room: Deferred<void> | undefined;
+  /** Why a value of its stream could not be sent. */
+  failure: { readonly error: unknown } | undefined;
+}
+
+/** Values of one stream, in order. */
+interface Batch {
+  readonly id: number;
+  readonly values: readonly unknown[];
 }
 
 /** The replica's end of the protocol: runs the host's calls on an implementation, all at the same time. */
@@ -29,7 +37,7 @@ export class CallServer {
 
   /** Runs one call to its end; never rejects. */
   async run(frame: CallFrame): Promise<void> {
-    const call: RunningCall = { id: frame.id, controller: new AbortController(), window: STREAM_WINDOW, room: undefined };
+    const call: RunningCall = { id: frame.id, controller: new AbortController(), window: STREAM_WINDOW, room: undefined, failure: undefined };
     this.#calls.set(frame.id, call);
     try {
       const method = Object.hasOwn(this.#implementation.methods, frame.method) ? this.#implementation.methods[frame.method] : undefined;
@@ -95,25 +103,52 @@ export class CallServer {
     if (this.#pending.size === 0) return;
     const batches = [...this.#pending].map(([id, values]) => ({ id, values }));
     this.#pending.clear();
+    this.#sendBatches(batches);
+  }
+
+  /** Sends values in as few frames as can carry them. A value that no frame can carry fails its own stream, which sends nothing after it. */
+  #sendBatches(all: readonly Batch[]): void {
+    const batches = all.filter(({ id }) => !this.#calls.get(id)?.failure);
+    if (batches.length === 0) return;
     try {
       this.#send({ type: 'chunks', batches });
     } catch (error) {
-      for (const { id } of batches) this.#failFromFlush(id, error);
+      const halves = halved(batches);
+      if (halves) for (const half of halves) this.#sendBatches(half);
+      else for (const { id } of batches) this.#failStream(id, error);
     }
   }
 
-  #failFromFlush(id: number, error: unknown): void {
-    this.#calls.get(id)?.controller.abort(error);
-    this.#calls.get(id)?.room?.resolve();
+  #failStream(id: number, error: unknown): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.failure = { error };
+    call.controller.abort(error);
+    call.room?.resolve();
   }
 
   /** The last frame of a call; what it streamed goes first. */
   #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'end' | 'error' }>): void {
     this.#flush();
+    const failure = this.#calls.get(frame.id)?.failure;
     try {
-      this.#send(frame);
+      this.#send(failure ? { type: 'error', id: frame.id, error: toErrorRecord(failure.error) } : frame);
     } catch (error) {
       this.#send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
     }
   }
+}
+
+/** Two parts that are smaller; undefined for one value, which has none. */
+function halved(batches: readonly Batch[]): readonly (readonly Batch[])[] | undefined {
+  const [first] = batches;
+  if (!first) return undefined;
+  if (batches.length > 1) return parts(batches);
+  if (first.values.length < 2) return undefined;
+  return parts(first.values).map((values) => [{ id: first.id, values }]);
+}
+
+function parts<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)];
 }
