@@ -9,3 +9,21 @@ export interface Clock {
 }
 
 export const systemClock: Clock = { now: () => performance.now(), delay };
+
+/** Whether `promise` settled within `ms`. */
+export async function within(promise: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {
+  const waiting = new AbortController();
+  const late = clock.delay(ms, waiting.signal).then(
+    () => false,
+    () => true,
+  );
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    waiting.abort();
+  }
+}

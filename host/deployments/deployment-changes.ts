@@ -1,11 +1,12 @@
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Placement } from '../devices/index.ts';
 import { failedDeployment, firstCount, type ReplicaSet, type UpdateResult, type UpdateState } from '../replicas/index.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
 import { check } from './check.ts';
 import type { ReplicaSpec } from './deployment-definition.ts';
 import { DeploymentOptions } from './deployment-options.ts';
-import type { DeploymentPlaces } from './deployment-places.ts';
+import { type DeploymentPlaces, placementOf } from './deployment-places.ts';
 import type { DeploymentStarter, Report } from './deployment-starter.ts';
 import type { DevicePlan } from './device-plan.ts';
 import { kindOfChange } from './kind-of-change.ts';
@@ -119,7 +120,7 @@ export class DeploymentChanges {
     await this.#starter.countMemory(bound, spec, places);
     signal.throwIfAborted();
     const version = this.#starter.version(bound, spec, places);
-    places.requireRoom(Math.max(1, firstCount(version)), before.taken);
+    places.requireRoom(Math.max(1, firstCount(version)), [...before.taken, ...draining(replicas)]);
     const onState = (state: UpdateState): void => progress(undefined, STATE_TEXTS[state]);
     const result = await replicas.update(version, { signal, onState, watchMs: watchS * 1000 });
     const { outcome, replaced, reason, lastLines } = result;
@@ -150,6 +151,14 @@ const STATE_TEXTS: Readonly<Record<UpdateState, string>> = {
 function running({ name, replicas, places }: ManagedDeployment): { readonly replicas: ReplicaSet; readonly places: DeploymentPlaces } {
   if (replicas && places) return { replicas, places };
   throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started`, { data: { deployment: name } });
+}
+
+/** Places of replicas that finish their last calls; of an earlier version, too. */
+function draining(replicas: ReplicaSet): Placement[] {
+  return replicas.ending.flatMap((member) => {
+    const place = replicas.placeOf(member);
+    return (place && placementOf(place)) ?? [];
+  });
 }
 
 /** The options with another number of replicas. */

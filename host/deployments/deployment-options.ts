@@ -29,7 +29,8 @@ export const DeploymentOptions = z
   user_config: z.record(z.string(), z.unknown()).default({}).describe('What the kind of deployment wants to know: its model, its defaults.'),
   health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
   health_check_timeout_s: seconds.default(30).describe('Seconds without an answer, or without any progress of an engine that has work, after which a replica is killed and replaced.'),
-  graceful_shutdown_timeout_s: z.number().min(0).max(86_400).default(20).describe('Seconds that running calls may take to finish when the deployment is stopped.'),
+  graceful_shutdown_timeout_s: z.number().min(0).max(86_400).default(20).describe('Seconds that running calls may take to finish when the deployment is stopped, or when a replica has to make room. What has not finished then begins again on another replica, if there is one.'),
+  drain_timeout_s: z.number().min(0).max(86_400).default(3600).describe('Seconds that running calls may take to finish on a replica that is not wanted any more, after an update or with less load, as long as nobody needs its place.'),
   ray_actor_options: z
     .strictObject({
       num_gpus: GPUS.optional().describe('GPUs per replica, below 1 a share of one: who runs where follows from it, what a replica uses is not capped. 0 keeps the model off them. A machine without a GPU runs it on the CPU. Default: whatever there is.'),

@@ -12,6 +12,7 @@ const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
   'max_ongoing_requests',
   'max_queued_requests',
   'graceful_shutdown_timeout_s',
+  'drain_timeout_s',
   'pinned',
 ]);
 

@@ -21,6 +21,7 @@ export function replicaVersion({ definition, options }: BoundDeployment, spec: R
     maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests,
     maxQueued: options.max_queued_requests,
     graceMs: options.graceful_shutdown_timeout_s * 1000,
+    drainMs: options.drain_timeout_s * 1000,
     startTimeoutMs: startTimeoutS * 1000,
     healthPeriodMs: options.health_check_period_s * 1000,
     healthTimeoutMs: options.health_check_timeout_s * 1000,

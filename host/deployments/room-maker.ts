@@ -42,7 +42,7 @@ export class RoomMaker {
     const victims = chooseVictims(candidates, (given) => places.wouldFit([...free, ...given]));
     if (!victims) return false;
     const going = victims.map(({ replicas, member }) => replicas.evict(member));
-    await Promise.all([...going, ...ending.map(({ member }) => member.slot.gone)]);
+    await Promise.all([...going, ...ending.map(({ replicas, member }) => replicas.hurry(member))]);
     return true;
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import { type Clock, within } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { restartDelayMs } from './backoff.ts';
 import { InferenceErrors } from './inference-errors.ts';
@@ -71,6 +71,11 @@ export class Fleet {
     return this.#members.filter(({ slot }) => slot.state !== 'retiring' && slot.state !== 'gone');
   }
 
+  /** Those that are on their way out; what they have is free when they are gone. */
+  get ending(): Member[] {
+    return this.#members.filter(({ slot }) => slot.state === 'retiring');
+  }
+
   /** The place of a slot that is not gone. */
   placeOf(member: Member): Place | undefined {
     return this.#places.get(member);
@@ -117,6 +122,20 @@ export class Fleet {
     if (taken.length === count && !this.#isClosed) return taken.map((place) => this.#make(version, place, true));
     for (const place of taken) place.release();
     return undefined;
+  }
+
+  /**
+   * One that is not wanted any more: it takes no calls, and may finish those that it has as long as nobody needs its place. Resolves when it is gone, or
+   * after the shorter grace.
+   */
+  async dismiss({ slot, version }: Member): Promise<void> {
+    const gone = slot.retire(Math.max(version.graceMs, version.drainMs));
+    await within(gone, version.graceMs, this.#options.clock);
+  }
+
+  /** The place of one that is ending is needed: its calls get the shorter grace from now on. Resolves when it is gone. */
+  async hurry({ slot, version }: Member): Promise<void> {
+    await slot.retire(version.graceMs);
   }
 
   /** Ends all that there is and makes no more; what it ended with stays visible. */

@@ -65,11 +65,11 @@ export class ReplicaKeeper {
     void this.retireSurplus(wanted);
   }
 
-  /** Ends replicas over `count`, those first that are missed least; resolves when they are gone. */
+  /** Ends replicas over `count`, those first that are missed least; resolves when they are gone, or go on with calls that take long. */
   async retireSurplus(count: number): Promise<void> {
     const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const surplus = kept.slice(0, Math.max(0, kept.length - count));
-    await Promise.all(surplus.map(({ slot }) => slot.retire(this.#version.graceMs)));
+    await Promise.all(surplus.map((member) => this.#options.fleet.dismiss(member)));
   }
 
   #grow(from: number, to: number): void {
@@ -87,7 +87,11 @@ export class ReplicaKeeper {
   async #makeRoom(): Promise<void> {
     const { fleet, pool, makeRoom, isHeld, noRoom } = this.#options;
     const before = fleet.members.length;
-    if (this.#isMakingRoom || (before > 0 && fleet.kept.length === 0)) return; // one that is ending makes room soon
+    if (this.#isMakingRoom) return;
+    if (before > 0 && fleet.kept.length === 0) {
+      for (const member of fleet.ending) void fleet.hurry(member); // it makes room soon
+      return;
+    }
     this.#isMakingRoom = true;
     /** Nothing is to be taken any more when something else has happened meanwhile. */
     const isSettled = (): boolean => isHeld() || fleet.members.length !== before;

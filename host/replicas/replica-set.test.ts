@@ -137,7 +137,7 @@ Set_('fails the calls of a killed replica with a clear error; the next call wait
   process.kill(pid, 'SIGKILL');
   const error = await lost;
   assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
-  assert.equal(error.data, { deployment: 'sample', replica: 'sample#1', signal: 'SIGKILL' });
+  assert.equal(error.data, { deployment: 'sample', replica: 'sample#1', signal: 'SIGKILL', planned: false });
   assert.match(error.message, 'SIGKILL');
   const next = Number(await set.call('pid', {}));
   assert.is.not(next, pid);

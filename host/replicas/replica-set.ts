@@ -114,7 +114,7 @@ export class ReplicaSet {
 
   /** Replicas that are ending; what they have is free soon. */
   get ending(): readonly Member[] {
-    return this.#fleet.members.filter(({ slot }) => slot.state === 'retiring');
+    return this.#fleet.ending;
   }
 
   /** The place of a replica that is not gone. */
@@ -211,6 +211,11 @@ export class ReplicaSet {
     if (result.outcome !== 'updated') signal?.throwIfAborted();
     this.#keeper.check(); // calls that came meanwhile may want more
     return result;
+  }
+
+  /** The place of one of {@link ending} is needed: it gets the shorter grace from now on. Resolves when it is gone. */
+  hurry(member: Member): Promise<void> {
+    return this.#fleet.hurry(member);
   }
 
   /** Ends one of {@link dispensable}; resolves when it is gone. */

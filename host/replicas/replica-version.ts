@@ -33,8 +33,10 @@ export interface ReplicaVersion {
   readonly maxOngoing: number;
   /** Calls that wait; more are refused. */
   readonly maxQueued: number;
-  /** Milliseconds that the calls of a replica which is replaced or not wanted any more may take. */
+  /** Milliseconds that running calls may take when the deployment stops, or when the place of their replica is needed. */
   readonly graceMs: number;
+  /** Milliseconds that running calls may take on a replica that is not wanted any more, while nobody needs its place. At least `graceMs` counts. */
+  readonly drainMs: number;
   /** Milliseconds that loading may go without a sign of progress. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { systemClock, within } from '../core/clock.ts';
 import { deferred } from '../core/deferred.ts';
 import { AanaError, fromErrorRecord } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -8,9 +9,10 @@ import { spawnContained } from '../processes/index.ts';
 import { FrameSocket } from './frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from './protocol.ts';
 import { RecentLines } from './recent-lines.ts';
-import { ReplicaConnection, type ReplicaCallOptions } from './replica-connection.ts';
+import type { ReplicaCallOptions } from './replica-connection.ts';
+import type { ReplicaState } from './replica-state.ts';
+import { ReplicaWork } from './replica-work.ts';
 import type { RunningReplica } from './running-replica.ts';
-import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
 
 export interface ReplicaOptions {
   readonly deployment: string;
@@ -51,9 +53,10 @@ export interface ReplicaExit {
 }
 
 const MAIN = fileURLToPath(new URL('./process/main.js', import.meta.url));
-const CLOSE_TIMEOUT_MS = 2000;
+/** For closing the model. */
+const CLOSE_TIMEOUT_MS = 3000;
 const EXIT_AFTER_CLOSE_MS = 500;
-const TERM_TIMEOUT_MS = 1000;
+const SOCKET_TIMEOUT_MS = 2000;
 /** Lines of its output that its end is told with. */
 const KEPT_LINES = 10;
 
@@ -68,14 +71,12 @@ export class Replica implements RunningReplica {
   readonly #log: Logger;
   readonly #child: ChildProcess;
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
-  readonly #connection: ReplicaConnection;
+  readonly #work: ReplicaWork;
   readonly #lines = new RecentLines();
   readonly #started = deferred<StartOutcome>();
   readonly #exited = deferred<ReplicaExit>();
   readonly #socketClosed = deferred();
-  readonly #idle = deferred();
   readonly #startedAt = performance.now();
-  #state: ReplicaState = 'starting';
   /** Set when this side ended the process. */
   #endReason: string | undefined;
   #lastWords: string | undefined;
@@ -88,8 +89,8 @@ export class Replica implements RunningReplica {
   #beats: number | undefined;
   /** Health checks in a row that found it no further. */
   #stalledChecks = 0;
-  /** Calls given to this replica that it has not let go of. */
-  #ongoing = 0;
+  /** The process is told to end, once. */
+  #ending: Promise<void> | undefined;
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
@@ -110,13 +111,13 @@ export class Replica implements RunningReplica {
       onFrame: (frame) => this.#onFrame(frame),
       onClose: (error) => void this.#onSocketClosed(error),
     });
-    this.#connection = new ReplicaConnection((frame) => this.#socket.send(frame));
+    this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: systemClock, send: (frame) => this.#socket.send(frame), onState: options.onState });
     this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec });
     this.#restartStartTimer();
   }
 
   get state(): ReplicaState {
-    return this.#state;
+    return this.#work.state;
   }
 
   get pid(): number | undefined {
@@ -124,7 +125,7 @@ export class Replica implements RunningReplica {
   }
 
   get ongoing(): number {
-    return this.#ongoing;
+    return this.#work.ongoing;
   }
 
   /** What the implementation tells of its model. */
@@ -142,50 +143,39 @@ export class Replica implements RunningReplica {
   }
 
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
-    return this.#connection.call(method, args, this.#counted(options));
+    return this.#work.call(method, args, options);
   }
 
   stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
-    return this.#connection.stream(method, args, this.#counted(options));
+    return this.#work.stream(method, args, options);
   }
 
   async reconfigure(spec: unknown): Promise<void> {
-    await this.#connection.reconfigure(spec);
+    await this.#work.reconfigure(spec);
   }
 
-  /** Lets running calls finish for `graceMs`, then ends the process: by asking, by SIGTERM, by SIGKILL. Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace holds. */
+  /**
+   * Lets running calls finish for `graceMs`, ends those that are left with a `ReplicaLostError`, then ends the process: by asking, then by SIGKILL.
+   * Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace holds.
+   */
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
-    this.#enter('drain');
-    if (this.#state === 'draining') {
-      if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, this.exited]), graceMs);
-      this.#enter('drained');
-    }
+    await this.#work.drain(graceMs, this.exited, reason);
     this.#endReason ??= reason;
-    this.#socket.send({ type: 'shutdown' });
-    if (await within(this.exited, CLOSE_TIMEOUT_MS)) return;
-    this.#child.kill('SIGTERM');
-    if (await within(this.exited, TERM_TIMEOUT_MS)) return;
-    this.kill('it did not stop when told to');
-    await this.exited;
+    await (this.#ending ??= this.#end());
   }
 
   /** Ends the process at once; `reason` is kept. */
   kill(reason: string): void {
-    if (this.#state === 'exited' || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.#work.state === 'exited' || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#endReason ??= reason;
     this.#child.kill('SIGKILL');
   }
 
-  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
-    this.#ongoing += 1;
-    return {
-      ...options,
-      onSettled: () => {
-        this.#ongoing -= 1;
-        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
-        options.onSettled?.();
-      },
-    };
+  async #end(): Promise<void> {
+    this.#socket.send({ type: 'shutdown' });
+    if (await within(this.exited, CLOSE_TIMEOUT_MS)) return;
+    this.kill('it did not stop when told to');
+    await this.exited;
   }
 
   #onFrame(frame: ReplicaFrame): void {
@@ -214,21 +204,21 @@ export class Replica implements RunningReplica {
         this.#followEngine(frame.busy, frame.beats);
         return;
       default:
-        this.#connection.onAnswer(frame);
+        this.#work.onAnswer(frame);
     }
   }
 
   /** The process is ending, or cannot be talked to any more. */
   async #onSocketClosed(error: Error | undefined): Promise<void> {
     this.#socketClosed.resolve();
-    this.#enter('drain');
+    this.#work.enter('drain');
     if (error) this.kill(error.message);
     else if (!(await within(this.exited, EXIT_AFTER_CLOSE_MS))) this.kill('it closed its socket');
   }
 
   #onReady(): void {
     clearTimeout(this.#startTimer);
-    if (!this.#enter('loaded')) return;
+    if (!this.#work.enter('loaded')) return;
     this.#log.info('replica ready', { deployment: this.#options.deployment, load_ms: Math.round(this.uptimeMs) });
     this.#healthTimer = setInterval(() => this.#checkHealth(), this.#options.healthPeriodMs);
     this.#healthTimer.unref();
@@ -261,7 +251,7 @@ export class Replica implements RunningReplica {
 
   #restartStartTimer(): void {
     clearTimeout(this.#startTimer);
-    if (this.#state !== 'starting') return;
+    if (this.#work.state !== 'starting') return;
     const { startTimeoutMs } = this.#options;
     this.#startTimer = setTimeout(() => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`), startTimeoutMs);
   }
@@ -269,39 +259,21 @@ export class Replica implements RunningReplica {
   async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
     clearTimeout(this.#startTimer);
     clearInterval(this.#healthTimer);
-    if (!this.#enter('exit')) return; // first it leaves the pool
-    await within(this.#socketClosed.promise, CLOSE_TIMEOUT_MS); // what it sent before its end is still to be read
+    if (!this.#work.enter('exit')) return; // first it leaves the pool
+    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // what it sent before its end is still to be read
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
     const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last), lastLines: this.#lines.all.slice(-KEPT_LINES) };
-    this.#connection.failAll(() => this.#lostError(signal));
+    this.#work.lose(signal, this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited'));
     this.#started.resolve({ ok: false, final: false, reason: exit.reason });
     this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
     this.#exited.resolve(exit);
-  }
-
-  #lostError(signal: NodeJS.Signals | null): AanaError {
-    const { deployment, name } = this.#options;
-    const how = this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited');
-    return new AanaError('ReplicaLostError', 'unavailable', `replica ${name} was lost while it worked on this request (${how}); try again`, {
-      data: { deployment, replica: name, signal },
-      fault: 'replica-lost',
-    });
   }
 
   #followOutput(): void {
     const onLine = (line: string): void => this.#log.debug('replica wrote', { line });
     if (this.#child.stdout) this.#lines.follow(this.#child.stdout, onLine);
     if (this.#child.stderr) this.#lines.follow(this.#child.stderr, onLine);
-  }
-
-  /** Applies the transition table; false when the event means nothing now. */
-  #enter(event: ReplicaEvent): boolean {
-    const next = nextState(this.#state, event);
-    if (!next) return false;
-    this.#state = next;
-    this.#options.onState?.(next);
-    return true;
   }
 }
 
@@ -313,17 +285,4 @@ function socketOf(child: ChildProcess): Duplex {
 
 function withDetail(how: string, detail: string | undefined): string {
   return detail === undefined ? how : `${how}: ${detail}`;
-}
-
-/** Whether `promise` resolved within `ms`. */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Clock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
+import { replicaLost } from './replica-lost.ts';
 import { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './retry.ts';
 
 const Retry = suite('repeating calls');
@@ -42,6 +43,22 @@ Retry('runs a call again when the replica was lost, and tells which try it is', 
     return 'done';
   }, given);
   assert.equal([result, attempts, waits], ['done', [1, 2, 3], [200, 400]]);
+});
+
+Retry('moves a call whose replica was ended by plan as often as that happens', async () => {
+  const { options: given, waits } = options({ retries: 1 });
+  const moved = (): AanaError => replicaLost({ deployment: 'asr', replica: 'asr#1', signal: null, how: 'it was told to stop', planned: true });
+  const errors = [moved(), moved(), lost(), moved()];
+  const call = async (): Promise<string> => {
+    const error = errors.shift();
+    if (error) throw error;
+    return 'done';
+  };
+  assert.equal([await callWithRetry(call, given), waits.length], ['done', 4]);
+  errors.push(lost(), moved(), lost());
+  assert.is((await failure(callWithRetry(call, given))).message, 'lost');
+  errors.splice(0, errors.length, moved());
+  assert.is((await failure(callWithRetry(call, options({ retries: 0 }).options))).name, 'ReplicaLostError');
 });
 
 Retry('waits by chance between nothing and a bound that doubles up to 2 s', async () => {

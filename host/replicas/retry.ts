@@ -1,11 +1,12 @@
 import type { Clock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
+import { isLoss, isPlanned } from './replica-lost.ts';
 
 export interface RetryOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** Tries after the first. */
+  /** Tries after the first. A call whose replica the host ended by plan is moved to another one, which is no try of its own; with 0 nothing is repeated. */
   readonly retries: number;
   /** The longest first wait, and the longest wait of all. */
   readonly delayMs?: number | undefined;
@@ -25,11 +26,13 @@ export type Attempt<T> = (attempt: number, wasAdmitted: boolean) => T;
 /** Runs `call`, again when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at most, unless the options say otherwise. */
 export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: RetryOptions): Promise<T> {
   let wasAdmitted = false;
+  let failures = 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call(attempt, wasAdmitted);
     } catch (error) {
-      await waitOrThrow(error, attempt, options);
+      failures += countOf(error);
+      await waitOrThrow(error, failures, options);
       wasAdmitted = isLoss(error);
     }
   }
@@ -39,6 +42,7 @@ export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: Retry
 export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, options: RetryOptions): AsyncGenerator<T, void, undefined> {
   let isDelivered = false;
   let wasAdmitted = false;
+  let failures = 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
       for await (const value of stream(attempt, wasAdmitted)) {
@@ -48,19 +52,23 @@ export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, opt
       return;
     } catch (error) {
       if (isDelivered) throw error;
-      await waitOrThrow(error, attempt, options);
+      failures += countOf(error);
+      await waitOrThrow(error, failures, options);
       wasAdmitted = isLoss(error);
     }
   }
 }
 
-async function waitOrThrow(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
+/** What a call that was moved by plan met says nothing about the next try. */
+function countOf(error: unknown): 0 | 1 {
+  return error instanceof AanaError && isPlanned(error) ? 0 : 1;
+}
+
+async function waitOrThrow(error: unknown, failures: number, options: RetryOptions): Promise<void> {
   const { clock, random, signal, retries, delayMs = BASE_MS, maxDelayMs = CEILING_MS, isRetried, onRetry } = options;
   const isRepeated = error instanceof AanaError && (isLoss(error) || isRetried?.(error) === true);
-  if (!isRepeated || attempt > retries) throw error;
-  const waitMs = random() * Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+  if (!isRepeated || retries === 0 || failures > retries) throw error;
+  const waitMs = random() * Math.min(maxDelayMs, delayMs * 2 ** Math.max(0, failures - 1));
   onRetry?.(error, waitMs);
   await clock.delay(waitMs, signal);
 }
-
-const isLoss = (error: unknown): boolean => error instanceof AanaError && error.fault === 'replica-lost';

@@ -153,7 +153,7 @@ export class RollingUpdate {
     if (this.#of(to).length >= target) return old.length > 0 ? 'enough' : 'complete';
     this.#latest = fleet.add(to, { takesCalls: false });
     if (this.#latest) return 'placed';
-    if (old.length > 0) return 'no-room';
+    if (old.length > 0 || this.#leaving) return 'no-room';
     if (isTrial) return 'complete';
     this.#failure ??= { reason: to.places?.noRoom(target).message ?? 'there is no room for it', lastLines: [] };
     return 'broken';
@@ -161,13 +161,13 @@ export class RollingUpdate {
 
   async #makeRoom(): Promise<UpdateEvent> {
     const { fleet, from, to } = this.#options;
-    const [leaving] = this.#of(from);
+    const leaving = this.#leaving ?? this.#of(from)[0];
     if (!leaving) return 'left';
     this.#latest = undefined;
     this.#onPlaceFree = (member) => {
       if (member === leaving) this.#latest = fleet.add(to, { takesCalls: false });
     };
-    await leaving.slot.retire(from.graceMs);
+    await fleet.hurry(leaving);
     return this.#latest ? 'placed' : 'left';
   }
 
@@ -209,7 +209,7 @@ export class RollingUpdate {
     const { from, to, target } = this.#options;
     const old = this.#of(from);
     const surplus = old.length - Math.max(0, target - this.#of(to).length);
-    await Promise.all(old.slice(0, Math.max(0, surplus)).map(({ slot }) => slot.retire(from.graceMs)));
+    await Promise.all(old.slice(0, Math.max(0, surplus)).map((member) => this.#options.fleet.dismiss(member)));
     return 'left';
   }
 
@@ -222,23 +222,28 @@ export class RollingUpdate {
       const surplus = this.#of(to);
       const missing = this.#restoreTo - this.#of(from).length;
       if (missing <= 0) {
-        await this.#retire(surplus);
+        await Promise.all(surplus.map((member) => fleet.dismiss(member)));
         return;
       }
       let back = fleet.add(from);
       if (!back) {
         const [first] = surplus;
-        const leaving = first ?? fleet.members.find(({ slot, version }) => version === from && slot.state === 'retiring');
+        const leaving = this.#leaving ?? first;
         if (!leaving) return; // nothing is started any more
         this.#onPlaceFree = () => (back ??= fleet.add(from));
-        await (first ? this.#retire([first]) : leaving.slot.gone);
+        await fleet.hurry(leaving);
       }
       await back?.slot.settled;
     }
   }
 
   async #retire(members: readonly Member[]): Promise<void> {
-    await Promise.all(members.map(({ slot }) => slot.retire(this.#options.to.graceMs)));
+    await Promise.all(members.map((member) => this.#options.fleet.hurry(member)));
+  }
+
+  /** One that finishes its last calls, of whatever version: the first to go when a place is needed. */
+  get #leaving(): Member | undefined {
+    return this.#options.fleet.ending[0];
   }
 
   /** The replicas of a version that are kept, those first that are missed least. */

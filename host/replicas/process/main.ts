@@ -9,6 +9,8 @@ import type { HostFrame, ReplicaFrame } from '../protocol.ts';
 import { CallServer } from './call-server.ts';
 
 const SOCKET_FD = 3;
+/** Of a log line that no frame can carry. */
+const MAX_MESSAGE_CHARACTERS = 2000;
 
 type StartFrame = Extract<HostFrame, { type: 'start' }>;
 
@@ -24,9 +26,9 @@ const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_
   onClose: () => process.kill(process.pid, 'SIGKILL'),
 });
 
-// A terminal sends these to the whole group; the host decides when a replica ends.
-process.on('SIGINT', () => {});
-process.on('SIGTERM', () => void leave(143));
+// A terminal sends these to the whole group, and systemd to all processes of a unit. The host decides when a replica ends: calls may
+// still finish on it. When the host ends, the socket closes, and the kernel kills this process.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('uncaughtException', (error) => void outsideOfCalls('uncaught exception', error));
 process.on('unhandledRejection', (error) => void outsideOfCalls('unhandled rejection', error));
 
@@ -137,7 +139,7 @@ function remoteLogger(bound: LogFields): Logger {
       try {
         socket.send({ type: 'log', level, message, fields: { ...bound, ...fields } });
       } catch {
-        socket.send({ type: 'log', level, message, fields: {} });
+        socket.send({ type: 'log', level, message: message.slice(0, MAX_MESSAGE_CHARACTERS), fields: {} });
       }
     };
   return { debug: emit('debug'), info: emit('info'), warn: emit('warn'), error: emit('error'), child: (fields) => remoteLogger({ ...bound, ...fields }) };

@@ -44,7 +44,7 @@ export function makeSchedule(random: Random): Schedule {
     gpus: Array.from({ length: isCrowded ? random.int(1, 2) : random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({ id: `GPU-${index}`, name: 'simulated', memoryBytes: 40 * GB })),
     memoryBytes: 64 * GB,
   };
-  const deployments = new Map(Array.from({ length: isCrowded ? 4 : random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random, isCrowded, isCalm)] as const));
+  const deployments = new Map(Array.from({ length: isCrowded ? 4 : random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random, isCrowded)] as const));
   const faults: Faults = {
     startCrash: isCalm ? 0 : random.pick([0, 0.05, 0.3]),
     startHang: isCalm ? 0 : random.pick([0, 0, 0.1]),
@@ -57,7 +57,7 @@ export function makeSchedule(random: Random): Schedule {
   return { machine, deployments, faults, calls, changes: makeChanges(random, [...deployments.keys()], calls.at(-1)?.at ?? 0) };
 }
 
-function makeOptions(random: Random, isCrowded: boolean, isCalm: boolean): DeploymentOptionsInput {
+function makeOptions(random: Random, isCrowded: boolean): DeploymentOptionsInput {
   const isScaled = isCrowded || random.chance(0.5);
   const gpus = isCrowded ? random.pick([0.5, 1]) : random.pick([undefined, 0, 0.1, 0.25, 0.5, 0.5, 1, 2]);
   const devices = (reserved: number | undefined): object => ({ ...(gpus !== undefined && { num_gpus: gpus }), ...(reserved !== undefined && { memory_bytes: reserved }) });
@@ -69,7 +69,8 @@ function makeOptions(random: Random, isCrowded: boolean, isCalm: boolean): Deplo
     max_queued_requests: random.int(1, 20),
     health_check_period_s: random.between(5, 10),
     health_check_timeout_s: random.between(10, 30),
-    graceful_shutdown_timeout_s: isCalm ? 20 : random.pick([0, 1, 20]),
+    graceful_shutdown_timeout_s: random.pick([0, 1, 20]),
+    drain_timeout_s: random.pick([0, 5, 3600]),
     ray_actor_options: devices(reserved),
     pinned: random.chance(0.1),
     ...(isScaled
@@ -91,7 +92,7 @@ function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[
   const [first = ''] = deployments;
   const calls: PlannedCall[] = [];
   let at = 0;
-  const longest = random.pick([200, 2000, 10_000]);
+  const longest = random.pick([200, 2000, 10_000, 60_000]); // the last is longer than any grace
   for (let burst = random.int(1, 4); burst > 0; burst -= 1) {
     const pause = random.pick([5, 100, 1000]);
     for (let left = random.int(1, 15); left > 0; left -= 1) {

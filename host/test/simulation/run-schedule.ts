@@ -37,14 +37,14 @@ class ScheduleRun {
   readonly #changes: ChangeRun;
   /** Calls that are not settled, with how often they were repeated. */
   readonly #open = new Map<number, number>();
-  /** Nothing that happens to replicas of this schedule may cost a stream: they go for good reasons only, and may take their time. */
+  /** Replicas of this schedule go for good reasons only: no call may be lost, and no stream that takes less time than they may. */
   readonly #isGentle: boolean;
   #lastCheckedAt = -1;
 
   constructor(schedule: Schedule, random: Random) {
     this.#schedule = schedule;
     const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
-    this.#isGentle = isCalm && [...schedule.deployments.values()].every((options) => options.graceful_shutdown_timeout_s === 20) && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
+    this.#isGentle = isCalm && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
     const clock = new SimulatedClock();
     this.world = {
       clock,
@@ -170,15 +170,17 @@ class ScheduleRun {
   }
 
   /** A call may fail with what really happened, and with nothing else. */
-  #checkError({ id, deployment, fails }: PlannedCall, error: unknown, delivered: number): void {
+  #checkError({ id, deployment, fails, ms }: PlannedCall, error: unknown, delivered: number): void {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
     const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
+    const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
+    const mayBeCut = delivered > 0 && (!this.#isGentle || ms > graceMs);
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && fails) ||
-      (name === 'ReplicaLostError' && !this.#isGentle && (repeats === DEFAULT_RETRIES || delivered > 0)) ||
+      (name === 'ReplicaLostError' && ((!this.#isGentle && repeats >= DEFAULT_RETRIES) || mayBeCut)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
       (name === 'InsufficientResources' && mayHaveSlept) ||

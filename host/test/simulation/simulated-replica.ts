@@ -1,9 +1,10 @@
 import { deferred } from '../../core/deferred.ts';
-import { AanaError, type ErrorRecord } from '../../core/errors.ts';
+import type { ErrorRecord } from '../../core/errors.ts';
 import type { HostFrame, ReplicaFrame } from '../../replicas/protocol.ts';
 import type { ReplicaExit, ReplicaOptions, StartOutcome } from '../../replicas/replica.ts';
-import { ReplicaConnection, type ReplicaCallOptions } from '../../replicas/replica-connection.ts';
-import { nextState, type ReplicaEvent, type ReplicaState } from '../../replicas/replica-state.ts';
+import type { ReplicaCallOptions } from '../../replicas/replica-connection.ts';
+import type { ReplicaState } from '../../replicas/replica-state.ts';
+import { ReplicaWork } from '../../replicas/replica-work.ts';
 import type { RunningReplica } from '../../replicas/running-replica.ts';
 import type { Random } from './random.ts';
 import type { SimulatedSpec } from './simulated-deployment.ts';
@@ -36,8 +37,8 @@ export interface SimulatedWorld {
 }
 
 /**
- * A replica without a process: the real state table and the real connection of calls, and on the other side of the connection a
- * few lines that take time to answer, crash or hang.
+ * A replica without a process: the real states, calls and drains, and on the other side of the connection a few lines that take time to
+ * answer, crash or hang.
  */
 export class SimulatedReplica implements RunningReplica {
   readonly name: string;
@@ -49,14 +50,13 @@ export class SimulatedReplica implements RunningReplica {
   /** What it is now: from its start, or told since. */
   spec: SimulatedSpec;
   readonly #world: SimulatedWorld;
-  readonly #connection: ReplicaConnection;
+  readonly #work: ReplicaWork;
   readonly #started = deferred<StartOutcome>();
   readonly #exited = deferred<ReplicaExit>();
-  readonly #idle = deferred();
   /** Timers that end with the process. */
   readonly #timers = new Map<number, () => void>();
-  #state: ReplicaState = 'starting';
-  #ongoing = 0;
+  /** Calls that it works on. */
+  readonly #calls = new Set<number>();
   #nextTimer = -1;
   #isHung = false;
   #endReason: string | undefined;
@@ -68,7 +68,7 @@ export class SimulatedReplica implements RunningReplica {
     this.#world = world;
     this.started = this.#started.promise;
     this.exited = this.#exited.promise;
-    this.#connection = new ReplicaConnection((frame) => this.#onFrame(frame));
+    this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: world.clock, send: (frame) => this.#onFrame(frame), onState: options.onState });
     world.alive.add(this);
     world.statistics.spawns += 1;
     world.onSpawn(this);
@@ -76,35 +76,33 @@ export class SimulatedReplica implements RunningReplica {
   }
 
   get state(): ReplicaState {
-    return this.#state;
+    return this.#work.state;
   }
 
   get ongoing(): number {
-    return this.#ongoing;
+    return this.#work.ongoing;
   }
 
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
-    return this.#connection.call(method, args, this.#counted(options));
+    this.#checkReady();
+    return this.#work.call(method, args, options);
   }
 
   stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
-    return this.#connection.stream(method, args, this.#counted(options));
+    this.#checkReady();
+    return this.#work.stream(method, args, options);
   }
 
   async reconfigure(spec: unknown): Promise<void> {
-    await this.#connection.reconfigure(spec);
+    await this.#work.reconfigure(spec);
     this.spec = spec as SimulatedSpec;
   }
 
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
-    const { clock, random } = this.#world;
-    this.#enter('drain');
-    if (this.#state === 'draining') {
-      if (this.#ongoing > 0) await Promise.race([this.#idle.promise, this.exited, clock.delay(graceMs)]);
-      this.#enter('drained');
-    }
+    await this.#work.drain(graceMs, this.exited, reason);
     this.#endReason ??= reason;
-    this.#timer(this.#isHung ? 3000 : random.between(1, 200), () => this.#exit('it was told to stop'));
+    for (const id of this.#calls) this.#answerCancelled(id); // as the process does
+    this.#timer(this.#isHung ? 3000 : this.#world.random.between(1, 200), () => this.#exit('it was told to stop'));
     await this.exited;
   }
 
@@ -131,7 +129,7 @@ export class SimulatedReplica implements RunningReplica {
 
   #onLoaded(): void {
     const { faults, random } = this.#world;
-    if (!this.#enter('loaded')) return;
+    if (!this.#work.enter('loaded')) return;
     this.#started.resolve({ ok: true });
     if (this.spec.bad === 'mayfly') this.#timer(random.between(1, 300), () => this.#crash());
     if (faults.crashMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.crashMs), () => this.#crash());
@@ -151,33 +149,25 @@ export class SimulatedReplica implements RunningReplica {
   }
 
   #exit(how: string): void {
-    if (!this.#enter('exit')) return; // first it leaves the pool
+    if (!this.#work.enter('exit')) return; // first it leaves the pool
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
     this.#world.alive.delete(this);
     const reason = this.#endReason ?? how;
-    this.#connection.failAll(() => new AanaError('ReplicaLostError', 'unavailable', `replica ${this.name} was lost (${reason})`));
+    this.#work.lose('SIGKILL', reason);
     this.#started.resolve({ ok: false, final: false, reason });
     this.#exited.resolve({ code: null, signal: 'SIGKILL', reason, lastLines: ['last words'] });
   }
 
-  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
-    if (this.#state !== 'ready') this.#world.violation(`a call was given to ${this.name} while it was ${this.#state}`);
-    this.#ongoing += 1;
-    return {
-      ...options,
-      onSettled: () => {
-        this.#ongoing -= 1;
-        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
-        options.onSettled?.();
-      },
-    };
+  #checkReady(): void {
+    if (this.state !== 'ready') this.#world.violation(`a call was given to ${this.name} while it was ${this.state}`);
   }
 
   /** The other side of the connection. */
   #onFrame(frame: HostFrame): void {
     const { random } = this.#world;
     if (frame.type === 'call') {
+      this.#calls.add(frame.id);
       const { ms, fails } = frame.args as { readonly ms: number; readonly fails: boolean };
       if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
@@ -188,7 +178,7 @@ export class SimulatedReplica implements RunningReplica {
       this.#timer(random.between(0, 50), () => this.#answer(answer), frame.id);
     } else if (frame.type === 'cancel') {
       this.#timers.get(frame.id)?.();
-      this.#timer(random.between(0, 300), () => this.#answer({ type: 'error', id: frame.id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } }), frame.id);
+      this.#timer(random.between(0, 300), () => this.#answerCancelled(frame.id), frame.id);
     }
   }
 
@@ -208,25 +198,23 @@ export class SimulatedReplica implements RunningReplica {
   }
 
   #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>): void {
-    if (!this.#isHung && this.#state !== 'exited') this.#connection.onAnswer(frame);
+    if (this.#isHung || this.state === 'exited') return;
+    if (frame.type !== 'chunks') this.#calls.delete(frame.id);
+    this.#work.onAnswer(frame);
+  }
+
+  #answerCancelled(id: number): void {
+    this.#answer({ type: 'error', id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } });
   }
 
   /** `id`: the call that it is for. */
   #timer(ms: number, run: () => void, id: number = this.#nextTimer--): void {
-    if (this.#state === 'exited') return;
+    if (this.state === 'exited') return;
     const cancel = this.#world.clock.after(ms, () => {
       if (this.#timers.get(id) === cancel) this.#timers.delete(id);
       run();
     });
     this.#timers.set(id, cancel);
-  }
-
-  #enter(event: ReplicaEvent): boolean {
-    const next = nextState(this.#state, event);
-    if (!next) return false;
-    this.#state = next;
-    this.options.onState?.(next);
-    return true;
   }
 }
 
