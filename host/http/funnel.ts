@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { API_KEY_PREFIX } from '../access/index.ts';
-import { errorLogFields, loggedStack } from '../core/errors.ts';
+import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
 import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
@@ -42,15 +42,22 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
   if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
-  if (status === 503 && !ctx.response.get('retry-after')) ctx.set('retry-after', String(RETRY_AFTER_S));
+  if (status === 503 && !ctx.response.get('retry-after')) ctx.set('retry-after', String(retryAfterS(error)));
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';
   ctx.body = errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 
+/** What the error says, in whole seconds, or the usual. */
+function retryAfterS(error: unknown): number {
+  const { retry_after_s: wait } = (toErrorRecord(error).data ?? {}) as { readonly retry_after_s?: unknown };
+  return typeof wait === 'number' && wait >= 1 && wait <= MAX_RETRY_AFTER_S ? Math.ceil(wait) : RETRY_AFTER_S;
+}
+
 /** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */
 const RETRY_AFTER_S = 1;
+const MAX_RETRY_AFTER_S = 86_400;
 const LINGER_MS = 2000;
 
 /**

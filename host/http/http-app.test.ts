@@ -235,6 +235,12 @@ for (const [kind, status] of STATUSES) {
   });
 }
 
+Http('says in Retry-After when an error says that trying again may help', async () => {
+  const answer = await send('/fail', form({ kind: 'later' }));
+  assertError(answer, 503, 'DeploymentUnavailable');
+  assert.is(answer.headers.get('retry-after'), '12');
+});
+
 Http('answers an unexpected error with 500 and its class name, and an error whose data is not JSON with empty data', async () => {
   assertError(await send('/fail', form({ kind: 'unknown' })), 500, 'RangeError');
   const odd = await send('/fail', form({ kind: 'circular' }));

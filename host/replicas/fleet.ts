@@ -1,6 +1,6 @@
 import { type Clock, within } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import { restartDelayMs } from './backoff.ts';
+import { type RestartDelay, restartDelayMs } from './backoff.ts';
 import { InferenceErrors } from './inference-errors.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaPool } from './replica-pool.ts';
@@ -36,8 +36,7 @@ export interface FleetOptions {
   readonly nice: number;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Milliseconds before the restart after `failures` ends in a row. */
-  readonly restartDelay?: ((failures: number) => number) | undefined;
+  readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
   /** Where replicas that are ready go. */
   readonly pool: ReplicaPool<RunningReplica>;
@@ -54,6 +53,8 @@ export class Fleet {
   readonly #places = new Map<Member, Place>();
   readonly #errors = new WeakMap<RunningReplica, InferenceErrors>();
   readonly #specs = new WeakMap<RunningReplica, unknown>();
+  /** Versions of which a replica was ready once. */
+  readonly #proven = new WeakSet<ReplicaVersion>();
   /** In the order of their making. Those that are kept running, given up ones among them, and those that are ending. */
   #members: Member[] = [];
   #isClosed = false;
@@ -101,6 +102,12 @@ export class Fleet {
     if (this.#isClosed) return undefined;
     const place = version.places ? version.places.take() : EVERYWHERE;
     return place && this.#make(version, place, takesCalls);
+  }
+
+  /** All that there is belongs to another version from now on, which running replicas have taken. */
+  adopt(before: ReplicaVersion, version: ReplicaVersion): void {
+    if (this.#proven.has(before)) this.#proven.add(version);
+    for (const member of this.kept) member.version = version;
   }
 
   /** From now on it takes calls. */
@@ -154,7 +161,8 @@ export class Fleet {
       name,
       log,
       clock,
-      restartDelay: restartDelay ?? ((failures) => restartDelayMs(failures, random)),
+      restartDelay: restartDelay ?? ((failures, isRefused) => restartDelayMs(failures, isRefused, random)),
+      isProven: this.#proven.has(version),
       spawn: () => this.#spawn(member, name, place),
       onLost: (loss) => {
         member.losses += 1;
@@ -172,7 +180,8 @@ export class Fleet {
 
   #spawn(member: Member, name: string, place: Place): RunningReplica {
     const { deployment, log, env, nice, pool } = this.#options;
-    const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = member.version;
+    const { version } = member;
+    const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
     const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
     member.loading = { fraction: undefined, text: 'starting' };
     const replica: RunningReplica = spawn({
@@ -192,6 +201,7 @@ export class Fleet {
       },
       onState: (state) => {
         member.loading = undefined;
+        if (state === 'ready') this.#proven.add(version);
         if (state !== 'ready') pool.remove(replica);
         else if (member.takesCalls) pool.add(replica);
       },

@@ -132,9 +132,20 @@ Pool('when closed refuses new calls, and those who wait if told so', async () =>
   assert.is((await first).name, 'Closed');
 });
 
-Pool('waits longer before each restart, between 0.1 s and 10 s', () => {
-  assert.equal([1, 2, 3, 6, 7, 50].map((failures) => restartDelayMs(failures, () => 0)), [200, 400, 800, 6400, 10_000, 10_000]);
-  assert.is(restartDelayMs(1, () => 1), 100);
+Pool('waits longer before each restart, between 0.1 s and 10 s, and up to a minute when starts are refused', () => {
+  assert.equal([1, 2, 3, 6, 7, 50].map((failures) => restartDelayMs(failures, false, () => 0)), [200, 400, 800, 6400, 10_000, 10_000]);
+  assert.is(restartDelayMs(1, false, () => 1), 100);
+});
+
+Pool('refuses calls at once that find no replica and are told that none will come soon', async () => {
+  const unavailable = new AanaError('DeploymentUnavailable', 'unavailable', '');
+  let reason: AanaError | undefined = unavailable;
+  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 1, maxQueued: 100, unavailable: () => reason });
+  assert.is(await failure(replicas.dispatch(take)), unavailable);
+  reason = undefined;
+  const waiting = replicas.dispatch(take);
+  replicas.add(member('a'));
+  assert.is((await waiting).value, 'a');
 });
 
 async function failure(promise: Promise<unknown>): Promise<AanaError> {

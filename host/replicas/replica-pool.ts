@@ -15,6 +15,8 @@ export interface PoolOptions {
   /** Calls that wait; more are refused. */
   readonly maxQueued: number;
   readonly random?: () => number;
+  /** Why a call that finds no replica is not to wait for one. */
+  readonly unavailable?: () => AanaError | undefined;
 }
 
 export interface DispatchOptions {
@@ -77,6 +79,8 @@ export class ReplicaPool<Member extends PoolMember> {
     if (this.#closedBy) throw this.#closedBy();
     const free = this.#waiting.size === 0 ? this.#pick(options.affinity) : undefined;
     if (free) return { value: use(free) };
+    const unavailable = this.#options.unavailable?.();
+    if (unavailable) throw unavailable;
     if (this.#waiting.size >= this.#options.maxQueued && !options.admitted) throw this.#full();
     return this.#wait(use, options);
   }

@@ -55,7 +55,7 @@ export class ReplicaSet {
     this.#version = version;
     this.#log = log.child({ deployment });
     this.#clock = clock;
-    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random });
+    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random, unavailable: () => this.#unavailable() });
     this.#fleet = new Fleet({
       ...options,
       log: this.#log,
@@ -169,8 +169,8 @@ export class ReplicaSet {
         await Promise.all(added.map(({ slot }) => slot.retire(before.graceMs)));
         throw error;
       }
+      this.#fleet.adopt(this.#version, version);
       this.#adopt(version);
-      for (const member of this.#fleet.kept) member.version = version;
       await this.#keeper.retireSurplus(wanted);
     });
   }
@@ -179,8 +179,8 @@ export class ReplicaSet {
   reconfigure(version: ReplicaVersion): Promise<void> {
     return this.#change(async () => {
       await reconfigureAll(this.#fleet, version.spec, this.#version.graceMs);
+      this.#fleet.adopt(this.#version, version);
       this.#adopt(version);
-      for (const member of this.#fleet.kept) member.version = version;
     });
   }
 
@@ -285,11 +285,26 @@ export class ReplicaSet {
   #onLost(member: Member, loss: SlotFailure): void {
     this.#lastLoss = loss.reason;
     this.#update?.onLost(member, loss);
+    const unavailable = this.#unavailable();
+    if (unavailable) this.#pool.refuseWaiting(() => unavailable);
   }
 
   #onFailed(member: Member, failure: SlotFailure): void {
     this.#update?.onFailed(member, failure);
     if (!this.#update) this.#failIfAllFailed();
+  }
+
+  /** Why no replica will serve soon: none of them starts, and they have been tried often enough. */
+  #unavailable(): AanaError | undefined {
+    const { deployment } = this.#options;
+    const troubles = this.#fleet.kept.map(({ slot }) => slot.trouble);
+    const [first] = troubles;
+    if (!first || this.#pool.size > 0 || troubles.includes(undefined)) return undefined;
+    const waitMs = Math.min(...troubles.map((trouble) => (trouble ?? first).retryAt)) - this.#clock.now();
+    const waitS = Math.max(1, Math.ceil(waitMs / 1000));
+    return new AanaError('DeploymentUnavailable', 'unavailable', `deployment ${deployment} has no replica now, because they do not start: ${first.reason}; try again in ${waitS} s`, {
+      data: { deployment, retry_after_s: waitS },
+    });
   }
 
   /** It stays as it is, with its reason, until somebody deploys it anew. */

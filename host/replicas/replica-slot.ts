@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { deferred } from '../core/deferred.ts';
 import type { Logger } from '../core/logger.ts';
+import type { RestartDelay } from './backoff.ts';
 import type { StartOutcome } from './replica.ts';
 import type { RunningReplica } from './running-replica.ts';
 import { nextSlotState, type SlotEvent, type SlotState } from './slot-state.ts';
@@ -11,8 +12,9 @@ export interface ReplicaSlotOptions {
   readonly log: Logger;
   readonly clock: Clock;
   spawn(): RunningReplica;
-  /** Milliseconds before the restart after `failures` ends in a row. */
-  readonly restartDelay: (failures: number) => number;
+  readonly restartDelay: RestartDelay;
+  /** Another replica of the same version was ready before: this one is not given up when it does not start. */
+  readonly isProven: boolean;
   /** Tells why a process was lost that another one will follow. */
   onLost(loss: SlotFailure): void;
   onFailed(failure: SlotFailure): void;
@@ -24,6 +26,12 @@ export interface SlotFailure {
   readonly lastLines: readonly string[];
 }
 
+/** Why a replica does not come back, for now. */
+export interface SlotTrouble extends SlotFailure {
+  /** When the next process starts, or started, in milliseconds of the clock. */
+  readonly retryAt: number;
+}
+
 interface Run {
   readonly outcome: StartOutcome;
   readonly reason: string;
@@ -31,15 +39,18 @@ interface Run {
   readonly readyMs: number;
 }
 
-/** Ends before ready, in a row, after which a slot is given up. */
+/** Ends before ready, in a row, after which a slot whose version never was ready is given up, and any other is in trouble. */
 const MAX_START_FAILURES = 3;
 /** A replica that was up this long does not count as failing again and again. */
 const STABLE_MS = 10_000;
 
-/** Keeps one replica running, from process to process, until it is given up or retired. */
+/**
+ * Keeps one replica running, from process to process, until it is given up or retired. It is given up only when nothing shows that its version
+ * could start at all: what has served before does not start now for a reason that may pass, such as a GPU without memory or a disk that is away.
+ */
 export class ReplicaSlot {
   readonly name: string;
-  /** Resolves when its first replica is ready, or it will not be. */
+  /** Resolves when its first replica is ready, or will not be, or did not start at the first try although others of its version did. */
   readonly settled: Promise<void>;
   /** Resolves when it has no process and will have none, unless it failed. */
   readonly gone: Promise<void>;
@@ -52,6 +63,8 @@ export class ReplicaSlot {
   #restarts = 0;
   #failure: SlotFailure | undefined;
   #wasReady = false;
+  #trouble: SlotTrouble | undefined;
+  #lastLoss: SlotFailure | undefined;
 
   constructor(options: ReplicaSlotOptions) {
     this.#options = options;
@@ -82,6 +95,16 @@ export class ReplicaSlot {
     return this.#failure;
   }
 
+  /** Set from the third start in a row that failed until one does not. */
+  get trouble(): SlotTrouble | undefined {
+    return this.#trouble;
+  }
+
+  /** Why its last process was lost. */
+  get lastLoss(): SlotFailure | undefined {
+    return this.#lastLoss;
+  }
+
   /** Whether a replica of it was ready once. */
   get wasReady(): boolean {
     return this.#wasReady;
@@ -96,6 +119,10 @@ export class ReplicaSlot {
     await this.#gone.promise;
   }
 
+  get #isProven(): boolean {
+    return this.#wasReady || this.#options.isProven;
+  }
+
   /** Starts processes one after the other. */
   async #keep(): Promise<void> {
     let startFailures = 0;
@@ -104,13 +131,17 @@ export class ReplicaSlot {
       const run = await this.#runOnce();
       startFailures = run.outcome.ok ? 0 : startFailures + 1;
       endsInARow = run.readyMs > STABLE_MS ? 1 : endsInARow + 1;
-      const isFinal = !run.outcome.ok && run.outcome.final;
-      if ((isFinal || startFailures >= MAX_START_FAILURES) && this.#enter('give-up')) {
-        this.#giveUp({ ...run, reason: isFinal ? run.reason : `it ended ${startFailures} times before it was ready; the last time ${run.reason}` });
+      const isRefused = !run.outcome.ok && run.outcome.final;
+      const isHopeless = isRefused || startFailures >= MAX_START_FAILURES;
+      if (isHopeless && !this.#isProven && this.#enter('give-up')) {
+        this.#giveUp({ ...run, reason: isRefused ? run.reason : `it ended ${startFailures} times before it was ready; the last time ${run.reason}` });
         return;
       }
       if (!this.#enter('lost')) break;
-      await this.#rest(run, endsInARow);
+      const delayMs = isHopeless ? this.#options.restartDelay(startFailures, true) : this.#options.restartDelay(endsInARow, false);
+      if (startFailures >= MAX_START_FAILURES) this.#trouble = { reason: run.reason, lastLines: run.lastLines, retryAt: this.#options.clock.now() + delayMs };
+      if (startFailures > 0 && this.#isProven) this.#settled.resolve();
+      await this.#rest(run, delayMs);
     }
     this.#end();
   }
@@ -129,16 +160,17 @@ export class ReplicaSlot {
     const readyAt = this.#options.clock.now();
     if (outcome.ok && this.#enter('ready')) {
       this.#wasReady = true;
+      this.#trouble = undefined;
       this.#settled.resolve();
     }
     const { reason, lastLines } = await replica.exited;
     return outcome.ok ? { outcome, reason, lastLines, readyMs: this.#options.clock.now() - readyAt } : { outcome, reason: outcome.reason, lastLines, readyMs: 0 };
   }
 
-  async #rest({ reason, lastLines }: SlotFailure, endsInARow: number): Promise<void> {
-    const { clock, log, onLost, restartDelay } = this.#options;
-    const delayMs = restartDelay(endsInARow);
-    onLost({ reason, lastLines });
+  async #rest({ reason, lastLines }: SlotFailure, delayMs: number): Promise<void> {
+    const { clock, log, onLost } = this.#options;
+    this.#lastLoss = { reason, lastLines };
+    onLost(this.#lastLoss);
     log.warn('replica lost, restarting', { replica: this.name, reason, delay_ms: Math.round(delayMs) });
     await clock.delay(delayMs, this.#retired.signal).catch(() => {});
     if (this.#enter('retry')) this.#restarts += 1;

@@ -155,17 +155,15 @@ Update('ends with the deployment, and leaves no process', async () => {
   assert.not.ok(pids.some(isAlive));
 });
 
+const ASLEEP = { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 60_000 };
+
 Update('brings a deployment back whose replicas were all given up', async () => {
-  const set = await started(numbered(1));
-  await set.reconfigure(versionOf(numbered(1, { spec: { start: 'reject' } })));
-  process.kill(pidOf(set), 'SIGKILL');
-  await until(() => set.status().status === 'DEPLOY_FAILED', 'it was given up');
+  const set = await started(numbered(1, { autoscaling: ASLEEP, spec: { start: 'reject' } }));
   assert.is((await failure(set.call('echo', {}))).name, 'FailedDeployment');
-  assert.is((await states(set, next())).result.outcome, 'updated');
+  assert.is(set.status().status, 'DEPLOY_FAILED');
+  assert.is((await states(set, next({ autoscaling: ASLEEP }))).result.outcome, 'updated');
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);
 });
-
-const ASLEEP = { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 60_000 };
 
 Update('tries the new version of a deployment that sleeps', async () => {
   const set = await started(numbered(1, { autoscaling: ASLEEP }));

@@ -174,7 +174,7 @@ export class RollingUpdate {
   async #start(): Promise<UpdateEvent> {
     await this.#latest?.slot.settled;
     if (this.#latest?.slot.wasReady) return 'ready';
-    this.#failure ??= this.#latest?.slot.failure ?? { reason: 'the new replica was stopped before it was ready', lastLines: [] };
+    this.#failure ??= this.#latest?.slot.failure ?? this.#latest?.slot.lastLoss ?? { reason: 'the new replica was stopped before it was ready', lastLines: [] };
     return 'broken';
   }
 

@@ -29,6 +29,8 @@ export interface Schedule {
   readonly machine: Machine;
   readonly deployments: ReadonlyMap<string, DeploymentOptionsInput>;
   readonly faults: Faults;
+  /** Every start is refused from so many milliseconds after the first start on, for so many. */
+  readonly outage: { readonly at: number; readonly ms: number } | undefined;
   readonly calls: readonly PlannedCall[];
   readonly changes: readonly PlannedChange[];
 }
@@ -49,12 +51,16 @@ export function makeSchedule(random: Random): Schedule {
     startCrash: isCalm ? 0 : random.pick([0, 0.05, 0.3]),
     startHang: isCalm ? 0 : random.pick([0, 0, 0.1]),
     startReject: isCalm ? 0 : random.pick([0, 0, 0.03]),
+    refuseFrom: Number.POSITIVE_INFINITY,
+    refuseUntil: Number.POSITIVE_INFINITY,
     startMs: random.pick<readonly [number, number]>([[50, 500], [1000, 8000], [100, 20_000]]),
     crashMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([2000, 20_000, 200_000]),
     hangMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([20_000, 200_000, Number.POSITIVE_INFINITY]),
   };
   const calls = makeCalls(random, [...deployments.keys()]);
-  return { machine, deployments, faults, calls, changes: makeChanges(random, [...deployments.keys()], calls.at(-1)?.at ?? 0) };
+  const until = calls.at(-1)?.at ?? 0;
+  const outage = !isCalm && random.chance(0.25) ? { at: random.between(0, until), ms: random.pick([2000, 20_000, 200_000]) } : undefined;
+  return { machine, deployments, faults, outage, calls, changes: makeChanges(random, [...deployments.keys()], until) };
 }
 
 function makeOptions(random: Random, isCrowded: boolean): DeploymentOptionsInput {

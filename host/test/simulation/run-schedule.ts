@@ -39,11 +39,16 @@ class ScheduleRun {
   readonly #open = new Map<number, number>();
   /** Replicas of this schedule go for good reasons only: no call may be lost, and no stream that takes less time than they may. */
   readonly #isGentle: boolean;
+  /** Nothing fails by itself. */
+  readonly #isCalm: boolean;
   #lastCheckedAt = -1;
+  /** Deployments and versions of which a replica was ready once: those are never given up. */
+  readonly #wereReady = new Set<string>();
 
   constructor(schedule: Schedule, random: Random) {
     this.#schedule = schedule;
     const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
+    this.#isCalm = isCalm;
     this.#isGentle = isCalm && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
     const clock = new SimulatedClock();
     this.world = {
@@ -53,7 +58,8 @@ class ScheduleRun {
       alive: new Set(),
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
       onSpawn: () => this.#checkDevices(),
-      statistics: { spawns: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
+      onReady: ({ options, spec }) => this.#wereReady.add(`${options.deployment} ${spec.version}`),
+      statistics: { spawns: 0, refusals: 0, unavailable: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
     };
     this.#manager = new DeploymentManager({
       log: this.#listener(),
@@ -100,7 +106,8 @@ class ScheduleRun {
   /** All calls and changes of the schedule, until each has its answer. */
   async #load(): Promise<void> {
     const { clock } = this.world;
-    const { calls, changes } = this.#schedule;
+    const { calls, changes, faults, outage } = this.#schedule;
+    if (outage) Object.assign(faults, { refuseFrom: clock.now() + outage.at, refuseUntil: clock.now() + outage.at + outage.ms });
     let settled = 0;
     for (const call of calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
     for (const change of changes) clock.after(change.at, () => void this.#changes.run(change).finally(() => (settled += 1)));
@@ -110,7 +117,7 @@ class ScheduleRun {
 
   /** With no new faults and no load, each deployment comes to have the replicas that it should. */
   async #calmDown(): Promise<void> {
-    Object.assign(this.#schedule.faults, { startCrash: 0, startHang: 0, startReject: 0, crashMs: Number.POSITIVE_INFINITY, hangMs: Number.POSITIVE_INFINITY });
+    Object.assign(this.#schedule.faults, { startCrash: 0, startHang: 0, startReject: 0, refuseUntil: 0, crashMs: Number.POSITIVE_INFINITY, hangMs: Number.POSITIVE_INFINITY });
     const { clock } = this.world;
     let nextCheck = 0;
     const isCalm = (): boolean => {
@@ -121,6 +128,14 @@ class ScheduleRun {
     };
     if (!(await clock.run(isCalm, HOUR_MS, () => {}))) this.world.violation(`stuck: ${this.#describe()}`);
     this.#checkVersions();
+    for (const [name, { status, message }] of Object.entries(this.#manager.status())) {
+      if (status === 'DEPLOY_FAILED' && !this.#mayBeGivenUp(name)) this.world.violation(`${name} was given up although it had served: ${message}`);
+    }
+  }
+
+  #mayBeGivenUp(deployment: string): boolean {
+    const version = this.#changes.current.get(deployment)?.user_config?.['version'] ?? 0;
+    return this.#changes.renewed.has(deployment) || !this.#wereReady.has(`${deployment} ${String(version)}`);
   }
 
   /** After all changes each process is of the version that was taken last. */
@@ -182,9 +197,11 @@ class ScheduleRun {
       (name === 'InferenceException' && fails) ||
       (name === 'ReplicaLostError' && ((!this.#isGentle && repeats >= DEFAULT_RETRIES) || mayBeCut)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
-      (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED') ||
+      (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||
+      (name === 'DeploymentUnavailable' && !this.#isCalm && (status?.replicas.every(({ state }) => state !== 'ready') ?? false)) ||
       (name === 'InsufficientResources' && mayHaveSlept) ||
       (wasAway && WHILE_AWAY.has(name));
+    if (name === 'DeploymentUnavailable') this.world.statistics.unavailable += 1;
     if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
   }
 

@@ -16,6 +16,9 @@ export interface Faults {
   startCrash: number;
   startHang: number;
   startReject: number;
+  /** Simulated times between which every start is refused: a GPU without memory, a disk that is away. */
+  refuseFrom: number;
+  refuseUntil: number;
   /** Milliseconds of a start that goes well. */
   readonly startMs: readonly [number, number];
   /** Mean milliseconds until a crash, or until nothing answers any more. Infinity: never. */
@@ -33,7 +36,8 @@ export interface SimulatedWorld {
   violation(what: string): void;
   /** A process was started; it is in `alive`. */
   onSpawn(replica: SimulatedReplica): void;
-  readonly statistics: { spawns: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
+  onReady(replica: SimulatedReplica): void;
+  readonly statistics: { spawns: number; refusals: number; unavailable: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
 }
 
 /**
@@ -113,15 +117,21 @@ export class SimulatedReplica implements RunningReplica {
     const fate = random.next();
     const { bad } = this.spec;
     if (bad === 'crash') this.#timer(loadMs, () => this.#crash());
-    else if (bad === 'reject') this.#reject(loadMs);
+    else if (bad === 'reject' || this.#isRefused) this.#reject(loadMs);
     else if (fate < faults.startCrash) this.#timer(loadMs, () => this.#crash());
     else if (fate < faults.startCrash + faults.startHang) this.#timer(this.options.startTimeoutMs, () => this.#exit('it was not ready in time'));
     else if (fate < faults.startCrash + faults.startHang + faults.startReject) this.#reject(loadMs);
     else this.#timer(loadMs, () => this.#onLoaded());
   }
 
+  get #isRefused(): boolean {
+    const { clock, faults } = this.#world;
+    return clock.now() >= faults.refuseFrom && clock.now() < faults.refuseUntil;
+  }
+
   #reject(afterMs: number): void {
     this.#timer(afterMs, () => {
+      this.#world.statistics.refusals += 1;
       this.#started.resolve({ ok: false, final: true, reason: 'the model is damaged' });
       this.#timer(this.#world.random.between(0, 50), () => this.#exit('the model is damaged'));
     });
@@ -130,6 +140,7 @@ export class SimulatedReplica implements RunningReplica {
   #onLoaded(): void {
     const { faults, random } = this.#world;
     if (!this.#work.enter('loaded')) return;
+    this.#world.onReady(this);
     this.#started.resolve({ ok: true });
     if (this.spec.bad === 'mayfly') this.#timer(random.between(1, 300), () => this.#crash());
     if (faults.crashMs < Number.POSITIVE_INFINITY) this.#timer(random.exponential(faults.crashMs), () => this.#crash());
