@@ -96,6 +96,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('DeploymentNotStarted', 'unavailable', 'The deployment is not started.', { data: 'deployment' }),
   one('FailedDeployment', 'unavailable', 'The deployment could not start, and was given up.', { data: 'deployment, last_lines' }),
   one('InsufficientResources', 'unavailable', 'There is no room for a replica, or for a model on the disk.', { data: 'deployment' }),
+  one('PoisonousCallError', 'bad-request', 'Two replicas were lost while they worked on this call. It is suspected of that and refused for ten minutes, whoever asks.', { data: 'deployment, method, replicas, refused_for_s' }),
   one('DeploymentUnavailable', 'unavailable', 'No replica serves, because none of them starts just now; `Retry-After` says when the next one is tried.', { data: 'deployment, retry_after_s' }),
   one('ReplicaLostError', 'unavailable', 'The replica at work was lost, or ended when its calls took longer than they may (`planned`), and the call could not be repeated.', { data: 'deployment, replica, signal, planned' }),
   one('ReplicaNotReady', 'unavailable', 'The replica does not take calls yet.'),

@@ -1,11 +1,16 @@
 import type { Clock } from '../core/clock.ts';
-import { requestContextOf, type RequestContext } from '../core/request-context.ts';
+import { type AanaError, errorLogFields } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type RequestContext, requestContextOf } from '../core/request-context.ts';
+import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from './fleet.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
+import { isLoss, isPlanned } from './replica-lost.ts';
 import type { DispatchOptions, ReplicaPool } from './replica-pool.ts';
 import type { RunningReplica } from './running-replica.ts';
+import type { SuspectCalls, Trial } from './suspect-calls.ts';
 
-export interface SetCallOptions extends RequestContext, DispatchOptions {
+export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'isSuspect' | 'onQueued'> {
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
@@ -14,19 +19,40 @@ export interface ReplicaCallsOptions {
   readonly pool: ReplicaPool<RunningReplica>;
   readonly fleet: Fleet;
   readonly clock: Clock;
+  readonly suspects: SuspectCalls;
+  readonly log: Logger;
   /** A call may wait now. */
   onWaiting(): void;
 }
+
+interface Call {
+  readonly method: string;
+  readonly args: Record<string, unknown>;
+  readonly options: SetCallOptions;
+}
+
+/** A call that waits for a replica. */
+interface Queued {
+  readonly call: Call;
+  leave(reason: unknown): void;
+}
+
+type Use<T> = (replica: RunningReplica, options: ReplicaCallOptions) => T;
 
 interface Used<T> {
   readonly value: T;
   readonly replica: RunningReplica;
 }
 
+interface Opened<T> extends Used<T> {
+  readonly trial: Trial | undefined;
+}
+
 /** Gives calls to the replicas of a set. */
 export class ReplicaCalls {
   readonly #options: ReplicaCallsOptions;
   readonly #listeners = new Set<(progress: LoadProgress) => void>();
+  readonly #queued = new Set<Queued>();
   #lastUsedAt: number;
 
   constructor(options: ReplicaCallsOptions) {
@@ -40,28 +66,33 @@ export class ReplicaCalls {
   }
 
   async call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown> {
-    const { value, replica } = await this.#dispatch((chosen, callOptions) => chosen.call(method, args, callOptions), options);
-    const errors = this.#options.fleet.errorsOf(replica);
+    const call = { method, args, options };
+    const { value, replica, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
     try {
       const result = await value;
-      errors.record();
+      this.#options.fleet.errorsOf(replica).record();
+      trial?.acquit();
       return result;
     } catch (error) {
-      errors.record(error);
-      throw error;
+      throw await this.#failure(error, call, replica, trial);
+    } finally {
+      trial?.end();
     }
   }
 
   async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
-    const { value, replica } = await this.#dispatch((chosen, callOptions) => chosen.stream(method, args, callOptions), options);
-    let failure: unknown;
+    const call = { method, args, options };
+    const { value, replica, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
+    let hasFailed = false;
     try {
       yield* value;
+      trial?.acquit();
     } catch (error) {
-      failure = error;
-      throw error;
+      hasFailed = true;
+      throw await this.#failure(error, call, replica, trial);
     } finally {
-      this.#options.fleet.errorsOf(replica).record(failure);
+      if (!hasFailed) this.#options.fleet.errorsOf(replica).record(); // its end, or that of its reader
+      trial?.end();
     }
   }
 
@@ -70,24 +101,74 @@ export class ReplicaCalls {
     for (const listener of this.#listeners) listener(progress);
   }
 
-  async #dispatch<T>(use: (replica: RunningReplica, options: ReplicaCallOptions) => T, options: SetCallOptions): Promise<Used<T>> {
+  /** Gives a call to a replica. Throws `PoisonousCallError` when two were lost with the same call. */
+  async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
+    const { suspects } = this.#options;
+    const { method, args, options } = call;
+    for (let admitted = options.admitted; ; admitted = true) {
+      const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, options.signal);
+      try {
+        return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
+      } catch (error) {
+        trial?.end();
+        if (error !== SUSPECT) throw error;
+      }
+    }
+  }
+
+  /** What a call fails with. */
+  async #failure(error: unknown, call: Call, replica: RunningReplica, trial: Trial | undefined): Promise<unknown> {
+    this.#options.fleet.errorsOf(replica).record(error);
+    if (call.options.signal?.aborted) return error; // the replica may still be at it
+    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, replica)) ?? error);
+    trial?.acquit();
+    return error;
+  }
+
+  /** Gives the error when the call is refused from now on. */
+  async #onLoss({ method, args, options: { requestId } }: Call, replica: RunningReplica): Promise<AanaError | undefined> {
+    const { suspects, log } = this.#options;
+    const print = await fingerprint(method, args);
+    const refusal = suspects.onLoss(print, method, replica);
+    for (const { call, leave } of this.#queued) {
+      if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
+    }
+    if (refusal) log.error('call refused from now on', { requestId, ...errorLogFields(refusal) });
+    return refusal;
+  }
+
+  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean | undefined): Promise<Used<T>> {
     const { pool, clock, onWaiting } = this.#options;
-    const { onProgress, signal } = options;
+    const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
-    const onSettled = (): void => {
-      this.#lastUsedAt = clock.now();
-      pool.release();
+    const useOf = (replica: RunningReplica): Used<T> => {
+      const onSettled = (loss: unknown): void => {
+        this.#lastUsedAt = clock.now();
+        if (trial) pool.endTrial(replica);
+        // A caller who has gone hears nothing of it, and may come back with the same.
+        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, replica);
+        pool.release();
+      };
+      return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica };
     };
-    const used = pool.dispatch((replica) => ({ value: use(replica, { ...requestContextOf(options), signal, onSettled }), replica }), options);
+    let queued: Queued | undefined;
+    const onQueued = (leave: Queued['leave']): void => {
+      queued = { call, leave };
+      this.#queued.add(queued);
+    };
+    const used = pool.dispatch(useOf, { ...call.options, admitted, isSuspect: trial !== undefined, onQueued });
     onWaiting();
-    if (!onProgress) return (await used).value;
-    const loading = this.#options.fleet.kept.find((member) => member.loading)?.loading;
-    if (loading && pool.size === 0) onProgress(loading);
-    this.#listeners.add(onProgress);
+    const loading = onProgress && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
+    if (loading) onProgress(loading);
+    if (onProgress) this.#listeners.add(onProgress);
     try {
       return (await used).value;
     } finally {
-      this.#listeners.delete(onProgress);
+      if (onProgress) this.#listeners.delete(onProgress);
+      if (queued) this.#queued.delete(queued);
     }
   }
 }
+
+/** What a call leaves the queue with when a replica was lost with the same call meanwhile. */
+const SUSPECT = new Error('a replica was lost with the same call');

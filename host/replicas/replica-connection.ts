@@ -5,8 +5,8 @@ import type { HostFrame, ReplicaFrame } from './protocol.ts';
 
 export interface ReplicaCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. */
-  readonly onSettled?: () => void;
+  /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. With the error when that is because the replica has ended. */
+  readonly onSettled?: (loss?: Error) => void;
 }
 
 type Answer = Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>;
@@ -16,7 +16,7 @@ interface OpenCall {
   onValues(values: readonly unknown[]): void;
   onEnd(): void;
   onError(error: unknown): void;
-  readonly onSettled: (() => void) | undefined;
+  readonly onSettled: ((loss?: Error) => void) | undefined;
   /** Stops listening to the caller's signal. */
   release(): void;
 }
@@ -86,7 +86,10 @@ export class ReplicaConnection {
 
   /** Ends every open call with `error`. */
   failAll(error: () => Error): void {
-    for (const id of this.#calls.keys()) this.#close(id, (call) => call.onError(error()));
+    for (const id of this.#calls.keys()) {
+      const loss = error();
+      this.#close(id, (call) => call.onError(loss), loss);
+    }
   }
 
   #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: ReplicaCallOptions): number {
@@ -119,13 +122,13 @@ export class ReplicaConnection {
     this.#send({ type: 'cancel', id });
   }
 
-  #close(id: number, tell: (call: OpenCall) => void): void {
+  #close(id: number, tell: (call: OpenCall) => void, loss?: Error): void {
     const call = this.#calls.get(id);
     if (!call) return;
     this.#calls.delete(id);
     call.release();
     tell(call);
-    call.onSettled?.();
+    call.onSettled?.(loss);
   }
 }
 

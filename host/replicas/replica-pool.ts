@@ -25,6 +25,10 @@ export interface DispatchOptions {
   readonly affinity?: string | undefined;
   /** Was admitted before and is tried again: it waits although the queue is full. */
   readonly admitted?: boolean | undefined;
+  /** A replica was lost with this call: it goes to one that tries no other suspect, and others avoid that one until {@link ReplicaPool.endTrial}. */
+  readonly isSuspect?: boolean | undefined;
+  /** Hears that it has to wait, and gets a function that ends that with a reason. */
+  readonly onQueued?: ((leave: (reason: unknown) => void) => void) | undefined;
 }
 
 /** In an object, so that a promise is handed over as it is. */
@@ -34,6 +38,7 @@ export interface Used<T> {
 
 interface Waiting<Member> {
   readonly affinity: string | undefined;
+  readonly isSuspect: boolean;
   take(member: Member): void;
   refuse(error: unknown): void;
 }
@@ -44,6 +49,8 @@ export class ReplicaPool<Member extends PoolMember> {
   readonly #random: () => number;
   readonly #members: Member[] = [];
   readonly #waiting = new Set<Waiting<Member>>();
+  /** Those that try a suspect. */
+  readonly #trying = new Set<Member>();
   #closedBy: (() => AanaError) | undefined;
 
   constructor(options: PoolOptions) {
@@ -67,6 +74,7 @@ export class ReplicaPool<Member extends PoolMember> {
   remove(member: Member): void {
     const index = this.#members.indexOf(member);
     if (index >= 0) this.#members.splice(index, 1);
+    this.#trying.delete(member);
   }
 
   /**
@@ -77,8 +85,8 @@ export class ReplicaPool<Member extends PoolMember> {
   async dispatch<T>(use: (member: Member) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
-    const free = this.#waiting.size === 0 ? this.#pick(options.affinity) : undefined;
-    if (free) return { value: use(free) };
+    const free = this.#waiting.size === 0 ? this.#pick(options) : undefined;
+    if (free) return { value: use(this.#given(free, options)) };
     const unavailable = this.#options.unavailable?.();
     if (unavailable) throw unavailable;
     if (this.#waiting.size >= this.#options.maxQueued && !options.admitted) throw this.#full();
@@ -88,10 +96,15 @@ export class ReplicaPool<Member extends PoolMember> {
   /** Room was made: gives it to those who wait. */
   release(): void {
     for (const waiting of this.#waiting) {
-      const free = this.#pick(waiting.affinity);
-      if (!free) return;
-      waiting.take(free);
+      const free = this.#pick(waiting);
+      if (free) waiting.take(this.#given(free, waiting));
+      else if (!waiting.isSuspect) return;
     }
+  }
+
+  /** The suspect that this replica tried has ended. Call {@link release} after it. */
+  endTrial(member: Member): void {
+    this.#trying.delete(member);
   }
 
   /** Refuses calls from now on; those who wait already stay, unless `error` is for them too. */
@@ -116,17 +129,29 @@ export class ReplicaPool<Member extends PoolMember> {
     for (const waiting of this.#waiting) waiting.refuse(error());
   }
 
-  /** The replica that calls with this key prefer, else the less busy one of two random replicas with room. */
-  #pick(affinity: string | undefined): Member | undefined {
-    const liked = affinity === undefined || this.#members.length < 2 ? undefined : preferred(affinity, this.#members, this.#options.maxOngoing);
+  #given(member: Member, { isSuspect }: DispatchOptions): Member {
+    if (isSuspect) this.#trying.add(member);
+    return member;
+  }
+
+  /** The replica that calls with this key prefer, else the less busy one of two random replicas with room. Those that try no suspect come first. */
+  #pick({ affinity, isSuspect }: Pick<DispatchOptions, 'affinity' | 'isSuspect'>): Member | undefined {
+    if (this.#trying.size === 0) return this.#pickOf(this.#members, affinity);
+    const others = this.#members.filter((member) => !this.#trying.has(member));
+    return this.#pickOf(others, affinity) ?? (isSuspect ? undefined : this.#pickOf(this.#members, affinity));
+  }
+
+  #pickOf(members: readonly Member[], affinity: string | undefined): Member | undefined {
+    const { maxOngoing } = this.#options;
+    const liked = affinity === undefined || members.length < 2 ? undefined : preferred(affinity, members, maxOngoing);
     if (liked) return liked;
-    const free = this.#members.filter((member) => member.ongoing < this.#options.maxOngoing);
+    const free = members.filter((member) => member.ongoing < maxOngoing);
     const any = (): Member | undefined => free[Math.floor(this.#random() * free.length)];
     const [one, other] = [any(), any()];
     return one && other && other.ongoing < one.ongoing ? other : one;
   }
 
-  #wait<T>(use: (member: Member) => T, { signal, affinity }: DispatchOptions): Promise<Used<T>> {
+  #wait<T>(use: (member: Member) => T, { signal, affinity, isSuspect = false, onQueued }: DispatchOptions): Promise<Used<T>> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void): void => {
         this.#waiting.delete(waiting);
@@ -135,6 +160,7 @@ export class ReplicaPool<Member extends PoolMember> {
       };
       const waiting: Waiting<Member> = {
         affinity,
+        isSuspect,
         take: (member) =>
           settle(() => {
             try {
@@ -147,7 +173,9 @@ export class ReplicaPool<Member extends PoolMember> {
       };
       const onAbort = (): void => waiting.refuse(signal?.reason);
       this.#waiting.add(waiting);
+      onQueued?.(waiting.refuse);
       signal?.addEventListener('abort', onAbort, { once: true });
+      this.release(); // those before it may be suspects, for which there is no room
     });
   }
 

@@ -12,6 +12,7 @@ import { reconfigureAll } from './reconfigure.ts';
 import { RollingUpdate, type UpdateResult } from './rolling-update.ts';
 import type { RunningReplica } from './running-replica.ts';
 import type { UpdateState } from './update-state.ts';
+import { SuspectCalls } from './suspect-calls.ts';
 import { useOf } from './use-of.ts';
 
 export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
@@ -41,6 +42,7 @@ export class ReplicaSet {
   readonly #keeper: ReplicaKeeper;
   readonly #stopping = new AbortController();
   readonly #calls: ReplicaCalls;
+  readonly #suspects: SuspectCalls;
   #version: ReplicaVersion;
   #update: RollingUpdate | undefined;
   /** A change is made to it as a whole; the scaler leaves it alone meanwhile. */
@@ -70,10 +72,13 @@ export class ReplicaSet {
       onFailed: (member, failure) => this.#onFailed(member, failure),
       onGone: (member) => this.#onGone(member),
     });
+    this.#suspects = new SuspectCalls(deployment, clock);
     this.#calls = new ReplicaCalls({
       pool: this.#pool,
       fleet: this.#fleet,
       clock,
+      suspects: this.#suspects,
+      log: this.#log,
       onWaiting: () => {
         if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a deployment that sleeps
       },
@@ -198,6 +203,7 @@ export class ReplicaSet {
       this.#pool.setBounds({ maxOngoing: Math.min(from.maxOngoing, version.maxOngoing), maxQueued: Math.max(from.maxQueued, version.maxQueued) });
       const done = await update.run();
       this.#adopt(done.outcome === 'updated' ? version : from);
+      if (done.outcome === 'updated') this.#suspects.clear();
       return done;
     }).finally(() => {
       this.#update = undefined;

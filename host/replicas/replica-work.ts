@@ -87,10 +87,10 @@ export class ReplicaWork {
     this.#ongoing += 1;
     return {
       ...options,
-      onSettled: () => {
+      onSettled: (loss) => {
         this.#ongoing -= 1;
         if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
-        options.onSettled?.();
+        options.onSettled?.(loss);
       },
     };
   }

@@ -10,6 +10,8 @@ export interface PlannedCall {
   readonly at: number;
   readonly ms: number;
   readonly fails: boolean;
+  /** It ends its replica. Which poison it is: all of a kind ask for the same. */
+  readonly poison: number | undefined;
   /** Values of the stream; undefined for one result. */
   readonly values: number | undefined;
   /** Milliseconds after which the caller goes away. */
@@ -98,6 +100,7 @@ function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[
   const [first = ''] = deployments;
   const calls: PlannedCall[] = [];
   let at = 0;
+  const poisons = random.pick([0, 0, 1, 2]);
   const longest = random.pick([200, 2000, 10_000, 60_000]); // the last is longer than any grace
   for (let burst = random.int(1, 4); burst > 0; burst -= 1) {
     const pause = random.pick([5, 100, 1000]);
@@ -109,6 +112,7 @@ function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[
         at,
         ms: random.between(1, longest),
         fails: random.chance(0.08),
+        poison: poisons > 0 && random.chance(0.1) ? random.int(1, poisons) : undefined,
         values: random.chance(0.4) ? random.int(0, 6) : undefined,
         cancelAfter: random.chance(0.1) ? random.between(0, longest) : undefined,
         key: `prompt ${random.int(0, 3)}`,

@@ -1,7 +1,7 @@
 import { AanaError } from '../../core/errors.ts';
 import { type LogFields, type Logger, silentLogger } from '../../core/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
-import { DEFAULT_RETRIES, type ReplicaSetStatus } from '../../replicas/index.ts';
+import type { ReplicaSetStatus } from '../../replicas/index.ts';
 import { makeSchedule, type PlannedCall, type Schedule } from './make-schedule.ts';
 import { Random } from './random.ts';
 import { ChangeRun } from './run-changes.ts';
@@ -16,6 +16,7 @@ export interface ScheduleResult {
 }
 
 const HOUR_MS = 3_600_000;
+const POISON_REMEMBERED_MS = 600_000;
 /** Simulated time between looks at what all deployments say of themselves. */
 const CHECK_PERIOD_MS = 500;
 
@@ -42,6 +43,8 @@ class ScheduleRun {
   /** Nothing fails by itself. */
   readonly #isCalm: boolean;
   #lastCheckedAt = -1;
+  /** When replicas were lost to each poison, by deployment and poison. */
+  readonly #poisoned = new Map<string, number[]>();
   /** Deployments and versions of which a replica was ready once: those are never given up. */
   readonly #wereReady = new Set<string>();
 
@@ -49,7 +52,8 @@ class ScheduleRun {
     this.#schedule = schedule;
     const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
     this.#isCalm = isCalm;
-    this.#isGentle = isCalm && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
+    const isUnpoisoned = schedule.calls.every(({ poison }) => poison === undefined);
+    this.#isGentle = isCalm && isUnpoisoned && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
     const clock = new SimulatedClock();
     this.world = {
       clock,
@@ -59,7 +63,9 @@ class ScheduleRun {
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
       onSpawn: () => this.#checkDevices(),
       onReady: ({ options, spec }) => this.#wereReady.add(`${options.deployment} ${spec.version}`),
-      statistics: { spawns: 0, refusals: 0, unavailable: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
+      onPoisonTaken: (replica, poison) => this.#onPoisonTaken(replica, poison),
+      onPoisoned: (replica, poison) => this.#onPoisoned(replica, poison),
+      statistics: { spawns: 0, refusals: 0, unavailable: 0, poisoned: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
     };
     this.#manager = new DeploymentManager({
       log: this.#listener(),
@@ -70,7 +76,7 @@ class ScheduleRun {
       simulated: { clock, random: random.next, spawn: (options) => new SimulatedReplica(options, this.world) },
     });
     for (const [name, options] of schedule.deployments) this.#manager.register(name, options);
-    this.#changes = new ChangeRun(this.#manager, this.world, schedule.deployments, isCalm);
+    this.#changes = new ChangeRun(this.#manager, this.world, schedule.deployments, isCalm && isUnpoisoned);
   }
 
   async all(): Promise<void> {
@@ -152,7 +158,7 @@ class ScheduleRun {
   async #probe(): Promise<void> {
     let settled = 0;
     for (const [index, deployment] of [...this.#schedule.deployments.keys()].entries()) {
-      const probe: PlannedCall = { id: this.#schedule.calls.length + index, deployment, at: 0, ms: 10, fails: false, values: 2, cancelAfter: undefined, key: '' };
+      const probe: PlannedCall = { id: this.#schedule.calls.length + index, deployment, at: 0, ms: 10, fails: false, poison: undefined, values: 2, cancelAfter: undefined, key: '' };
       void this.#call(probe).finally(() => (settled += 1));
     }
     const allSettled = await this.world.clock.run(() => settled === this.#schedule.deployments.size, HOUR_MS, () => {});
@@ -166,16 +172,17 @@ class ScheduleRun {
     const controller = new AbortController();
     const reason = new Error('the caller went away');
     const cancel = call.cancelAfter === undefined ? undefined : clock.after(call.cancelAfter, () => controller.abort(reason));
-    const { id, ms, fails, key } = call;
-    const args = { id, ms, fails, key, values: call.values ?? 0 };
+    const { id, ms, fails, key, poison } = call;
+    const isStream = poison === undefined ? call.values !== undefined : poison % 2 === 0;
+    const args = poison === undefined ? { id, ms, fails, key, values: call.values ?? 0 } : { id: 0, ms: poison * 300, fails: false, key: 'poison', values: 1, poison };
     const options = { signal: controller.signal, requestId: String(id) };
     const values: unknown[] = [];
     try {
       const handle = this.#manager.handle(call.deployment);
-      if (call.values === undefined) values.push(await handle.call('call', args, options));
+      if (!isStream) values.push(await handle.call('call', args, options));
       else for await (const batch of handle.stream('stream', args, options)) values.push(...batch);
       const expected = call.values === undefined ? [id] : Array.from({ length: call.values }, (_, n) => n);
-      if (fails || JSON.stringify(values) !== JSON.stringify(expected)) this.world.violation(`call ${id} was answered with ${JSON.stringify(values)}`);
+      if (fails || poison !== undefined || JSON.stringify(values) !== JSON.stringify(expected)) this.world.violation(`call ${id} was answered with ${JSON.stringify(values)}`);
     } catch (error) {
       if (!(error === reason && controller.signal.aborted)) this.#checkError(call, error, values.length);
     } finally {
@@ -184,8 +191,22 @@ class ScheduleRun {
     }
   }
 
+  /** After two losses no further replica gets the same call, for as long as that is remembered. */
+  #onPoisonTaken({ name, options: { deployment } }: SimulatedReplica, poison: number): void {
+    const second = this.#poisoned.get(`${deployment} ${poison}`)?.[1];
+    const now = this.world.clock.now();
+    const isOther = this.#schedule.changes.some((change) => change.deployment === deployment && change.kind !== 'scale'); // which may survive it
+    if (second !== undefined && second < now && now < second + POISON_REMEMBERED_MS && !isOther) this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
+  }
+
+  #onPoisoned({ options: { deployment } }: SimulatedReplica, poison: number): void {
+    const key = `${deployment} ${poison}`;
+    this.#poisoned.set(key, [...(this.#poisoned.get(key) ?? []), this.world.clock.now()]);
+    this.world.statistics.poisoned += 1;
+  }
+
   /** A call may fail with what really happened, and with nothing else. */
-  #checkError({ id, deployment, fails, ms }: PlannedCall, error: unknown, delivered: number): void {
+  #checkError({ id, deployment, fails, poison, ms }: PlannedCall, error: unknown, delivered: number): void {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
@@ -195,7 +216,8 @@ class ScheduleRun {
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && fails) ||
-      (name === 'ReplicaLostError' && ((!this.#isGentle && repeats >= DEFAULT_RETRIES) || mayBeCut)) ||
+      (name === 'ReplicaLostError' && mayBeCut) ||
+      (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||
       (name === 'DeploymentUnavailable' && !this.#isCalm && (status?.replicas.every(({ state }) => state !== 'ready') ?? false)) ||

@@ -13,8 +13,8 @@ const config = z.strictObject({
 export type SimulatedSpec = z.infer<typeof config>;
 
 
-/** `ms`: how long it takes. `fails`: the engine fails. `values`: how many a stream gives. */
-const input = z.strictObject({ id: z.int(), ms: z.number(), fails: z.boolean(), values: z.int(), key: z.string() });
+/** `ms`: how long it takes. `fails`: the engine fails. `poison`: it ends the replica then; which of the poisonous calls it is. `values`: how many a stream gives. */
+const input = z.strictObject({ poison: z.optional(z.int()), id: z.int(), ms: z.number(), fails: z.boolean(), values: z.int(), key: z.string() });
 
 /** A deployment that takes time, and nothing else. */
 export const SimulatedDeployment = defineDeployment({

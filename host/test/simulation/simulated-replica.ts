@@ -37,7 +37,10 @@ export interface SimulatedWorld {
   /** A process was started; it is in `alive`. */
   onSpawn(replica: SimulatedReplica): void;
   onReady(replica: SimulatedReplica): void;
-  readonly statistics: { spawns: number; refusals: number; unavailable: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
+  /** A poisonous call was given to a replica; a replica ended of it. */
+  onPoisonTaken(replica: SimulatedReplica, poison: number): void;
+  onPoisoned(replica: SimulatedReplica, poison: number): void;
+  readonly statistics: { spawns: number; refusals: number; unavailable: number; poisoned: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
 }
 
 /**
@@ -61,6 +64,7 @@ export class SimulatedReplica implements RunningReplica {
   readonly #timers = new Map<number, () => void>();
   /** Calls that it works on. */
   readonly #calls = new Set<number>();
+  readonly #poisons = new Set<number>();
   #nextTimer = -1;
   #isHung = false;
   #endReason: string | undefined;
@@ -179,18 +183,30 @@ export class SimulatedReplica implements RunningReplica {
     const { random } = this.#world;
     if (frame.type === 'call') {
       this.#calls.add(frame.id);
-      const { ms, fails } = frame.args as { readonly ms: number; readonly fails: boolean };
-      if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
+      const { ms, fails, poison } = frame.args as { readonly ms: number; readonly fails: boolean; readonly poison?: number };
+      if (poison !== undefined) this.#poison(frame.id, poison, ms);
+      else if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
     } else if (frame.type === 'reconfigure') {
       const refusal = random.chance(0.1);
       const answer = refusal ? ({ type: 'error', id: frame.id, error: FAILURE } as const) : ({ type: 'result', id: frame.id, value: null } as const);
       this.#timer(random.between(0, 50), () => this.#answer(answer), frame.id);
-    } else if (frame.type === 'cancel') {
+    } else if (frame.type === 'cancel' && !this.#poisons.has(frame.id)) {
       this.#timers.get(frame.id)?.();
       this.#timer(random.between(0, 300), () => this.#answerCancelled(frame.id), frame.id);
     }
+  }
+
+  /** It ends this replica, whether its caller is still there or not. */
+  #poison(id: number, poison: number, ms: number): void {
+    const world = this.#world;
+    this.#poisons.add(id);
+    world.onPoisonTaken(this, poison);
+    this.#timer(ms, () => {
+      world.onPoisoned(this, poison);
+      this.#crash();
+    });
   }
 
   #stream(id: number, values: number, ms: number, next = 0): void {

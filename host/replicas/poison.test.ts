@@ -1,0 +1,132 @@
+// Calls that end the replica which works on them, on real replica processes.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../core/clock.ts';
+import { fingerprint } from './fingerprint.ts';
+import { callWithRetry, DEFAULT_RETRIES, streamWithRetry } from './retry.ts';
+import { collect, failure, pidOf, started, stopAll, until, versionOf } from './fixtures/sample-sets.ts';
+import type { ReplicaSet } from './replica-set.ts';
+
+const Poison = suite('poisonous calls');
+
+Poison.after.each(stopAll);
+
+const POLICY = { clock: systemClock, random: Math.random, retries: DEFAULT_RETRIES };
+
+/** As handles call. */
+const call = (set: ReplicaSet, method: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> => callWithRetry((_, admitted) => set.call(method, args, { admitted, signal }), { ...POLICY, signal });
+const restarts = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.restarts, 0);
+const isWhole = (set: ReplicaSet): boolean => set.status().replicas.every(({ state }) => state === 'ready');
+
+Poison('take two replicas with them, then are refused by name, whoever asks again', async () => {
+  const set = await started({ count: 4 });
+  const error = await failure(call(set, 'crash', { signal: 'SIGSEGV' }));
+  assert.equal([error.name, error.kind], ['PoisonousCallError', 'bad-request']);
+  const { method, replicas } = error.data as { method: string; replicas: string[] };
+  assert.equal([method, replicas.length], ['crash', 2]);
+  assert.match(error.message, `${replicas.join(' and ')} were lost while they worked on it`);
+  await until(() => isWhole(set), 'the replicas were replaced');
+  for (let asked = 0; asked < 4; asked += 1) assert.is((await failure(call(set, 'crash', { signal: 'SIGSEGV' }))).name, 'PoisonousCallError');
+  assert.is(restarts(set), 2);
+});
+
+Poison('are refused as streams, too, also when their callers repeat nothing', async () => {
+  const set = await started({ count: 3 });
+  const stream = (): Promise<unknown[]> => collect(set.stream('countThenCrash', { to: 3 }));
+  assert.equal([(await failure(stream())).name, (await failure(stream())).name, (await failure(stream())).name], ['ReplicaLostError', 'PoisonousCallError', 'PoisonousCallError']);
+  await until(() => isWhole(set), 'the replicas were replaced');
+  assert.is(restarts(set), 2);
+});
+
+Poison('are known although their callers have left', async () => {
+  const set = await started();
+  for (let round = 1; round <= 2; round += 1) {
+    const controller = new AbortController();
+    const left = call(set, 'crashLater', { ms: 200 }, controller.signal).catch(() => {});
+    await set.call('echo', { round });
+    controller.abort();
+    await left;
+    await until(() => restarts(set) === round && isWhole(set), 'the replica was replaced');
+  }
+  assert.is((await failure(call(set, 'crashLater', { ms: 200 }))).name, 'PoisonousCallError');
+});
+
+Poison('take no call with them that ran beside them', async () => {
+  const set = await started({ count: 3, maxOngoing: 8 });
+  const others = Array.from({ length: 9 }, (_, n) => call(set, 'wait', { ms: 300 + n }));
+  const error = await failure(call(set, 'crashLater', { ms: 50 }));
+  assert.is(error.name, 'PoisonousCallError');
+  assert.equal(
+    await Promise.all(others),
+    Array.from({ length: 9 }, (_, n) => 300 + n),
+  );
+});
+
+Poison('are tried one at a time once they are suspects', async () => {
+  const set = await started({ count: 3 });
+  assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
+  const names = await Promise.all(Array.from({ length: 6 }, async () => (await failure(set.call('crash', {}))).name));
+  assert.equal(names, Array.from({ length: 6 }, () => 'PoisonousCallError'));
+  await until(() => isWhole(set), 'the replicas were replaced');
+  assert.is(restarts(set), 2);
+});
+
+Poison('are refused although they waited for a replica when two were lost', async () => {
+  const set = await started({ maxOngoing: 1 });
+  const errors = await Promise.all(Array.from({ length: 6 }, () => failure(set.call('crashLater', { ms: 20 }))));
+  assert.equal(
+    errors.map(({ name }) => name),
+    ['ReplicaLostError', ...Array.from({ length: 5 }, () => 'PoisonousCallError')],
+  );
+  await until(() => isWhole(set), 'the replica was replaced');
+  assert.is(restarts(set), 2);
+});
+
+Poison('are not those whose replica was killed once and survived them then', async () => {
+  const set = await started();
+  for (let round = 1; round <= 3; round += 1) {
+    const running = call(set, 'wait', { ms: 200 });
+    await set.call('echo', { round });
+    process.kill(pidOf(set), 'SIGKILL');
+    assert.is(await running, 200);
+  }
+});
+
+Poison('may come again to another version', async () => {
+  const set = await started({ count: 2 });
+  await failure(call(set, 'crash', {}));
+  await set.update(versionOf({ spec: { version: 2 } }), { watchMs: 20 });
+  assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
+});
+
+Poison('are known by what their files hold, wherever these lie', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-fingerprint-'));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  try {
+    const of = (path: string, more: object = {}): Promise<string> => fingerprint('transcribe', { audio: { channels: [{ path, samples: 4 }] }, ...more });
+    const one = await of(file('a', 'same'));
+    assert.is(await of(file('b', 'same')), one);
+    assert.is.not(await of(file('c', 'else')), one);
+    assert.is.not(await of(file('b', 'same'), { params: null }), one);
+    assert.is.not(await of(join(folder, 'absent')), await of(join(folder, 'absent too')));
+    assert.is(await fingerprint('a', { x: { sha256: 'f00', id: 1 } }), await fingerprint('a', { x: { sha256: 'f00', id: 2 } }));
+    assert.is(await fingerprint('a', { x: 1, y: [2, '3'] }), await fingerprint('a', { y: [2, '3'], x: 1, z: undefined }));
+    assert.is.not(await fingerprint('a', { x: '1' }), await fingerprint('a', { x: 1 }));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Poison('end a stream that handles repeat after two replicas', async () => {
+  const set = await started({ count: 3 });
+  const error = await failure(collect(streamWithRetry((_, admitted) => set.stream('countThenCrash', { to: 0 }, { admitted }), POLICY)));
+  assert.is(error.name, 'PoisonousCallError');
+});
+
+Poison.run();
