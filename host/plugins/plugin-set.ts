@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { buildPlugin } from './build/build-plugin.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
-import { type PluginManifest, readManifest } from './manifest.ts';
+import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
 import type { InvocationCounters } from './plugin-runtime.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
@@ -162,6 +162,7 @@ export class PluginSet {
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
     const { host, endpoints, log } = this.#options;
     try {
+      await this.#requireOwnName(entry.source);
       await buildPlugin(entry.source, { log, signal });
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
@@ -187,6 +188,15 @@ export class PluginSet {
       entry.error = messageOf(error);
       throw error;
     }
+  }
+
+  /** A name decides what a plugin is granted and which values of the storage are its own, so that none of two that say the same name gets it. */
+  async #requireOwnName(source: string): Promise<void> {
+    const { name } = await readManifest(source);
+    const others = this.sources().filter((other) => other !== source);
+    const names = await Promise.all(others.map((other) => readManifest(other).then((manifest) => manifest.name, () => undefined)));
+    const other = others[names.indexOf(name)];
+    if (other !== undefined) throw pluginLoadError(name, `is there twice, in ${source} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`);
   }
 
   #onChange(source: string): void {

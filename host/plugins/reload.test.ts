@@ -58,10 +58,7 @@ Reload.before.each(async (context) => {
   };
   await context.put('one');
   await writeFile(join(plugin, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
-  const base = { cache_dir: join(built, 'cache'), data_dir: join(dir, 'data'), watch: true, plugin_limits: { threads: 1 }, media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } };
-  context.app = new AanaApp({ config: loadConfig({ cwd: dir, env: {}, base }), log: silentLogger, progress: { write: () => true } });
-  await context.app.registerPlugins(join(dir, 'plugins')).connect({ port: 0 });
-  await context.app.deploy();
+  context.app = await start(dir);
   context.ask = async (path = '/sample') => {
     const response = await fetch(`${context.app.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
     return { status: response.status, body: await response.json() };
@@ -71,6 +68,13 @@ Reload.after.each(async ({ app, dir }) => {
   await app.shutdown();
   await rm(dir, { recursive: true, force: true });
 });
+
+async function start(dir: string): Promise<AanaApp> {
+  const base = { cache_dir: join(built, 'cache'), data_dir: join(dir, 'data'), watch: true, plugin_limits: { threads: 1 }, media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } };
+  const app = new AanaApp({ config: loadConfig({ cwd: dir, env: {}, base }), log: silentLogger, progress: { write: () => true } });
+  await app.registerPlugins(join(dir, 'plugins')).listen({ port: 0 });
+  return app.deploy();
+}
 
 const until = async (condition: () => Promise<boolean> | boolean): Promise<void> => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -178,6 +182,28 @@ Reload('plugins that were added are loaded and those that have gone are ended; o
   await rm(join(dir, 'plugins/sample'), { recursive: true });
   assert.equal(await outcomes(), ['sample removed', 'second reloaded']);
   assert.equal(await ask(), { status: 200, body: 2 });
+});
+
+Reload('of two folders whose plugins say the same name neither is loaded, whichever comes first, and one that runs serves on', async (context) => {
+  const { dir, ask } = context;
+  const folders = ['a-first', 'sample'].map((name) => join(dir, 'plugins', name));
+  await cp(join(built, 'two'), folders[0]!, { recursive: true });
+  await writeFile(join(folders[0]!, 'plugin.json'), '{"name":"sample","version":"2.0.0"}');
+  const outcomes = await context.app.reloadPlugins();
+  const isThereTwice = (one: string, other: string): string =>
+    `plugin sample is there twice, in ${one} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`;
+  assert.equal(outcomes, [
+    { name: 'a-first', outcome: 'failed', detail: isThereTwice(folders[0]!, folders[1]!) },
+    { name: 'sample', outcome: 'failed', detail: isThereTwice(folders[1]!, folders[0]!) },
+  ]);
+  assert.equal(await ask(), { status: 200, body: 1 });
+  await context.app.shutdown();
+  context.app = await start(dir);
+  assert.equal(context.app.plugins().map(({ state, source }) => [state, source]), folders.map((folder) => ['failed', folder]));
+  assert.is((await ask()).status, 404);
+  await rm(folders[0]!, { recursive: true });
+  await context.app.reloadPlugins();
+  assert.equal(await ask(), { status: 200, body: 1 });
 });
 
 Reload('names the plugins that there are where one is to be reloaded that there is not', async ({ app }) => {

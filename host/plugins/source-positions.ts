@@ -17,16 +17,16 @@ export const positionsPath = (component: string): string => `${component}.map`;
 
 /** Finds the lines of a plugin's sources for those of its bundle. */
 export class SourcePositions {
-  readonly #map: BundleMap;
+  readonly map: BundleMap;
   #parsed: SourceMap | undefined;
 
   constructor(map: BundleMap) {
-    this.#map = map;
+    this.map = map;
   }
 
   /** `src/index.ts:3:5` for a place in the bundle; both count from 1. */
   at(line: number, column: number): string {
-    this.#parsed ??= new SourceMap({ ...this.#map, file: '', sourcesContent: [], sourceRoot: '' } as unknown as SourceMapPayload);
+    this.#parsed ??= new SourceMap({ ...this.map, file: '', sourcesContent: [], sourceRoot: '' } as unknown as SourceMapPayload);
     const entry = this.#parsed.findEntry(line - 1, column - 1);
     if (!('originalSource' in entry)) return `bundle:${line}:${column}`;
     return `${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
@@ -39,7 +39,7 @@ export class SourcePositions {
 
   /** @param digest of the component that the bundle became. */
   toJson(digest: string): string {
-    return `${JSON.stringify({ ...this.#map, component: digest })}\n`;
+    return `${JSON.stringify({ ...this.map, component: digest })}\n`;
   }
 }
 

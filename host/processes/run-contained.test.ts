@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { skip } from '../test/skip.ts';
 import { launcherPath } from './launcher.ts';
 import { runContained } from './run-contained.ts';
 
@@ -49,6 +50,17 @@ Run('reports the signal that ended the child', async () => {
 Run('ends a child that writes too much', async () => {
   assert.is(await failureName(runContained('sh', ['-c', 'exec yes'], { maxStdoutBytes: 1000 })), 'ProcessOutputTooLarge');
 });
+
+if (process.platform === 'linux') {
+  Run('ends a child that takes too much memory, and not one that reserves it', async () => {
+    const limits = { residentBytes: 2 ** 28, graceMs: 0 };
+    assert.is(await failureName(runContained(process.execPath, ['-e', 'const kept = []; setInterval(() => kept.push(Buffer.alloc(1e7, 1)), 1)'], limits)), 'ProcessMemoryTooLarge');
+    const reserving = 'new WebAssembly.Memory({ initial: 1, maximum: 65536 }); const kept = new ArrayBuffer(2 ** 30); setTimeout(() => process.exit(7), 300)';
+    assert.is((await runContained(process.execPath, ['-e', reserving], limits)).code, 7);
+  });
+} else {
+  skip('runContained ends a child that takes too much memory', 'nobody looks at the memory of a process here');
+}
 
 Run('ends a child that runs too long', async () => {
   assert.is(await failureName(runContained('sleep', ['600'], { timeoutMs: 50, graceMs: 0 })), 'ProcessTimeout');

@@ -1,9 +1,12 @@
 import { AanaError } from '../core/errors.ts';
 import { type SpawnContainedOptions, commandNotFound, endChild, spawnContained } from './spawn-contained.ts';
+import { watchMemory } from './watch-memory.ts';
 
 export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'> {
   /** Over this many milliseconds the child is ended and `ProcessTimeout` thrown. */
   readonly timeoutMs?: number | undefined;
+  /** More resident memory than this many bytes ends the child and throws `ProcessMemoryTooLarge`; looked at ten times in a second, on Linux. */
+  readonly residentBytes?: number | undefined;
   /** More output than this ends the child and throws `ProcessOutputTooLarge`. Default 1 MiB. */
   readonly maxStdoutBytes?: number | undefined;
   /** How much of the end of stderr is kept. Default 64 KiB. */
@@ -24,7 +27,7 @@ const EXIT_NO_COMMAND = 127;
 
 /**
  * Runs a contained child with no stdin to its end and collects its output. An exit code or a signal is a result, not an error.
- * Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessOutputTooLarge` or `CommandNotFound`; in every case the
+ * Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessMemoryTooLarge`, `ProcessOutputTooLarge` or `CommandNotFound`; in every case the
  * child has ended before the promise settles, so what it wrote can be removed.
  */
 export async function runContained(command: string, args: readonly string[], options: RunContainedOptions = {}): Promise<RunContainedResult> {
@@ -50,7 +53,10 @@ export async function runContained(command: string, args: readonly string[], opt
   });
   child.stderr?.on('data', (data: Buffer) => stderr.push(data));
 
-  const { timeoutMs } = options;
+  const { timeoutMs, residentBytes } = options;
+  if (residentBytes !== undefined) {
+    watchMemory(child, residentBytes, () => failWith(new AanaError('ProcessMemoryTooLarge', 'internal', `${command} took more than ${residentBytes} bytes of memory`)));
+  }
   const onTimeout = (): void => failWith(new AanaError('ProcessTimeout', 'deadline-exceeded', `${command} ran longer than ${timeoutMs} ms`));
   const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
   try {

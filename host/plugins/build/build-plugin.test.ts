@@ -1,11 +1,14 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../core/abort.ts';
 import { silentLogger as log } from '../../core/logger.ts';
+import { skip } from '../../test/skip.ts';
 import { readComponent } from '../component.ts';
 import { buildPlugin } from './build-plugin.ts';
+import { type BuildLimits, defaultBuildLimits } from './contained-build.ts';
 
 const source = `
 import * as z from 'zod/mini';
@@ -85,7 +88,7 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   { what: 'a manifest whose component lies outside', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","component":"../x"}', message: /component: must be a path inside/ },
   { what: 'a capability that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","capabilities":["files"]}', message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; types, log, random, invocation, progress, output are always there/ },
   { what: 'deployments without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","deployments":["x"]}', message: /deployments: are named, but none of "deployments", "asr" and "llm" is among the capabilities/ },
-  { what: 'hosts without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: are named, but "http" is not among the capabilities/ },
+  { what: 'hosts without the capability', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","hosts":["a.org"]}', message: /hosts: are named, but neither "http" nor "media" is among the capabilities/ },
   { what: 'an option of an endpoint that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"deferred":true}}}', message: /endpoints\.go: .*"deferred"/ },
   { what: 'a word for defer that there is not', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"defer":"sometimes"}}}', message: /endpoints\.go\.defer: .*"optional"\|"always"\|"never"/ },
   { what: 'a time that is none', file: 'plugin.json', text: '{"name":"a","version":"1.0.0","endpoints":{"go":{"execution_timeout_s":0}}}', message: /endpoints\.go\.execution_timeout_s: / },
@@ -147,6 +150,40 @@ for (const { what, file, text, message } of failures) {
     assert.match(error.message, message);
   });
 }
+
+const bombs: Readonly<Record<string, { code: string; limits: BuildLimits; reason: RegExp }>> = {
+  'does not end': { code: 'for (;;);', limits: { ...defaultBuildLimits, timeoutMs: 5_000 }, reason: /^plugin sample cannot be built: it takes longer than 5 s$/ },
+  'takes all memory': {
+    code: 'const kept = []; for (;;) kept.push(new Uint8Array(10_000_000).fill(1));',
+    limits: { ...defaultBuildLimits, memoryBytes: 2 ** 29 },
+    reason: /^plugin sample cannot be built: it takes more than 512 MiB of memory$/,
+  },
+};
+for (const [what, { code, limits, reason }] of Object.entries(bombs)) {
+  if (what.includes('memory') && process.platform !== 'linux') {
+    skip(`a build that ${what}`, 'nobody looks at the memory of a process here');
+    continue;
+  }
+  BuildPlugin(`ends a build that ${what}, and leaves nothing of it`, async ({ dir }) => {
+    await writeFile(join(dir, 'src', 'index.ts'), `${code}\n${source}`);
+    const error = await buildPlugin(dir, { log, limits }).catch((thrown: unknown) => thrown);
+    assert.match((error as Error).message, reason);
+    assert.equal(await readdir(join(dir, 'dist')), []);
+    await writeFile(join(dir, 'src', 'index.ts'), source);
+    assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+  });
+}
+
+BuildPlugin('ends a build with its signal', async ({ dir }) => {
+  await writeFile(join(dir, 'src', 'index.ts'), `for (;;);\n${source}`);
+  const client = new AbortController();
+  const building = buildPlugin(dir, { log, signal: client.signal }).catch((thrown: unknown) => thrown);
+  while (!(await readdir(join(dir, 'dist')).catch((): string[] => [])).includes('sample.wasm.build')) await delay(5);
+  const gone = new Error('gone');
+  client.abort(gone);
+  assert.is(await building, gone);
+  assert.equal(await readdir(join(dir, 'dist')), []);
+});
 
 BuildPlugin('says all that is used and not there, each once a file', async ({ dir }) => {
   await writeFile(join(dir, 'src', 'other.ts'), 'export const b = () => fetch("b");\nexport const unused = () => new WebSocket("ws://a/");\n');

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.ts';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
-import { positionsPath } from '../source-positions.ts';
+import { positionsPath, SourcePositions } from '../source-positions.ts';
+import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';
+import { PluginFiles } from './plugin-files.ts';
 
 export interface BuildOptions {
   readonly log: Logger;
@@ -16,6 +18,8 @@ export interface BuildOptions {
   readonly force?: boolean;
   /** Where the component goes instead of the manifest's place. */
   readonly outDir?: string;
+  /** Of the build's process. */
+  readonly limits?: BuildLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -33,6 +37,9 @@ interface Stamp {
   /** Hash of every bundled source file, by absolute path. */
   readonly inputs: Readonly<Record<string, string>>;
 }
+
+/** Changes when a build makes something else of the same sources. */
+const BUILDER = 'sources are confined to the plugin';
 
 /** The contract between host and guests. */
 export const worldFile = join(packageRoot, 'wit', 'world.wit');
@@ -58,6 +65,9 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
   const isCurrent = async (): Promise<boolean> => options.force !== true && (await isUpToDate(component, toolchain));
   if (await isCurrent()) return { component, rebuilt: false };
   await mkdir(dirname(component), { recursive: true });
+  if (options.outDir === undefined && !(await new PluginFiles(dir).isOwn(dirname(component)))) {
+    throw pluginLoadError(manifest.name, `cannot be built: ${relative(manifest.dir, dirname(component))} leads out of its folder by a link`);
+  }
   return withFileLock(
     `${component}.lock`,
     async () => {
@@ -69,24 +79,16 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
   );
 }
 
-async function build(manifest: PluginManifest, component: string, world: { readonly text: string; readonly toolchain: string }, { log, signal }: BuildOptions): Promise<void> {
+async function build(manifest: PluginManifest, component: string, world: { readonly text: string; readonly toolchain: string }, options: BuildOptions): Promise<void> {
   const startedAt = performance.now();
-  const { bundlePlugin } = await import('./bundle.ts'); // the bundler is large, and most starts build nothing
-  const bundle = await bundlePlugin(manifest);
+  const { log, limits = defaultBuildLimits, signal } = options;
+  const made = await containedBuild({ manifest, world: world.text }, `${component}.build`, limits, signal);
   signal?.throwIfAborted();
-  const { componentize } = await import('componentize-qjs');
-  const witPath = `${component}.${randomSuffix()}.wit`;
-  await writeFile(witPath, world.text);
-  const making = componentize({ witPath, jsSource: bundle.code, world: 'plugin', sync: true }).finally(() => rm(witPath, { force: true }));
-  const made = await making.catch((cause: unknown) => {
-    throw pluginLoadError(manifest.name, `cannot be made into a component: ${bundle.positions.translate(evaluationError(cause, bundle.waitsAt))}`, cause);
-  });
-  signal?.throwIfAborted();
-  const inputs = Object.fromEntries(await Promise.all(bundle.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
+  const inputs = Object.fromEntries(await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
   const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
   await rm(stampPath(component), { force: true }); // never a stamp beside another component
   await writeAtomically(component, made.component);
-  await writeAtomically(positionsPath(component), bundle.positions.toJson(stamp.component));
+  await writeAtomically(positionsPath(component), new SourcePositions(made.map).toJson(stamp.component));
   await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
   log.info('plugin built', { plugin: manifest.name, bytes: made.component.length, ms: Math.round(performance.now() - startedAt) });
 }
@@ -108,15 +110,6 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
   }
 }
 
-/** Why the top level of the sources did not run to its end, less what the compiler says around it. */
-function evaluationError(cause: unknown, waitsAt: string | undefined): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  if (waitsAt !== undefined && message.includes('blocking on a promise')) return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
-  const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
-  if (missing !== undefined) return `its top level calls the host (${missing}), which is there inside "run" only`;
-  return message.replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '').trimEnd();
-}
-
 /** The world and the versions of what turns sources into a component. */
 async function toolchainHash(world: string): Promise<string> {
   const require = createRequire(import.meta.url);
@@ -126,7 +119,7 @@ async function toolchainHash(world: string): Promise<string> {
       return `${name}@${version}`;
     }),
   );
-  return sha256(`${versions.join('\n')}\n${world}`);
+  return sha256(`${BUILDER}\n${versions.join('\n')}\n${world}`);
 }
 
 function packageDir(resolved: string, name: string): string {
@@ -137,7 +130,15 @@ function packageDir(resolved: string, name: string): string {
 const stampPath = (component: string): string => `${component}.stamp.json`;
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
-const hashOf = (path: string): Promise<string | undefined> => readFile(path).then(sha256, () => undefined);
+
+/** A stamp may come with the plugin and name any file: devices and pipes are not read. */
+async function hashOf(path: string): Promise<string | undefined> {
+  try {
+    return (await stat(path)).isFile() ? sha256(await readFile(path)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 async function writeAtomically(path: string, data: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomSuffix()}`;

@@ -7,6 +7,7 @@ import { type PluginManifest, pluginLoadError } from '../manifest.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
 import { type BundleMap, SourcePositions } from '../source-positions.ts';
+import { PluginFiles } from './plugin-files.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
 
 export interface PluginBundle {
@@ -29,6 +30,10 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
   const require = createRequire(import.meta.url);
   const sdk = join(packageRoot, 'dist', 'host', 'sdk', 'index.js');
   const globals = new WebGlobals();
+  const files = new PluginFiles(dir);
+  const accepted = new Set<string>();
+  /** The first file that may not be a part: why the bundler was stopped. */
+  let outside: Error | undefined;
   const unusable: { readonly source: string; readonly importer: string }[] = [];
   try {
     await using build = await rolldown({
@@ -50,6 +55,10 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
             if (own !== undefined) return { id: own, moduleSideEffects: false };
             if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true }; // found below, where it is reached
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
+            if (found && !found.external && isAbsolute(found.id)) {
+              if (await files.has(found.id, source)) accepted.add(found.id);
+              else throw (outside ??= new Error(`${await placeOfImport(dir, importer, source)}: ${outsideOf(source)}`));
+            }
             if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it only defines
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
             else if (found === null && /^zod(\/|$)/.test(source)) return esmOf(require.resolve(source));
@@ -57,9 +66,11 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
             else return found;
             return { id: source, external: true };
           },
-          load: (id) => {
+          async load(id) {
             const code = globals.load(id) ?? absentInterface(id, capabilities);
-            return code === undefined ? null : { code, moduleType: 'js' };
+            if (code !== undefined) return { code, moduleType: 'js' };
+            if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id))) throw (outside ??= new Error(`${relative(dir, entry)}: ${outsideOf(nameFrom(dir, id))}`));
+            return null;
           },
         },
       ],
@@ -84,9 +95,11 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
     if (!chunk.exports.includes('endpoint')) throw new Error(`${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`);
     return { code: chunk.code, positions, waitsAt: waits && placeOf(waits.offset), files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
   } catch (cause) {
-    throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, cause)}`, cause);
+    throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, outside ?? cause)}`, cause);
   }
 }
+
+const outsideOf = (source: string): string => `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package`;
 
 /** What the bundler says, one line an error, each with the place in the source. */
 function messageFrom(dir: string, cause: unknown): string {

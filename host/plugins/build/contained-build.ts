@@ -1,0 +1,64 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AanaError, type ErrorRecord, fromErrorRecord } from '../../core/errors.ts';
+import { runContained, type RunContainedResult } from '../../processes/index.ts';
+import { type PluginManifest, pluginLoadError } from '../manifest.ts';
+import type { MadeComponent } from './make-component.ts';
+
+/** What the process of a build finds in its folder. */
+export interface BuildRequest {
+  readonly manifest: PluginManifest;
+  readonly world: string;
+}
+
+/** What it leaves there; the component is a file of its own. */
+export type BuildOutcome = { readonly made: Omit<MadeComponent, 'component'> } | { readonly error: ErrorRecord };
+
+export const buildFiles = (folder: string) => ({ request: join(folder, 'request.json'), outcome: join(folder, 'outcome.json'), component: join(folder, 'component.wasm') });
+
+export interface BuildLimits {
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+  /** Resident memory of the process; looked at on Linux. */
+  readonly memoryBytes: number;
+}
+
+/** A build takes seconds and some hundred MB; a machine may be slow, and sources may be many. */
+export const defaultBuildLimits: BuildLimits = { timeoutMs: 180_000, memoryBytes: 2 ** 31 };
+/** Of all threads together. */
+const CPU_SECONDS = 120;
+const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
+
+/**
+ * Makes a plugin's component in a process of its own, which ends with this one: bundling reads what a plugin's author wrote, and compiling runs it.
+ * `folder` is made for it, and removed. Throws `PluginLoadError` with what the build says, or the limit that it met.
+ */
+export async function containedBuild(request: BuildRequest, folder: string, { timeoutMs, memoryBytes }: BuildLimits, signal: AbortSignal | undefined): Promise<MadeComponent> {
+  const { name, dir } = request.manifest;
+  const files = buildFiles(folder);
+  await rm(folder, { recursive: true, force: true }); // a host that was killed left it
+  await mkdir(folder);
+  try {
+    await writeFile(files.request, JSON.stringify(request));
+    const limits = { cpuSeconds: CPU_SECONDS, residentBytes: memoryBytes, timeoutMs, ownGroup: true, graceMs: 0 };
+    const result = await runContained(process.execPath, [PROGRAM, folder], { ...limits, cwd: dir, env: {}, signal }).catch((cause: unknown) => {
+      if (!(cause instanceof AanaError)) throw cause;
+      if (cause.name === 'ProcessTimeout') throw pluginLoadError(name, `cannot be built: it takes longer than ${timeoutMs / 1000} s`, cause);
+      if (cause.name === 'ProcessMemoryTooLarge') throw pluginLoadError(name, `cannot be built: it takes more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`, cause);
+      throw cause;
+    });
+    const outcome = await readFile(files.outcome, 'utf8').then((text) => JSON.parse(text) as BuildOutcome, () => undefined);
+    if (result.code !== 0 || outcome === undefined) throw pluginLoadError(name, `cannot be built: ${endOf(result)}`);
+    if ('error' in outcome) throw fromErrorRecord(outcome.error);
+    return { ...outcome.made, component: await readFile(files.component) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function endOf({ code, signal, stderr }: RunContainedResult): string {
+  if (signal === 'SIGXCPU') return `it computes for more than ${CPU_SECONDS} s`;
+  const said = stderr.trim().split('\n').at(-1);
+  return `its build ended with ${signal ?? code}${said ? `: ${said.slice(0, 300)}` : ''}`;
+}
