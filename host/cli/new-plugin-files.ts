@@ -6,6 +6,10 @@ export interface NewPluginNames {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
+/** Says what is missing in place of a page of errors of the compiler, which a folder above may have. */
+const requireInstalled =
+  'node -e "for (const name of [\'aana-host/package.json\', \'typescript/package.json\', \'@types/node/package.json\']) try { require.resolve(name) } catch { console.error(name.replace(\'/package.json\', \'\') + \' is not installed: run npm install\'); process.exit(1) }"';
+
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
 /** The files of a new plugin, by path inside its folder. */
@@ -18,7 +22,7 @@ export function newPluginFiles({ name, dependencies, devDependencies }: NewPlugi
       version: '0.1.0',
       private: true,
       type: 'module',
-      scripts: { dev: 'aana-host dev .', build: 'aana-host build .', test: 'tsc && node --test build/*.test.js' },
+      scripts: { dev: 'aana-host dev .', build: 'aana-host build .', pretest: requireInstalled, test: 'tsc && node --test build/*.test.js' },
       dependencies,
       devDependencies,
     }),
@@ -33,6 +37,7 @@ export function newPluginFiles({ name, dependencies, devDependencies }: NewPlugi
         target: 'es2023',
         lib: ['es2023', 'esnext.disposable'],
         types: ['node'],
+        skipLibCheck: true, // a folder above may have other versions of what these name
         rootDir: 'src',
         outDir: 'build',
       },

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
@@ -28,6 +29,32 @@ NewPlugin('makes a plugin that its own TypeScript configuration accepts and whos
   const made = await newPlugin(join(folder, 'say-hello'));
   linkDependencies(made);
   assert.is(testProject(made), 2);
+});
+
+NewPlugin('its tests pass below a folder that has the package, whatever other types are there', async () => {
+  linkDependencies(folder);
+  for (const name of ['undici-types', '@types/node']) rmSync(join(folder, 'node_modules', name));
+  cpSync(join(packageRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true }); // a link would lead to the right ones
+  mkdirSync(join(folder, 'node_modules/undici-types')); // of another version than @types/node wants
+  writeFileSync(join(folder, 'node_modules/undici-types/package.json'), '{"name":"undici-types","version":"1.0.0","types":"index.d.ts"}');
+  writeFileSync(join(folder, 'node_modules/undici-types/index.d.ts'), 'export interface Pool { readonly broken: Absent }\n');
+  const made = await newPlugin(join(folder, 'say-hello'));
+  const { status, stdout, stderr } = spawnSync('npm', ['test'], { cwd: made, encoding: 'utf8' });
+  assert.is(status, 0, stdout + stderr);
+  assert.match(stdout, /# pass 2|pass 2/);
+});
+
+NewPlugin('its tests say what is missing where nothing was installed, in place of what the compiler makes of that', async () => {
+  const made = await newPlugin(join(folder, 'say-hello'));
+  const failed = (): string => {
+    const { status, stdout, stderr } = spawnSync('npm', ['test'], { cwd: made, encoding: 'utf8' });
+    assert.is(status, 1, stdout + stderr);
+    return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm ')).join('\n');
+  };
+  assert.is(failed(), 'aana-host is not installed: run npm install');
+  linkDependencies(folder);
+  rmSync(join(folder, 'node_modules/typescript'));
+  assert.is(failed(), 'typescript is not installed: run npm install');
 });
 
 NewPlugin('names the plugin, its endpoint and its path after the folder', async () => {
