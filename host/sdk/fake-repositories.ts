@@ -1,6 +1,7 @@
 import { HostError, toErrorRecord } from './host-error.ts';
 import type { HostCaption, HostRepositories, HostRepositoriesWrite, HostTranscriptInfo, HostVideoRow } from './host.ts';
 import { type CaptionRecord, given, type Stored, type TranscriptRecord, type VideoRecord } from './repositories.ts';
+import { compareUtf8 } from './utf8.ts';
 
 /** What the application keeps of its media. Give the same to several runs to have them share it. */
 export class FakeRepositories {
@@ -17,7 +18,7 @@ export function fakeRepositories(all: FakeRepositories): HostRepositories {
   return {
     mediaExists: (mediaId) => all.media.has(mediaId),
     readVideo: (mediaId) => hostVideo(found(all.videos.find((video) => video.media_id === mediaId), 'video', mediaId)),
-    listVideos: (after = '', limit) => sorted(all.videos, (a, b) => compare(a.media_id, b.media_id)).filter((video) => video.media_id > after).slice(0, limit).map(hostVideo),
+    listVideos: (after = '', limit) => sorted(all.videos, (a, b) => compareUtf8(a.media_id, b.media_id)).filter((video) => compareUtf8(video.media_id, after) > 0).slice(0, limit).map(hostVideo),
     readCaption: (id) => hostCaption(found(all.captions.find((caption) => caption.id === id), 'caption', id)),
     listCaptions: (mediaId, after, limit) =>
       sorted(all.captions, (a, b) => a.timestamp - b.timestamp || a.id - b.id)
@@ -84,7 +85,6 @@ function remove<T>(rows: T[], fits: (row: T) => boolean): T[] {
 }
 
 const sorted = <T>(rows: readonly T[], order: (a: T, b: T) => number): T[] => [...rows].sort(order);
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function found<T>(row: T | undefined, table: string, id: string | number): T {
   if (row === undefined) throw failure('NotFoundException', 'not-found', `there is no ${table} ${JSON.stringify(String(id))}`, { table, id: String(id) });

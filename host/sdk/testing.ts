@@ -3,7 +3,7 @@ import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fak
 import { type ErrorRecord, HostError, toErrorRecord } from './host-error.ts';
 import type { Host, HostAudio, HostChunks, HostHttp, HostImage, HostRemote, HostStorage, HostTask, HostVideo, HostVideoSource, LogLevel } from './host.ts';
 import type { Plugin } from './plugin.ts';
-import { decodeUtf8, encodeUtf8 } from './utf8.ts';
+import { compareUtf8, decodeUtf8, encodeUtf8 } from './utf8.ts';
 
 /** A deployment's methods: they get the arguments as they arrive in a deployment, `{ $audio: n }` replaced by the fake audio. */
 export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
@@ -277,8 +277,8 @@ function fakeStorage(values: FakeStorage): HostStorage {
     delete: (key) => values.delete(key),
     list: (prefix, after, limit) =>
       [...values.keys()]
-        .filter((key) => key.startsWith(prefix) && (after === undefined || key > after))
-        .sort()
+        .filter((key) => key.startsWith(prefix) && (after === undefined || compareUtf8(key, after) > 0))
+        .sort(compareUtf8)
         .slice(0, limit),
   };
 }

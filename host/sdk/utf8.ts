@@ -12,6 +12,13 @@ export function encodeUtf8(text: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
+/** The order of the texts' bytes in UTF-8, as stores have it. JavaScript's own order differs: a surrogate pair comes before U+E000. */
+export function compareUtf8(a: string, b: string): number {
+  const [left, right] = [encodeUtf8(a), encodeUtf8(b)];
+  const at = left.findIndex((byte, index) => byte !== right[index]);
+  return at < 0 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1);
+}
+
 /** What is not UTF-8 becomes U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   const parts: string[] = [];
