@@ -158,7 +158,7 @@ export const endpoint = {
 
 const refused = [
   { what: 'a capability that there is not', manifest: { capabilities: ['files'] }, message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; / },
-  { what: 'hosts without the capability', manifest: { hosts: ['a.example'] }, message: /hosts: are named, but "http" is not among the capabilities/ },
+  { what: 'hosts without the capability', manifest: { hosts: ['a.example'] }, message: /hosts: are named, but neither "http" nor "media" is among the capabilities/ },
   { what: 'a host that is a URL', manifest: { capabilities: ['http'], hosts: ['https://a.example'] }, message: /hosts\.0: must be a host such as/ },
 ];
 for (const { what, manifest, message } of refused) {
