@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
@@ -189,6 +189,10 @@ Guarded("that are deferred become tasks of their user, which nobody else sees, a
   assert.is((await ask('GET', `/tasks/${id}`, keys['ann'])).body.result.stacktrace, null);
   const own = await defer(admin);
   assert.match((await ended(own, admin)).body.result.stacktrace, /broken/);
+  const hostOf = async (task: string, key: string | undefined): Promise<string> => (await ask('GET', `/tasks/${task}/attempts`, key)).body.attempts[0].host;
+  const [machine, pid, process_] = (await hostOf(own, admin)).split('/');
+  assert.equal([machine, pid], [hostname(), String(process.pid)]);
+  assert.is(await hostOf(id, keys['ann']), process_, 'users see nothing of the machine');
 });
 
 Guarded('of users whose subscription has ended are taken where that does not matter; their tasks wait', async () => {

@@ -22,7 +22,12 @@ export function setCaller(ctx: Context, caller: Caller = ANYBODY): void {
   ctx.state['caller'] = caller;
 }
 
+/** Whether the caller may see what only the operator knows, such as names of machines: an admin does, and everybody where there are no keys. */
+export function isOperator(ctx: Context): boolean {
+  return ctx.state['caller'] === undefined || callerOf(ctx).isAdmin;
+}
+
 /** Whether an answer may say what went wrong inside: where the operator wants it, and to admins alone where there are keys. */
 export function showsInside(ctx: Context, includeStacktrace: boolean): boolean {
-  return includeStacktrace && (ctx.state['caller'] === undefined || callerOf(ctx).isAdmin);
+  return includeStacktrace && isOperator(ctx);
 }

@@ -62,6 +62,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried.', { data: 'id' }),
   one('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: 'id' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
+  one('ResultNotStored', 'internal', 'A task was done, but the database refused its result.'),
   one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not there just now.'),
   one('DatabaseException', ['unavailable', 'internal'], 'The database does not answer, or refuses.', { data: 'message' }),
   one('MediaIdAlreadyExistsException', 'conflict', 'There is a media of this id already.', { data: 'table, id' }),

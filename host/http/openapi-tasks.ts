@@ -28,6 +28,7 @@ export const TASK_SCHEMAS: readonly [name: string, schema: oas31.SchemaObject][]
         created_at: TIME,
         assigned_at: TIME,
         completed_at: TIME,
+        omitted: { type: 'array', items: { type: 'string', enum: ['data', 'result'] }, description: 'In a list: what is too large for it, and null there. The task alone has it.' },
       },
       required: ['id', 'endpoint', 'data', 'status', 'result'],
     },

@@ -11,7 +11,7 @@ import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 
-const Input = z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() });
+const Input = z.strictObject({ n: z.number().default(0), text: z.string().optional(), file: z.string().meta({ 'x-aana-file': true }).optional() });
 const MISSING = '00000000-0000-4000-8000-000000000000';
 
 interface Answer {
@@ -202,6 +202,17 @@ async function* fetchEvents(id: string, wanted: string): AsyncGenerator<void> {
     if (text.includes(`event: ${wanted}\n`)) yield;
   }
 }
+
+Routes('tasks are listed without what is large, which the task alone has', async () => {
+  const id = await defer('/double', { n: 1 });
+  const [small] = (await json('/tasks?per_page=1')).body.tasks;
+  assert.equal([small.id, small.data, 'omitted' in small], [id, { n: 1 }, false]);
+  const text = 'x'.repeat(10_000);
+  const large = await defer('/double', { n: 2, text });
+  const [listed] = (await json('/tasks?per_page=1')).body.tasks;
+  assert.equal([listed.id, listed.data, listed.omitted], [large, null, ['data']]);
+  assert.equal([(await json(`/tasks/${large}`)).body.data, 'omitted' in (await json(`/tasks/${large}`)).body], [{ n: 2, text }, false]);
+});
 
 Routes('tasks are listed with the newest first, page by page, and counted', async () => {
   const ids = [await defer('/double'), await defer('/double'), await defer('/double')].toReversed();

@@ -5,8 +5,8 @@ import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
 import { type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
-import { type AttemptRecord, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
-import { callerOf, showsInside } from './caller.ts';
+import { type AttemptRecord, type ListedTask, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
+import { callerOf, isOperator, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
 import { refuseForeignGet } from './foreign-page.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
@@ -58,7 +58,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
 
 /** The routes of the original for tasks, and `cancel` and `events`. */
 export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRoutesOptions): void {
-  const show = (ctx: Context, task: TaskRecord): object => taskInfo(task, showsInside(ctx, includeStacktrace));
+  const show = (ctx: Context, task: TaskRecord | ListedTask): object => taskInfo(task, showsInside(ctx, includeStacktrace));
 
   router.get('/tasks/count', async (ctx) => {
     const counts = await tasks.count(userOf(ctx));
@@ -96,7 +96,7 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
   });
   router.get('/tasks/:id/attempts', async (ctx) => {
     const found = await answered(tasks.attempts(idOf(ctx), userOf(ctx)));
-    ctx.body = { attempts: found.map((attempt) => attemptInfo(attempt, showsInside(ctx, includeStacktrace))) };
+    ctx.body = { attempts: found.map((attempt) => attemptInfo(attempt, { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) })) };
   });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);
@@ -106,11 +106,11 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
 }
 
 /** A task as clients see it: the keys of the original, and ours. */
-function taskInfo(task: TaskRecord, includeStacktrace: boolean): object {
+function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boolean): object {
   return {
     id: task.id,
     endpoint: task.endpoint,
-    data: JSON.parse(task.data) as unknown,
+    data: task.data === null ? null : (JSON.parse(task.data) as unknown),
     status: task.status,
     result: task.status === 'failed' ? errorInfo(task.result, includeStacktrace) : task.result === null ? null : (JSON.parse(task.result) as unknown),
     progress: task.progress,
@@ -119,10 +119,13 @@ function taskInfo(task: TaskRecord, includeStacktrace: boolean): object {
     created_at: time(task.created_at),
     assigned_at: time(task.assigned_at),
     completed_at: time(task.completed_at),
+    ...('omitted' in task && task.omitted.length > 0 && { omitted: task.omitted }),
   };
 }
 
-function attemptInfo({ lease_token: attempt, host, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord, includeStacktrace: boolean): object {
+/** A host is `<machine>/<pid>/<id>`; users see the last part, which tells processes apart and nothing else. */
+function attemptInfo({ lease_token: attempt, host: owner, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord, { showsHost, includeStacktrace }: { readonly showsHost: boolean; readonly includeStacktrace: boolean }): object {
+  const host = showsHost ? owner : owner.slice(owner.lastIndexOf('/') + 1);
   return { attempt, host, started_at: time(startedAt), ended_at: time(endedAt), outcome, error: errorInfo(error, includeStacktrace) };
 }
 

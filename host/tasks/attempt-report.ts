@@ -1,3 +1,5 @@
+import type { AttemptBatch } from '../storage/index.ts';
+
 /** Values and progress that wait to be written together. */
 const FLUSH_MS = 50;
 const MOST_CHUNKS = 256;
@@ -7,20 +9,28 @@ interface Pending {
   progress: number | undefined;
 }
 
+export interface AttemptReportOptions {
+  /** Writes a batch, and tries again for as long as that makes sense. */
+  readonly write: (batch: AttemptBatch) => Promise<void>;
+  /** Called once, when a batch could not be written: the attempt is of no use any more. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 /** Collects what an attempt streams, and hands it on in batches, one at a time: a write for each token would be the slowest part of it. */
 export class AttemptReport {
   /** All values so far. */
   readonly values: string[] = [];
-  readonly #write: (batch: { readonly chunks: readonly string[]; readonly progress: number | undefined }) => Promise<void>;
+  readonly #options: AttemptReportOptions;
   #pending: Pending = { chunks: [], progress: undefined };
+  #batches = 0;
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(write: (batch: { readonly chunks: readonly string[]; readonly progress: number | undefined }) => Promise<void>) {
-    this.#write = write;
+  constructor(options: AttemptReportOptions) {
+    this.#options = options;
   }
 
-  /** Resolves when there is room for more. */
+  /** Resolves when there is room for more: while batches cannot be written, a stream waits. */
   readonly add = async (chunk: string): Promise<void> => {
     this.values.push(chunk);
     this.#pending.chunks.push(chunk);
@@ -36,16 +46,11 @@ export class AttemptReport {
     this.#flushSoon();
   };
 
-  /** Writes what is left; rejects when a write failed. */
+  /** Writes what is left; rejects when this or an earlier write failed. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing = this.#writing.then(async () => {
-      const { chunks, progress } = this.#pending;
-      if (chunks.length === 0 && progress === undefined) return;
-      this.#pending = { chunks: [], progress: undefined };
-      await this.#write({ chunks, progress });
-    });
+    this.#writing = this.#writing.then(() => this.#writePending());
     return this.#writing;
   }
 
@@ -55,7 +60,20 @@ export class AttemptReport {
     this.#pending = { chunks: [], progress: undefined };
   }
 
+  async #writePending(): Promise<void> {
+    const { chunks, progress } = this.#pending;
+    if (chunks.length === 0 && progress === undefined) return;
+    this.#pending = { chunks: [], progress: undefined };
+    this.#batches += 1;
+    try {
+      await this.#options.write({ number: this.#batches, chunks, progress });
+    } catch (error) {
+      this.#options.onFailure(error);
+      throw error;
+    }
+  }
+
   #flushSoon(): void {
-    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS); // the next flush tells of the failure
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS); // onFailure has been told
   }
 }

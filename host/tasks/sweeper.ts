@@ -14,6 +14,10 @@ export interface SweeperOptions {
 
 const BATCH = 100;
 const PRUNE_EVERY_MS = 600_000;
+/** When the database was not seen for so much of a lease, others may have been unable to renew theirs. */
+const MOST_GAP = 0.6;
+/** How long hosts may need after an outage, besides the length of a lease, until they have a connection again and have renewed their leases. */
+const RECOVERY_MS = 20_000;
 
 /** Puts tasks of hosts that are gone back into the queue, and removes those that ended long ago. Every host does it; they do not disturb each other. */
 export class Sweeper {
@@ -21,6 +25,9 @@ export class Sweeper {
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #prunedAt = Number.NEGATIVE_INFINITY;
+  /** When the database was last seen, and from when on leases count again after it was away. */
+  #seenAt: number | undefined;
+  #countsFrom = 0;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
@@ -39,13 +46,23 @@ export class Sweeper {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        await sweep(this.#options.storage, this.#options.log);
+        await this.#sweep();
         if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune();
       } catch (error) {
         this.#options.log.warn('the queue was not swept', { error });
       }
       await delay(Math.max(100, this.#options.leaseMs / 4), signal).catch(() => {});
     }
+  }
+
+  /** After the database was away, hosts that could not renew their leases have a while to do so: their tasks are not lost, and must not run twice. */
+  async #sweep(): Promise<void> {
+    const { storage, log, leaseMs } = this.#options;
+    await storage.read(({ connection }) => connection.query('select 1'));
+    const now = performance.now();
+    if (this.#seenAt !== undefined && now - this.#seenAt > leaseMs * MOST_GAP) this.#countsFrom = now + leaseMs + RECOVERY_MS;
+    this.#seenAt = now;
+    if (now >= this.#countsFrom) await sweep(storage, log);
   }
 
   async #prune(): Promise<void> {
@@ -57,8 +74,8 @@ export class Sweeper {
       removed = ids.length;
     }
     await files.removeOrphans(async (id) => {
-      const task = await storage.read(({ tasks }) => tasks.read(id, null));
-      return task !== undefined && (!hasEnded(task.status) || task.status === 'failed'); // which may be retried
+      const status = await storage.read(({ tasks }) => tasks.status(id, null));
+      return status !== undefined && (!hasEnded(status) || status === 'failed'); // which may be retried
     });
   }
 }

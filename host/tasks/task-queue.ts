@@ -2,13 +2,18 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
-import { type AttemptRecord, hasEnded, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus } from '../storage/index.ts';
+import {
+  type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, UnknownOutcomeError, whileUnavailable,
+} from '../storage/index.ts'; // prettier-ignore
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
 import { TaskRunner } from './task-runner.ts';
 import { watchTask } from './watch-task.ts';
 import { WriteTogether } from './write-together.ts';
+
+/** How long is looked for a task of which nobody knows whether it was stored. */
+const LOOK_MS = 30_000;
 
 /** In the words of the settings `TASK_QUEUE__…`; times in seconds. */
 export interface TaskQueueConfig {
@@ -102,31 +107,52 @@ export class TaskQueue {
         idempotency_key: idempotencyKey ?? null,
         request_hash: requestHash,
       };
-      const accepted = await this.#accepting.write(({ tasks }) => tasks.enqueue(task));
+      const accepted = await this.#accept(task);
       if (accepted.isNew) this.#runner.look();
       else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
-      await this.#files.remove(id);
+      if (!mayBeCommitted(error)) await this.#files.remove(id); // else they may be those of a task; the sweeper knows later
       throw error;
+    }
+  }
+
+  /** Stores a task; when nobody knows whether it was, looks until somebody does, or for half a minute. */
+  async #accept(task: NewTask): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task));
+    try {
+      return await enqueue();
+    } catch (error) {
+      if (!mayBeCommitted(error)) throw error;
+      return whileUnavailable(enqueue, AbortSignal.timeout(LOOK_MS)).catch((later: unknown) => {
+        if (later instanceof AanaError && later.kind === 'conflict') throw later; // another task has its key: this one is not there
+        throw new UnknownOutcomeError('the database was lost while the task was stored, and it is not known whether it was; send the request again with the same Idempotency-Key', later);
+      });
     }
   }
 
   /** Throws `NotFoundException`, also for another user's task. */
   async get(id: string, userId: string | null): Promise<TaskRecord> {
     const task = await this.#options.storage.read(({ tasks }) => tasks.read(id, userId));
-    if (!task) throw new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, { data: { table: 'tasks', id } });
+    if (!task) throw notFound(id);
     return task;
   }
 
+  /** As {@link get}, without what can be large. */
+  async #statusOf(id: string, userId: string | null): Promise<TaskStatus> {
+    const status = await this.#options.storage.read(({ tasks }) => tasks.status(id, userId));
+    if (status === undefined) throw notFound(id);
+    return status;
+  }
+
   /** The newest first; pages count from 1 on. */
-  list(userId: string | null, { page, perPage, ...filter }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<TaskRecord[]> {
+  list(userId: string | null, { page, perPage, ...filter }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<ListedTask[]> {
     return this.#options.storage.read(({ tasks }) => tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }));
   }
 
   /** What became of each attempt so far. Throws `NotFoundException`. */
   async attempts(id: string, userId: string | null): Promise<AttemptRecord[]> {
-    await this.get(id, userId);
+    await this.#statusOf(id, userId);
     return this.#options.storage.read(({ tasks }) => tasks.attempts(id));
   }
 
@@ -137,16 +163,16 @@ export class TaskQueue {
 
   /** Ends a task that waits or runs, down to the native loop. Throws `TaskEnded` for one that has ended. */
   async cancel(id: string, userId: string | null): Promise<TaskRecord> {
-    const task = await this.get(id, userId);
+    const status = await this.#statusOf(id, userId);
     const isCancelled = await this.#options.storage.write(({ tasks }) => tasks.cancel(id, userId));
-    if (!isCancelled && task.status !== 'cancelled') throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: { id } });
+    if (!isCancelled && status !== 'cancelled') throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: { id } });
     await this.#files.remove(id);
     return this.get(id, userId);
   }
 
   /** Gives a failed task new attempts. Throws `TaskNotFailed` for others. */
   async retry(id: string, userId: string | null): Promise<TaskRecord> {
-    await this.get(id, userId);
+    await this.#statusOf(id, userId);
     if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId)))) throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
     return this.get(id, userId);
   }
@@ -167,7 +193,11 @@ export class TaskQueue {
 
   /** What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException` at once. */
   async watch(id: string, userId: string | null, { after, signal }: { readonly after: number; readonly signal: AbortSignal }): Promise<AsyncGenerator<TaskEvent, void>> {
-    await this.get(id, userId);
-    return watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]), hasEnded: ({ status }) => hasEnded(status) });
+    await this.#statusOf(id, userId);
+    return watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) });
   }
+}
+
+function notFound(id: string): AanaError {
+  return new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, { data: { table: 'tasks', id } });
 }

@@ -5,7 +5,7 @@ import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
-import { type ClaimedTask, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING } from '../storage/index.ts';
+import { type ClaimedTask, mayBeCommitted, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING, whileUnavailable } from '../storage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
@@ -39,6 +39,8 @@ const AFTER_ERROR_MS = 1000;
 
 /** The reason with which an attempt is ended that is nobody's fault: the task goes back to the queue. */
 const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
+/** Why results are not tried to be stored any longer. */
+const GIVEN_UP = new AanaError('ShuttingDown', 'unavailable', 'the application has shut down');
 /** The reason with which an attempt is ended whose task is not this host's any more: nothing is to be said of it. */
 const LOST = cancelledError('the task was cancelled, or another host has it');
 
@@ -48,8 +50,13 @@ export class TaskRunner {
   /** What becomes of the tasks that it has. */
   readonly #results: WriteTogether;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   readonly #stopping = new AbortController();
+  /** Aborts when the time to shut down is over: what could not be stored by then is left to other hosts. */
+  readonly #givingUp = new AbortController();
+  /** Until when there may be tasks that it has and does not know of; see {@link TaskRunner.#adopt}. */
+  #doubtsUntil = 0;
+  #isBeating = false;
   #wake: Deferred<void> = deferred();
   #loop: Promise<void> = Promise.resolve();
   #beats: NodeJS.Timeout | undefined;
@@ -77,9 +84,10 @@ export class TaskRunner {
     this.#unlisten?.();
     await this.#loop;
     const timer = setTimeout(() => {
-      for (const { ending } of this.#running.values()) ending.abort(SHUTDOWN);
+      for (const { ending } of this.#running) ending.abort(SHUTDOWN);
+      this.#givingUp.abort(GIVEN_UP);
     }, graceMs);
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await Promise.all([...this.#running].map(({ done }) => done));
     clearTimeout(timer);
     clearInterval(this.#beats);
   }
@@ -92,7 +100,8 @@ export class TaskRunner {
   #hear(message: string): void {
     if (message === '' || message === TASKS_WAITING) this.look();
     if (message === '') void this.#beat(); // one may have been cancelled meanwhile
-    if (message.startsWith(TASK_CANCELLED)) this.#running.get(message.slice(TASK_CANCELLED.length))?.ending.abort(LOST);
+    if (!message.startsWith(TASK_CANCELLED)) return;
+    for (const { task, ending } of this.#running) if (task.id === message.slice(TASK_CANCELLED.length)) ending.abort(LOST);
   }
 
   async #takeTasks(): Promise<void> {
@@ -114,14 +123,29 @@ export class TaskRunner {
     const { storage, endpoints, workers, leaseMs, activeOfUser, subscribersOnly } = this.#options;
     const limit = workers - this.#running.size;
     if (limit <= 0) return POLL_MS;
+    if (performance.now() < this.#doubtsUntil) await this.#adopt();
     const dueInMs = isTold ? 0 : await this.#dueInMs();
     if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
     const paths = endpoints.list().map(({ path }) => path);
-    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly, starts: true }));
+    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly, starts: true })).catch((error: unknown) => {
+      if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
+      throw error;
+    });
     for (const task of claimed) this.#begin(task);
     if (claimed.length > 0) return 0;
     const nextInMs = await this.#dueInMs();
     return nextInMs > 0 ? Math.min(POLL_MS, nextInMs) : POLL_MS; // what is due is not for this host, or not now
+  }
+
+  /** Begins what it was given without hearing of it. Only the loop that claims tasks calls this, so nothing is on its way meanwhile. */
+  async #adopt(): Promise<void> {
+    const { storage, leaseMs, log } = this.#options;
+    const known = [...this.#running].map(({ task }) => task.id);
+    for (const task of await storage.write(({ tasks }) => tasks.adopt(this.#owner, known, leaseMs))) {
+      log.info('a task was taken although nobody could say so', { task: task.id });
+      this.#begin(task);
+    }
+    this.#doubtsUntil = Math.min(this.#doubtsUntil, performance.now() + leaseMs); // a commit that is on its way comes before the lease is over, or not at all
   }
 
   async #dueInMs(): Promise<number> {
@@ -145,10 +169,11 @@ export class TaskRunner {
     const done = this.#run(task, ending.signal)
       .catch((error: unknown) => this.#options.log.error('what became of a task could not be stored; it is run again when its lease is over', { task: task.id, error }))
       .finally(() => {
-        this.#running.delete(task.id);
+        this.#running.delete(running);
         this.#wake.resolve();
       });
-    this.#running.set(task.id, { task, ending, done });
+    const running: Running = { task, ending, done };
+    this.#running.add(running);
   }
 
   async #run(task: ClaimedTask, signal: AbortSignal): Promise<void> {
@@ -158,7 +183,7 @@ export class TaskRunner {
     const startedAt = performance.now();
     const outcome = await this.#attempt(task, signal);
     if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
-    const stored = await this.#store(() => this.#results.write(({ tasks }) => tasks.finish(task, outcome)));
+    const stored = await this.#finish(task, outcome);
     if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
     log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
   }
@@ -167,8 +192,12 @@ export class TaskRunner {
   async #attempt(task: ClaimedTask, signal: AbortSignal): Promise<Outcome | undefined> {
     const { endpoints, files } = this.#options;
     const ending = new AbortController();
-    const report = new AttemptReport(async (batch) => {
-      if (!(await this.#results.write(({ tasks }) => tasks.report(task, batch)))) ending.abort(LOST);
+    const isOver = AbortSignal.any([signal, ending.signal, this.#givingUp.signal]);
+    const report = new AttemptReport({
+      write: async (batch) => {
+        if (!(await whileUnavailable(() => this.#results.write(({ tasks }) => tasks.report(task, batch)), isOver))) ending.abort(LOST);
+      },
+      onFailure: (error) => ending.abort(error),
     });
     try {
       const endpoint = endpoints.find(task.endpoint);
@@ -187,37 +216,44 @@ export class TaskRunner {
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
       await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
-      if (signal.reason === LOST || ending.signal.aborted) return undefined;
-      this.#options.log.warn('task attempt failed', { task: task.id, endpoint: task.endpoint, attempt: task.num_retries, ...errorLogFields(error) });
-      return failure(task, signal.aborted ? SHUTDOWN : error, this.#options.retryable);
+      if (signal.reason === LOST || ending.signal.reason === LOST) return undefined;
+      const reason: unknown = signal.aborted ? SHUTDOWN : ending.signal.aborted ? ending.signal.reason : error;
+      this.#options.log.warn('task attempt failed', { task: task.id, endpoint: task.endpoint, attempt: task.num_retries, ...errorLogFields(reason) });
+      return failure(task, reason, this.#options.retryable);
     } finally {
       report.drop();
     }
   }
 
-  /** Tries again while the database is away, for as long as the lease lasts. */
-  async #store(write: () => Promise<boolean>): Promise<boolean> {
-    const until = performance.now() + this.#options.leaseMs;
-    for (let waitMs = 100; ; waitMs = Math.min(5000, waitMs * 2)) {
-      try {
-        return await write();
-      } catch (error) {
-        if (performance.now() + waitMs > until || toErrorRecord(error).kind !== 'unavailable') throw error;
-        await delay(waitMs);
-      }
+  /**
+   * Stores how an attempt ended, however long the database is away: no other host runs the task before that, unless it knows that this one was lost,
+   * and then nothing is stored. What the database refuses for good is stored as the failure that it is.
+   */
+  async #finish(task: ClaimedTask, outcome: Outcome): Promise<boolean> {
+    const write = (result: Outcome): Promise<boolean> => whileUnavailable(() => this.#results.write(({ tasks }) => tasks.finish(task, result)), this.#givingUp.signal);
+    try {
+      return await write(outcome);
+    } catch (error) {
+      if (this.#givingUp.signal.aborted || outcome.kind !== 'complete') throw error;
+      this.#options.log.error('a result cannot be stored', { task: task.id, error });
+      return write(failure(task, new AanaError('ResultNotStored', 'internal', 'the task was done, but the database did not take its result; the log of the server says why'), this.#options.retryable));
     }
   }
 
   /** Keeps the leases of what runs here, and ends what was lost. */
   async #beat(): Promise<void> {
-    const { leaseMs, log } = this.#options;
-    const running = [...this.#running.values()];
-    if (running.length === 0) return;
+    const { leaseMs, log, storage } = this.#options;
+    const running = [...this.#running];
+    if (running.length === 0 || this.#isBeating) return;
+    this.#isBeating = true;
     try {
-      const kept = await this.#results.write(({ tasks }) => tasks.heartbeat(this.#owner, running.map(({ task }) => task.id), leaseMs));
+      const ids = running.map(({ task }) => task.id);
+      const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, ids, leaseMs), { isUrgent: true });
       for (const { task, ending } of running) if (kept.get(task.id) !== task.lease_token) ending.abort(LOST);
     } catch (error) {
       log.warn('the leases of tasks were not renewed', { error });
+    } finally {
+      this.#isBeating = false;
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Repositories, Storage } from '../storage/index.ts';
+import { mayBeCommitted, type Repositories, type Storage } from '../storage/index.ts';
 
 type Work<T> = (repositories: Repositories) => Promise<T>;
 
@@ -13,7 +13,8 @@ const MOST = 64;
 
 /**
  * Writes that come while another one is under way share the next transaction, for each commit waits for the disk. A write resolves when its
- * transaction is committed, as with {@link Storage.write}; when one of them fails, each is run again in a transaction of its own.
+ * transaction is committed, as with {@link Storage.write}; when one of them fails, each is run again in a transaction of its own. When nobody knows
+ * whether the transaction was committed, all of them reject with that.
  */
 export class WriteTogether {
   readonly #storage: Pick<Storage, 'write'>;
@@ -42,7 +43,11 @@ export class WriteTogether {
         const results = await this.#storage.write((repositories) => Promise.all(group.map(({ work }) => work(repositories))));
         for (const [index, { resolve }] of group.entries()) resolve(results[index]);
         return;
-      } catch {
+      } catch (error) {
+        if (mayBeCommitted(error)) {
+          for (const { reject } of group) reject(error); // none of them failed: each caller looks for what became of its own
+          return;
+        }
         // Which one it was shows when each is alone.
       }
     }

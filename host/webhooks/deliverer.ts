@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage } from '../storage/index.ts';
+import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage, whileUnavailable } from '../storage/index.ts';
 import { messageBody, messageHeaders } from './message.ts';
 import { pauseMs, retryAfterMs, retryDelayMs } from './retry-schedule.ts';
 
@@ -154,7 +154,8 @@ export class Deliverer {
     const startedAt = performance.now();
     const answer = await this.#attempt(delivery);
     if (answer === undefined) return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
-    await this.#store(delivery, answer, performance.now() - startedAt);
+    const ms = performance.now() - startedAt;
+    await whileUnavailable(() => this.#store(delivery, answer, ms), this.#ending.signal);
   }
 
   /** Undefined when it was ended by the shutdown. */

@@ -74,10 +74,12 @@ export class ApiKeyRepository {
 
   /** Gives the key as it is then. Throws `NotFoundException`. */
   async update(keyId: string, changes: ApiKeyChanges): Promise<ApiKeyRecord> {
-    const changed = { ...(await this.get(keyId)), ...changes };
-    await this.#connection.query(sql.update, [keyId, changed.is_admin, textOf(changed.scopes), changed.hmac_secret, changed.expired_at, this.#connection.now()]);
+    const { is_admin: isAdmin = false, scopes = null, hmac_secret: secret = null, expired_at: expiredAt = null } = changes;
+    const names = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+    const [row] = await this.#connection.query(sql.update, [keyId, JSON.stringify(names), isAdmin, textOf(scopes), secret, expiredAt, this.#connection.now()]);
+    if (!row) throw notFound('api_key', keyId);
     await this.#connection.notify(API_KEYS_CHANGED);
-    return changed;
+    return fromRow(row);
   }
 
   /** Gives how many keys it changed. */

@@ -5,9 +5,14 @@ import { statusesBefore, type TaskStatus } from '../task-state.ts';
 import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliveries.ts';
 
 const sql = loadStatements('tasks', [
-  'insert', 'findByKey', 'read', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'finish', 'heartbeat', 'expired',
+  'insert', 'find', 'findByKey', 'read', 'status', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired',
   'cancel', 'retry', 'retryFailed', 'remove', 'prune', 'nextDue', 'beginAttempt', 'endAttempt', 'attempts', 'addEvent', 'events',
 ]); // prettier-ignore
+
+/** Inputs and results are in a list when they have so many bytes at most, as JSON: a page has up to a thousand of each. */
+const LISTED_BYTES = 8192;
+/** As long as a text that is looked for can be. */
+const ERROR_NAME_LENGTH = 255;
 
 /** What listeners of the database are told when a task can be taken; of others they are told the id. */
 export const TASKS_WAITING = 'waiting';
@@ -62,6 +67,13 @@ export interface TaskRecord {
   readonly created_at: number;
   readonly assigned_at: number | null;
   readonly completed_at: number | null;
+}
+
+/** A task in a list: input and result are null where they are large. */
+export interface ListedTask extends Omit<TaskRecord, 'data'> {
+  readonly data: string | null;
+  /** Which of them were left out. */
+  readonly omitted: readonly ('data' | 'result')[];
 }
 
 /** Which tasks are meant; what is not given does not matter. */
@@ -135,6 +147,16 @@ export interface TaskEvent {
   readonly created_at: number;
 }
 
+/** What an attempt has to say of itself. */
+export interface AttemptBatch {
+  /** Its number, from 1 on: one that is written twice is stored once. */
+  readonly number: number;
+  /** Streamed values, as JSON. */
+  readonly chunks: readonly string[];
+  /** Percent. */
+  readonly progress: number | undefined;
+}
+
 interface Due {
   readonly id: string;
   readonly priority: number;
@@ -151,7 +173,10 @@ export class TaskRepository {
     this.#deliveries = new WebhookDeliveryRepository(connection);
   }
 
-  /** Gives the id of the task: an older one's when its key is there for the same request. Throws `IdempotencyKeyReused` for another request. */
+  /**
+   * Gives the id of the task: an older one's when its key is there for the same request. A task that is enqueued again is found by its id, and as
+   * new as it was. Throws `IdempotencyKeyReused` for another request.
+   */
   async enqueue(task: NewTask): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.#connection.now();
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
@@ -160,6 +185,7 @@ export class TaskRepository {
       await Promise.all([this.#tell(id, 'created', {}), this.#connection.notify(TASKS_WAITING)]);
       return { id, isNew: true };
     }
+    if ((await this.#connection.query(sql.find, [id])).length > 0) return { id, isNew: true };
     const [older] = await this.#connection.query<{ id: string; request_hash: string }>(sql.findByKey, [user, key]);
     if (older?.request_hash === hash) return { id: older.id, isNew: false };
     throw new AanaError('IdempotencyKeyReused', 'conflict', `the idempotency key ${JSON.stringify(key)} was used for another request`, { data: { task_id: older?.id ?? null } });
@@ -179,17 +205,23 @@ export class TaskRepository {
     return claimed.filter((task) => task !== undefined);
   }
 
+  /** Tasks that `owner` has and does not know of, because the answer to {@link claim} was lost; `known` are those that it knows. Keeps their leases. */
+  async adopt(owner: string, known: readonly string[], leaseMs: number): Promise<ClaimedTask[]> {
+    const now = this.#connection.now();
+    return (await this.#connection.query<ClaimedRow>(sql.adopt, [owner, now + leaseMs, now, JSON.stringify(known)])).map(fromClaimedRow);
+  }
+
   async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
     const now = this.#connection.now();
     const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign')), starts ? 'running' : 'assigned'];
-    const [row] = await this.#connection.query<Omit<ClaimedTask, 'files'> & { files: string }>(sql.assign, values);
+    const [row] = await this.#connection.query<ClaimedRow>(sql.assign, values);
     if (!row) return undefined; // somebody was faster
     await Promise.all([
       this.#connection.query(sql.beginAttempt, [id, row.lease_token, owner, now]),
       this.#tell(id, 'assigned', { attempt: row.num_retries }),
       starts && this.#tellStarted(row, row),
     ]);
-    return { ...row, files: JSON.parse(row.files) as StoredFile[] };
+    return fromClaimedRow(row);
   }
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
@@ -200,28 +232,32 @@ export class TaskRepository {
     return true;
   }
 
-  /** Keeps streamed values and progress (percent) as events. */
-  async report({ id, lease_token: token }: Lease, { chunks, progress }: { readonly chunks: readonly string[]; readonly progress: number | undefined }): Promise<boolean> {
-    if ((await this.#connection.query(sql.touch, [id, token, this.#connection.now(), progress ?? null])).length === 0) return false;
+  /** Keeps streamed values and progress as events. A batch that is stored already is not stored again. */
+  async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
+    if ((await this.#connection.query(sql.touch, [id, token, this.#connection.now(), progress ?? null, number])).length === 0) {
+      return (await this.#connection.query(sql.hasReported, [id, token, number])).length > 0;
+    }
     const events = chunks.map((chunk) => this.#addEvent(id, 'chunk', chunk));
     if (progress !== undefined) events.push(this.#addEvent(id, 'progress', JSON.stringify({ progress })));
     await Promise.all([...events, this.#connection.notify(id)]);
     return true;
   }
 
+  /** Ends the attempt; true also when it has ended in this way already. */
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
     const now = this.#connection.now();
     const { id, lease_token: token, num_retries: attempt } = lease;
     const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[outcome.kind] as TaskStatus;
     const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
     const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
-    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind))];
+    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null];
     const [task] = await this.#connection.query<TaskOwner>(sql.finish, values);
-    if (!task) return false;
+    const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
+    if (!task) return (await this.#connection.query(sql.hasEnded, [id, token, attemptOutcome])).length > 0;
     const error = outcome.kind === 'complete' ? null : outcome.error;
     const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
     await Promise.all([
-      this.#connection.query(sql.endAttempt, [id, token, now, outcome.kind === 'release' ? outcome.outcome : status, error]),
+      this.#connection.query(sql.endAttempt, [id, token, now, attemptOutcome, error]),
       this.#tell(id, status, { attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }),
       outcome.kind === 'release' && this.#connection.notify(TASKS_WAITING),
       outcome.kind !== 'complete' && outcome.expired && this.#deliveries.add({ ...happening, event: 'task.expired' }),
@@ -274,9 +310,16 @@ export class TaskRepository {
     return (await this.#connection.query<TaskRecord>(sql.read, [id, userId]))[0];
   }
 
+  /** Undefined when it is not there; costs the same however large the task is. */
+  async status(id: string, userId: string | null): Promise<TaskStatus | undefined> {
+    return (await this.#connection.query<{ status: TaskStatus }>(sql.status, [id, userId]))[0]?.status;
+  }
+
   /** The newest first. */
-  list(userId: string | null, { status, endpoint, error, limit, offset }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<TaskRecord[]> {
-    return this.#connection.query<TaskRecord>(sql.list, [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset]);
+  async list(userId: string | null, { status, endpoint, error, limit, offset }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<ListedTask[]> {
+    const values = [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset, LISTED_BYTES];
+    const rows = await this.#connection.query<Omit<ListedTask, 'omitted'> & { has_result: unknown }>(sql.list, values);
+    return rows.map(({ has_result: hasResult, ...task }) => ({ ...task, omitted: [...(task.data === null ? ['data' as const] : []), ...(task.result === null && Boolean(hasResult) ? ['result' as const] : [])] }));
   }
 
   async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
@@ -323,4 +366,16 @@ export class TaskRepository {
   async #addEvent(id: string, event: string, data: string): Promise<void> {
     await this.#connection.query(sql.addEvent, [id, event, data, this.#connection.now()]);
   }
+}
+
+type ClaimedRow = Omit<ClaimedTask, 'files'> & { readonly files: string };
+
+function fromClaimedRow(row: ClaimedRow): ClaimedTask {
+  return { ...row, files: JSON.parse(row.files) as StoredFile[] };
+}
+
+/** The name in an error, as a text that every database can keep and look for. */
+function errorName(json: string): string | null {
+  const { error } = JSON.parse(json) as { readonly error?: unknown };
+  return typeof error === 'string' ? error.replace(/[\0\p{Surrogate}]/gu, '\ufffd').slice(0, ERROR_NAME_LENGTH) : null;
 }

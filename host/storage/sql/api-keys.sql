@@ -15,8 +15,25 @@ from api_keys where key_id = $1
 select key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
 from api_keys where (cast($1 as text) is null or user_id = $1) order by id limit $2 offset $3
 
--- statement: update
-update api_keys set is_admin = $2, scopes = $3, hmac_secret = $4, expired_at = $5, updated_at = $6 where key_id = $1 returning key_id
+-- Only what is named ($2: JSON list of columns) changes: an update of something else that comes at the same time is kept.
+-- statement: update (sqlite)
+update api_keys set
+  is_admin = case when 'is_admin' in (select value from json_each($2)) then $3 else is_admin end,
+  scopes = case when 'scopes' in (select value from json_each($2)) then $4 else scopes end,
+  hmac_secret = case when 'hmac_secret' in (select value from json_each($2)) then $5 else hmac_secret end,
+  expired_at = case when 'expired_at' in (select value from json_each($2)) then $6 else expired_at end,
+  updated_at = $7
+where key_id = $1
+returning key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
+-- statement: update (postgresql)
+update api_keys set
+  is_admin = case when cast($2 as jsonb) ? 'is_admin' then cast($3 as boolean) else is_admin end,
+  scopes = case when cast($2 as jsonb) ? 'scopes' then $4 else scopes end,
+  hmac_secret = case when cast($2 as jsonb) ? 'hmac_secret' then $5 else hmac_secret end,
+  expired_at = case when cast($2 as jsonb) ? 'expired_at' then cast($6 as bigint) else expired_at end,
+  updated_at = $7
+where key_id = $1
+returning key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
 
 -- statement: setSubscription
 update api_keys set is_subscription_active = $2, updated_at = $3 where subscription_id = $1 returning key_id

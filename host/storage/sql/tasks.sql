@@ -3,6 +3,9 @@ insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout
 values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $11, $11)
 on conflict do nothing returning id
 
+-- statement: find
+select id from tasks where id = $1
+
 -- statement: findByKey
 select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($1 as text), '') and idempotency_key = $2
 
@@ -11,16 +14,23 @@ select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($
 select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
 from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
 
--- Those of a status ($2), an endpoint ($3), and that failed with an error of the name $4.
+-- Whether a task is there, and how it is: without what can be large.
+-- statement: status
+select status from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
+
+-- Those of a status ($2), an endpoint ($3), and that failed with an error of the name $4. Input and result only where they have $7 bytes at most: the
+-- sizes are found without reading what is large (in PostgreSQL the size that is stored comes first, which is compressed).
 -- statement: list (sqlite)
-select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
-from tasks where ($1 is null or user_id = $1) and ($2 is null or status = $2) and ($3 is null or endpoint = $3)
-  and ($4 is null or (status = 'failed' and json_extract(result, '$.error') = $4))
+select id, endpoint, case when octet_length(data) <= $7 then data end as data, status, case when octet_length(result) <= $7 then result end as result,
+  result is not null as has_result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where ($1 is null or user_id = $1) and ($2 is null or status = $2) and ($3 is null or endpoint = $3) and ($4 is null or error = $4)
 order by seq desc limit $5 offset $6
 -- statement: list (postgresql)
-select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+select id, endpoint, status, result is not null as has_result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at,
+  case when pg_column_size(data) <= $7 then case when octet_length(cast(data as text)) <= $7 then data end end as data,
+  case when pg_column_size(result) <= $7 then case when octet_length(cast(result as text)) <= $7 then result end end as result
 from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2) and (cast($3 as text) is null or endpoint = $3)
-  and (cast($4 as text) is null or (status = 'failed' and result ->> 'error' = $4))
+  and (cast($4 as text) is null or error = $4)
 order by seq desc limit $5 offset $6
 
 -- statement: count
@@ -59,12 +69,12 @@ select 1 as found from tasks where status in ('created', 'not_finished') and use
 
 -- statement: assign (sqlite)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
-  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select value from json_each($5))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
 -- statement: assign (postgresql)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
-  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
 
@@ -72,15 +82,35 @@ returning id, endpoint, user_id, data, files, lease_token, num_retries, max_atte
 -- statement: start
 update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id
 
+-- $5 is the number of the batch, from 1 on.
 -- statement: touch
-update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress) where id = $1 and lease_token = $2 and status = 'running' returning id
+update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5
+where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5 as integer) - 1 returning id
+
+-- Whether the batch $3 is stored: its transaction may have been committed although nobody could say so.
+-- statement: hasReported
+select 1 as found from tasks where id = $1 and lease_token = $2 and status = 'running' and reported = $3
 
 -- statement: finish (sqlite)
-update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id
 -- statement: finish (postgresql)
-update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, lease_owner = null, lease_expires_at = null
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id
+
+-- Whether the attempt has ended in this way ($3) already: as with hasReported.
+-- statement: hasEnded
+select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and outcome = $3
+
+-- Tasks of an owner that it does not know of ($4: those that it does): the answer to its claim was lost. None that has begun.
+-- statement: adopt (sqlite)
+update tasks set lease_expires_at = $2, updated_at = $3
+where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select value from json_each($4))
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
+-- statement: adopt (postgresql)
+update tasks set lease_expires_at = $2, updated_at = $3
+where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select json_array_elements_text(cast($4 as json)))
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
 
 -- statement: heartbeat (sqlite)
 update tasks set lease_expires_at = $3, updated_at = $4
@@ -103,24 +133,24 @@ update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, num_retries
 
 -- statement: retry
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
 
 -- Those that failed first, $5 at most.
 -- statement: retryFailed (sqlite)
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (
-  select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or json_extract(result, '$.error') = $3)
+  select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or error = $3)
   order by completed_at, seq limit $5
 ) and status = 'failed' returning id
 -- Materialized, for a subquery with a lock may run more than once, and then take others.
 -- statement: retryFailed (postgresql)
 with chosen as materialized (
   select seq from tasks
-  where status = 'failed' and (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or endpoint = $2) and (cast($3 as text) is null or result ->> 'error' = $3)
+  where status = 'failed' and (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or endpoint = $2) and (cast($3 as text) is null or error = $3)
   order by completed_at, seq limit $5 for update skip locked
 )
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (select seq from chosen) and status = 'failed' returning id
 
 -- A task that a host has cannot be removed.

@@ -52,7 +52,9 @@ export async function checkTasks(database: Database, accepted: readonly Accepted
 
 async function readPage({ tasks }: Repositories, offset: number): Promise<History[]> {
   const histories: History[] = [];
-  for (const task of await tasks.list(null, { limit: PAGE, offset })) {
+  for (const { id } of await tasks.list(null, { limit: PAGE, offset })) {
+    const task = await tasks.read(id, null);
+    if (!task) throw new Error(`${id} is gone`);
     histories.push({ task, attempts: await tasks.attempts(task.id), events: await tasks.events(task.id, 0, MOST_EVENTS) });
   }
   return histories;

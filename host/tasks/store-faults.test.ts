@@ -1,0 +1,265 @@
+// The queue while its database is cut off, silent or locked, or refuses what it is given.
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { delay } from '../core/abort.ts';
+import { deferred } from '../core/deferred.ts';
+import type { AanaError } from '../core/errors.ts';
+import { silentLogger } from '../core/logger.ts';
+import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
+import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
+import { type Database, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
+import { PostgresProxy } from '../test/helpers/postgres-proxy.ts';
+import { skip } from '../test/skip.ts';
+import { TaskQueue } from './index.ts';
+
+type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
+
+interface Host {
+  readonly queue: TaskQueue;
+  readonly storage: Storage;
+  readonly defer: (input: { n?: number; file?: string }, upload?: string) => Promise<string>;
+}
+
+class Context {
+  dir = '';
+  hosts: Host[] = [];
+
+  async begin(): Promise<void> {
+    this.dir = await mkdtemp(join(tmpdir(), 'aana-store-faults-'));
+    this.hosts = [];
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.hosts.map(({ queue }) => queue.stop(0)));
+    await Promise.all(this.hosts.map(({ storage }) => storage.close()));
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** A host with one endpoint. */
+  host(config: StorageConfig, run: Run, change: { heartbeat_timeout?: number; max_retries?: number } = {}): Host {
+    const storage = new Storage({ config, log: silentLogger, sqliteModule });
+    const endpoints = new EndpointRegistry();
+    const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
+    endpoints.add(endpoint);
+    const limits = { num_workers: 16, execution_timeout: 600, heartbeat_timeout: 60, max_retries: 3, maximum_active_tasks_per_user: 25, retention: 3600 };
+    const queue = new TaskQueue({ storage, endpoints, dir: join(this.dir, 'tasks'), config: { ...limits, ...change }, log: silentLogger, signal: new AbortController().signal });
+    const defer: Host['defer'] = async (input, upload) => {
+      const files = new Map<string, UploadedFile>();
+      if (upload !== undefined) {
+        const path = join(this.dir, `upload ${upload}`);
+        await writeFile(path, upload);
+        files.set('video', { path, bytes: upload.length });
+      }
+      return queue.enqueue(endpoint, { input, files, userId: null });
+    };
+    const host = { queue, storage, defer };
+    this.hosts.push(host);
+    return host;
+  }
+
+  /** Names of the folders of tasks. */
+  async folders(): Promise<string[]> {
+    return readdir(join(this.dir, 'tasks')).catch(() => []);
+  }
+}
+
+async function ended({ queue }: Host, id: string): Promise<{ task: TaskRecord; events: string[]; outcomes: (string | null)[] }> {
+  const events: string[] = [];
+  const more = { after: 0, signal: new AbortController().signal };
+  for await (const { event } of await queue.watch(id, null, more)) events.push(event);
+  return { task: await queue.get(id, null), events, outcomes: (await queue.attempts(id, null)).map(({ outcome }) => outcome) };
+}
+
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+function postgresTests(databases: TestDatabases): void {
+  const Faults = suite<{ context: Context; proxy: PostgresProxy; direct: Database; config: StorageConfig; directConfig: StorageConfig }>('tasks in PostgreSQL behind a bad network');
+  Faults.before.each(async (given) => {
+    given.directConfig = await databases.create();
+    await using storage = new Storage({ config: given.directConfig, log: silentLogger, sqliteModule });
+    await storage.migrate();
+    given.direct = await databases.open(given.directConfig);
+    given.proxy = await PostgresProxy.start(given.directConfig.datastore_config);
+    given.config = { ...given.directConfig, connection_timeout: 1, query_timeout: 2, datastore_config: { ...given.directConfig.datastore_config, port: given.proxy.port } };
+    given.context = new Context();
+    await given.context.begin();
+  });
+  Faults.after.each(async ({ context, proxy, direct }) => {
+    proxy.forget();
+    proxy.resume();
+    await context.end();
+    await direct.close();
+    await proxy[Symbol.asyncDispose]();
+  });
+  Faults.after(() => databases.end());
+
+  Faults('are accepted once, with their files, when the connection is lost at their COMMIT', async ({ context, proxy, config }) => {
+    const host = context.host(config, async (_input, { files }) => readFile(files.get('video')?.path ?? '', 'utf8'));
+    await host.storage.migrate();
+    const ids: string[] = [];
+    for (const at of ['answer', 'commit'] as const) {
+      const cut = proxy.cutNext(at);
+      ids.push(await host.defer({ file: 'video' }, `alone, ${at}`));
+      await cut;
+      const second = proxy.cutNext(at, 1); // the transaction of the first one ends well; all others share the next
+      ids.push(...(await Promise.all(times(10, 0).map((_, index) => host.defer({ file: 'video' }, `together ${index}, ${at}`)))));
+      await second;
+    }
+    assert.equal(await host.queue.count(null), { created: 22 });
+    await host.queue.start();
+    const results = await Promise.all(ids.map(async (id) => (await ended(host, id)).task.result));
+    assert.equal(results, ['answer', 'commit'].flatMap((at) => [`"alone, ${at}"`, ...times(10, 0).map((_, index) => `"together ${index}, ${at}"`)]));
+  });
+
+  Faults('that could not be stored leave no file, and those of which nobody knows keep theirs', async ({ context, proxy, config }) => {
+    const host = context.host(config, async () => null);
+    await host.storage.migrate();
+    void proxy.cutNext('statement', 1);
+    assert.is(await host.defer({ file: 'video' }, 'cut').catch((error: AanaError) => error.kind), 'unavailable');
+    assert.equal(await context.folders(), []);
+    const id = host.defer({ file: 'video' }, 'unknown');
+    await proxy.cutNext('answer');
+    proxy.silence();
+    await delay(3000); // it looks for its task, and does not find out
+    const [folder = ''] = await context.folders();
+    assert.equal(await readdir(join(context.dir, 'tasks', folder)), ['0']);
+    proxy.resume();
+    assert.is(await id, folder);
+  });
+
+  Faults('are run once, and each value is kept once, with a cut at every COMMIT', async ({ context, proxy, config }) => {
+    const runs: number[] = [];
+    const host = context.host(config, async function* ({ n }) {
+      runs.push(n);
+      for (let index = 0; index < 60; index += 1) {
+        await delay(10);
+        yield index;
+      }
+    });
+    await host.storage.migrate();
+    const ids = [await host.defer({ n: 1 }), await host.defer({ n: 2 })];
+    const stopping = new AbortController();
+    const cutting = (async () => {
+      for (let cuts = 0; !stopping.signal.aborted; cuts += 1) {
+        await Promise.race([proxy.cutNext(cuts % 2 ? 'commit' : 'answer'), new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))]);
+        await proxy.cutNext('answer', 3);
+      }
+    })();
+    void cutting;
+    await host.queue.start();
+    const all = await Promise.all(ids.map((id) => ended(host, id)));
+    stopping.abort();
+    proxy.forget();
+    for (const { task, events, outcomes } of all) {
+      assert.equal([task.status, JSON.parse(task.result ?? ''), outcomes], ['completed', times(60, 0).map((_, index) => index), ['completed']]);
+      assert.equal(events.filter((event) => event === 'chunk').length, 60);
+    }
+    assert.equal(runs.sort(), [1, 2]);
+  });
+
+  Faults('that were taken without an answer are run by who has them', async ({ context, proxy, config }) => {
+    let runs = 0;
+    const host = context.host(config, async () => (runs += 1), { max_retries: 1 });
+    await host.storage.migrate();
+    const id = await host.defer({});
+    const cut = proxy.cutNext('answer'); // the claim is the only one that commits
+    await host.queue.start();
+    await cut;
+    const { task, outcomes } = await ended(host, id);
+    assert.equal([task.status, outcomes, runs], ['completed', ['completed'], 1]);
+  });
+
+  Faults('keep their host through a silence that is longer than their lease, also beside a host that hears', async ({ context, proxy, config, directConfig }) => {
+    let runs = 0;
+    const [begun, go] = [deferred(), deferred()];
+    const host = context.host(config, async () => {
+      runs += 1;
+      begun.resolve();
+      await go.promise;
+      return 'done';
+    }, { heartbeat_timeout: 1 }); // prettier-ignore
+    await host.queue.start();
+    const id = await host.defer({});
+    await begun.promise;
+    proxy.silence();
+    await delay(4000);
+    go.resolve(); // it ends in the silence
+    await delay(500);
+    proxy.resume();
+    const { task, outcomes } = await ended(host, id);
+    assert.equal([task.status, task.result, outcomes, runs], ['completed', '"done"', ['completed'], 1]);
+    // Another host knows nothing of that, and sweeps from its start on: the task had ended.
+    const other = context.host(directConfig, async () => 'again', { heartbeat_timeout: 1 });
+    await other.queue.start();
+    assert.is((await other.queue.get(id, null)).num_retries, 1);
+  });
+
+  Faults('fail at once when the database refuses what they give', async ({ context, config, direct }) => {
+    const refuse = (name: string, table: string, condition: string): Promise<void> =>
+      direct.write((connection) =>
+        connection.script(`create function ${name}() returns trigger language plpgsql as $$ begin raise exception 'no such ${name}' using errcode = 'check_violation'; end $$;
+          create trigger ${name} before insert or update on ${table} for each row when (${condition}) execute function ${name}()`),
+      );
+    await refuse('value', 'task_events', "new.event = 'chunk' and new.data::text = '13'");
+    await refuse('result', 'tasks', "new.result::text = '[14]'");
+    const ending = deferred<unknown>();
+    const host = context.host(config, async function* ({ n }, { signal }) {
+      yield n;
+      if (n === 14) return;
+      signal.addEventListener('abort', () => ending.resolve(signal.reason));
+      await new Promise(() => {}); // an hour of work
+    }, { max_retries: 1 }); // prettier-ignore
+    await host.queue.start();
+    const streaming = await ended(host, await host.defer({ n: 13 }));
+    assert.equal([streaming.task.status, JSON.parse(streaming.task.result ?? '').error], ['failed', 'DatabaseException']);
+    assert.match(String(await ending.promise), 'no such value');
+    const single = await ended(host, await host.defer({ n: 14 }));
+    assert.equal([single.task.status, JSON.parse(single.task.result ?? '').error], ['failed', 'ResultNotStored']);
+  });
+
+  Faults.run();
+}
+
+const databases = sqliteDatabases();
+const Locked = suite<{ context: Context }>('tasks in SQLite that another process has locked');
+Locked.before.each(async (given) => {
+  given.context = new Context();
+  await given.context.begin();
+});
+Locked.after.each(({ context }) => context.end());
+Locked.after(() => databases.end());
+
+Locked('are finished when it is free again, and not run twice', async ({ context }) => {
+  const config = { ...(await databases.create()), connection_timeout: 0.2 };
+  const [begun, go] = [deferred(), deferred()];
+  let runs = 0;
+  const host = context.host(config, async function* () {
+    runs += 1;
+    yield 1;
+    begun.resolve();
+    await go.promise;
+    yield 2;
+  }, { heartbeat_timeout: 1, max_retries: 1 }); // prettier-ignore
+  await host.queue.start();
+  const id = await host.defer({});
+  await begun.promise;
+  await using backup = await databases.open(config);
+  await backup.write(async () => {
+    go.resolve();
+    await delay(3000); // longer than the lease
+    assert.is(await host.defer({ file: 'video' }, 'late').catch((error: AanaError) => error.kind), 'unavailable');
+    assert.equal(await context.folders(), []);
+  });
+  const { task, events, outcomes } = await ended(host, id);
+  assert.equal([task.status, task.result, outcomes, runs], ['completed', '[1,2]', ['completed'], 1]);
+  assert.is(events.filter((event) => event === 'chunk').length, 2);
+});
+
+Locked.run();
+const postgres = await postgresDatabases();
+if (typeof postgres === 'string') skip('faults of PostgreSQL', postgres);
+else postgresTests(postgres);
