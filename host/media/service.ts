@@ -36,12 +36,16 @@ export interface OpenAudioOptions {
   readonly allowPaths?: readonly string[] | undefined;
 }
 
+/** How often is looked for what other processes left: of those that cannot be seen, some is known as left over only later. */
+const CLEAN_MS = 3_600_000;
+
 /** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
 export class MediaService {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
   readonly #pages: Limiter;
   readonly #folder: ProcessFolder;
+  readonly #cleaning: NodeJS.Timeout;
   #closed = false;
 
   /** Begins to remove what dead processes left in `tempDir`. */
@@ -50,7 +54,9 @@ export class MediaService {
     this.#limiter = new Limiter(options.maxProcesses ?? availableParallelism());
     this.#pages = new Limiter(options.maxProcesses ?? MAX_PAGES);
     this.#folder = new ProcessFolder(options.tempDir);
-    void removeStaleFolders(options.tempDir, options.log); // reports its own failures
+    const removeStale = (): void => void removeStaleFolders(options.tempDir, options.log); // reports its own failures
+    removeStale();
+    this.#cleaning = setInterval(removeStale, CLEAN_MS).unref();
   }
 
   /** The caller disposes it. */
@@ -74,6 +80,7 @@ export class MediaService {
   /** Removes the folder with everything in it; scopes should be disposed before. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#cleaning);
     await this.#folder.remove();
   }
 

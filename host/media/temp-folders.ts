@@ -1,13 +1,19 @@
+import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { access, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 
-const NAME = /^aana-host-(\d+)-[0-9a-f]{12}$/;
-/** Folders of this process, so that one of an earlier process with the same pid (as in a container) is known as stale. */
+/** `aana-host-<pid>-<where the pid counts>-<random>`; earlier versions left out the middle. */
+const NAME = /^aana-host-(\d+)-(?:([0-9a-f]{8})-)?[0-9a-f]{12}$/;
+/** Paths of the folders of this process, so that one of an earlier process with the same pid is known as stale. */
 const own = new Set<string>();
+/** How often a process shows that its folders are in use, and how long after that others may take them for left over. */
+const TOUCH_MS = 600_000;
+const STALE_AFTER_MS = 3_600_000;
 
 /** Makes the folder, if need be, and looks whether files can be written there; `ConfigError` says what is wrong. */
 export async function prepareTempDir(tempDir: string): Promise<void> {
@@ -36,11 +42,30 @@ async function makeFolder(path: string): Promise<void> {
 /** Makes a folder for this process in `tempDir`, readable by its user alone, and names it. */
 export async function makeProcessFolder(tempDir: string): Promise<string> {
   await makeFolder(tempDir);
-  const name = `aana-host-${process.pid}-${randomSuffix()}`;
-  own.add(name);
-  const folder = join(tempDir, name);
+  const folder = join(tempDir, `aana-host-${process.pid}-${await pidSpace()}-${randomSuffix()}`);
+  keepFresh(folder);
   await mkdir(folder, { mode: 0o700 });
   return folder;
+}
+
+/**
+ * Names what a pid is unique in: a start of the system and, on Linux, a namespace of processes. Containers that share a volume all have a pid 1, and
+ * cannot look for each other's processes.
+ */
+async function pidSpace(): Promise<string> {
+  const parts = await Promise.all([readFile('/proc/sys/kernel/random/boot_id', 'utf8'), readlink('/proc/self/ns/pid')]).catch(() => [hostname()]);
+  return createHash('sha256').update(parts.join(' ')).digest('hex').slice(0, 8);
+}
+
+let touching: NodeJS.Timeout | undefined;
+
+/** Shows processes that cannot see this one that its folder is in use. */
+function keepFresh(folder: string): void {
+  own.add(folder);
+  touching ??= setInterval(() => {
+    const now = new Date();
+    for (const path of own) void utimes(path, now, now).catch(() => {}); // it may be gone
+  }, TOUCH_MS).unref();
 }
 
 /** A folder of this process in `tempDir`, made when it is first asked for. */
@@ -63,17 +88,24 @@ export class ProcessFolder {
   /** Removes it with everything in it, if it was ever made. May be called twice. */
   async remove(): Promise<void> {
     const path = await this.#path?.catch(() => undefined);
-    if (path !== undefined) await rm(path, { recursive: true, force: true });
+    if (path === undefined) return;
+    own.delete(path);
+    await rm(path, { recursive: true, force: true });
   }
 }
 
-/** Removes what processes that are no more left in `tempDir`. What cannot be removed stays, and is told. */
+/**
+ * Removes what processes that are no more left in `tempDir`. Of processes that this one cannot see, in other containers or on other machines, that is what was
+ * not used for an hour. What cannot be removed stays, and is told.
+ */
 export async function removeStaleFolders(tempDir: string, log: Logger): Promise<void> {
-  const names = await readdir(tempDir).catch(() => []);
-  for (const name of names) {
-    const pid = Number(NAME.exec(name)?.[1] ?? Number.NaN);
-    if (Number.isNaN(pid) || own.has(name) || (pid !== process.pid && isRunning(pid))) continue;
+  const space = await pidSpace();
+  for (const name of await readdir(tempDir).catch(() => [])) {
+    const [, pid, itsSpace] = NAME.exec(name) ?? [];
     const folder = join(tempDir, name);
+    if (pid === undefined || own.has(folder)) continue;
+    const isUsed = itsSpace === space ? Number(pid) !== process.pid && isRunning(Number(pid)) : await wasUsed(folder);
+    if (isUsed) continue;
     try {
       await rm(folder, { recursive: true, force: true });
       log.info('stale temporary folder removed', { folder });
@@ -81,6 +113,11 @@ export async function removeStaleFolders(tempDir: string, log: Logger): Promise<
       log.warn('stale temporary folder not removed', { folder, error });
     }
   }
+}
+
+async function wasUsed(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined);
+  return found === undefined || Date.now() - found.mtimeMs < STALE_AFTER_MS;
 }
 
 function isRunning(pid: number): boolean {

@@ -9,5 +9,6 @@ export { type AttemptBatch, type AttemptRecord, type ClaimedTask, type Lease, ty
 export { type ClaimedDelivery, DELIVERIES_WAITING, DELIVERY_STATUSES, type DeliveryAttempt, type DeliveryOutcome, type DeliveryRecord, type DeliveryStatus, type TaskHappening } from './repositories/webhook-deliveries.ts';
 export { WEBHOOK_EVENTS, type WebhookChange, type WebhookEvent, type WebhookHealth, type WebhookRecord } from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
+export { syncFile, syncMadeFolders } from './sync-files.ts';
 export { whileUnavailable } from './while-unavailable.ts';
 export { hasEnded, nextTaskStatus, statusesBefore, TASK_STATUSES, type TaskStatus, type TaskTransition } from './task-state.ts';

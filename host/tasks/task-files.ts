@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { UploadedFile } from '../endpoints/index.ts';
-import type { StoredFile } from '../storage/index.ts';
+import { type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
 /** A folder that is younger may be of a task that is being accepted. */
 const ORPHAN_AGE_MS = 3_600_000;
@@ -18,16 +18,19 @@ export class TaskFiles {
     this.#dir = dir;
   }
 
-  /** Takes the files of a request over: they are moved where that is possible. */
+  /** Takes the files of a request over: they are moved where that is possible. They are on the disk when this resolves, as the task is that names them. */
   async keep(taskId: string, files: ReadonlyMap<string, UploadedFile>): Promise<StoredFile[]> {
     if (files.size === 0) return [];
-    await mkdir(join(this.#dir, taskId), { recursive: true, mode: 0o700 });
+    const folder = join(this.#dir, taskId);
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
     const kept: StoredFile[] = [];
     for (const [name, { path: from, bytes, filename, mimeType }] of files) {
       const path = join(taskId, String(kept.length)); // never a name that a client chose
       await move(from, join(this.#dir, path));
       kept.push({ name, path, bytes, filename, mimeType });
     }
+    await Promise.all(kept.map(({ path }) => syncFile(join(this.#dir, path))));
+    await syncMadeFolders(folder, made);
     return kept;
   }
 

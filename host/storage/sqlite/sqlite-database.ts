@@ -5,6 +5,7 @@ import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { LentConnection } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
+import { syncMadeFolders } from '../sync-files.ts';
 import { Lending } from './lending.ts';
 import type { SqliteModule } from './module.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -98,6 +99,7 @@ async function prepareFile(path: string): Promise<void> {
     const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     if (made !== undefined) await chmod(dirname(path), 0o700); // whatever the umask
     await (await open(path, 'a', 0o600)).close(); // SQLite gives its other files the permissions of this one
+    await syncMadeFolders(dirname(path), made); // and syncs what is in the file, not its name
   } catch (error) {
     throw databaseError(`the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`, 'internal', error);
   }
