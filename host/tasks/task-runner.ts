@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
@@ -64,6 +65,7 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#givingUp.signal); // every attempt may wait for the database at a time
     this.#results = new WriteTogether(options.storage);
   }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
@@ -75,6 +76,7 @@ export class Deliverer {
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#ending.signal); // every delivery may wait for the database at a time
   }
 
   async start(): Promise<void> {

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { delay } from '../../../core/abort.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
-import type { TestDatabases } from '../../../storage/fixtures/databases.ts';
+import type { Database, StorageConfig } from '../../../storage/index.ts';
 import { Random } from '../../simulation/random.ts';
 import { checkDeliveries } from './check-deliveries.ts';
 import { type Checked, checkTasks } from './check.ts';
@@ -13,19 +13,32 @@ import { HostSlot } from './host-slot.ts';
 import { BENCH_PLUGIN } from './protocol.ts';
 import { Receiver } from './receiver.ts';
 
+/** The database of a campaign. */
+export interface CampaignStore {
+  readonly title: string;
+  /** As hosts reach it. */
+  readonly config: StorageConfig;
+  /** Opens it for the campaign itself, which nothing comes in the way of. */
+  readonly open: () => Promise<Database>;
+}
+
+/** What goes wrong while there is load; gives how often each thing did. */
+export type Strikes = (hosts: readonly HostSlot[], random: Random) => Promise<Readonly<Record<string, number>>>;
+
 export interface CampaignOptions {
-  readonly databases: TestDatabases;
+  readonly store: CampaignStore;
   /** Hosts that share the database. */
   readonly hosts: number;
-  /** So many kills of each: of a host, of a plugin's thread, of a replica. */
-  readonly kills: number;
+  readonly strikes: Strikes;
+  /** Whether nothing that runs tasks is harmed, so that each must be run once. Default: false. */
+  readonly runsOnce?: boolean;
   readonly clients: number;
   readonly seed: number;
 }
 
 export interface CampaignResult extends Checked {
   readonly seconds: number;
-  readonly kills: Readonly<Record<Victim, number>>;
+  readonly strikes: Readonly<Record<string, number>>;
   readonly accepted: number;
   /** Answers that were lost and asked for again with the same key, and those that were given up. */
   readonly lostAnswers: number;
@@ -39,25 +52,22 @@ export interface CampaignResult extends Checked {
   readonly repeated: number;
 }
 
-const VICTIMS = ['host', 'thread', 'replica'] as const;
-type Victim = (typeof VICTIMS)[number];
-
 /** Until the last task has ended, once nothing is killed any more. */
 const DRAIN_MS = 180_000;
-const PAUSE_MS = 250;
 /** Older than any folder that may be of a request that is being accepted. */
 const LONG_AGO_S = 7200;
 const SWEEP_MS = 10_000;
+/** A machine that has much to do must not look like a host that is gone. */
+const CALM = { TASK_QUEUE__HEARTBEAT_TIMEOUT: '10' };
 
-/** Kills under load, lets what was accepted come to its end, and looks at what there is then. */
-export async function runCampaign({ databases, hosts: hostCount, kills, clients: clientCount, seed }: CampaignOptions): Promise<CampaignResult> {
+/** Strikes under load, lets what was accepted come to its end, and looks at what there is then. */
+export async function runCampaign({ store, hosts: hostCount, strikes, runsOnce = false, clients: clientCount, seed }: CampaignOptions): Promise<CampaignResult> {
   const startedAt = performance.now();
   const random = new Random(seed);
   const folder = await mkdtemp(join(tmpdir(), 'aana-task-campaign-'));
-  const config = await databases.create();
   await buildPlugin(BENCH_PLUGIN, { log: silentLogger });
   await mkdir(join(folder, 'temp'));
-  const hosts = Array.from({ length: hostCount }, (_, index) => new HostSlot(folder, index, config));
+  const hosts = Array.from({ length: hostCount }, (_, index) => new HostSlot(folder, index, store.config, runsOnce ? CALM : {}));
   const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
   const stopping = new AbortController();
   await using receiver = new Receiver(new Random(seed + 2));
@@ -69,7 +79,7 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
     const webhook = await createWebhook(clients, target);
     const load = Promise.all(Array.from({ length: clientCount }, () => runClient(clients, stopping.signal)));
     load.catch(() => {}); // seen below
-    const counts = await killAll(hosts, new Random(seed + 1), kills);
+    const counts = await strikes(hosts, new Random(seed + 1));
     stopping.abort();
     await load;
     await drained(clients);
@@ -79,18 +89,19 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
     await until(async () => (await answerOf<{ deliveries: unknown[] }>(clients, `/webhooks/${webhook}/deliveries?status=pending&per_page=1`))?.deliveries.length === 0);
     for (const host of hosts) await host.stop();
     await checkFolders(clients, folder);
-    await using database = await databases.open(config);
+    await using database = await store.open();
+    const doubled = runsOnce ? await startedTwice(hosts) : [];
     const checked = await checkTasks(database, clients.accepted, retried);
     const delivered = await checkDeliveries(database, receiver.received);
     const own = hosts.flatMap(({ ownEnds }) => ownEnds);
     const orphans = (await Promise.all(hosts.map((host) => host.orphans()))).flat();
-    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...checked.problems, ...delivered.problems];
+    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...doubled, ...checked.problems, ...delivered.problems];
     keepsFolder = problems.length > 0;
     return {
       ...checked,
       problems: keepsFolder ? [...problems, `logs of the hosts: ${folder}`] : problems,
       seconds: Math.round((performance.now() - startedAt) / 1000),
-      kills: counts,
+      strikes: counts,
       accepted: clients.accepted.length,
       lostAnswers: clients.accepted.reduce((sum, { lostAnswers }) => sum + lostAnswers, 0),
       unknown: clients.unknown,
@@ -107,22 +118,14 @@ export async function runCampaign({ databases, hosts: hostCount, kills, clients:
   }
 }
 
-/** Kills so many of each, in an order and at times that are random: a host also while it starts. */
-async function killAll(hosts: readonly HostSlot[], random: Random, kills: number): Promise<Record<Victim, number>> {
-  const counts: Record<Victim, number> = { host: 0, thread: 0, replica: 0 };
-  const left = (): Victim[] => VICTIMS.filter((victim) => counts[victim] < kills);
-  for (let [first, ...others] = left(); first; [first, ...others] = left()) {
-    const victim = random.pick([first, ...others]);
-    const host = random.pick([hosts[0] as HostSlot, ...hosts.slice(1)]);
-    const isEarly = victim === 'host' && random.chance(0.2);
-    if (!isEarly) await host.ready();
-    await delay(random.exponential(PAUSE_MS));
-    const number = random.int(0, 1000);
-    if (victim === 'host') await host.kill();
-    else if (!(victim === 'replica' ? await host.killReplica(number) : host.endThread(number))) continue; // it is not there just now
-    counts[victim] += 1;
+/** Tasks of which the logs of the hosts say that they were begun more than once. */
+async function startedTwice(hosts: readonly HostSlot[]): Promise<string[]> {
+  const starts = new Map<string, number>();
+  for (const { logFile } of hosts) {
+    const log = await readFile(logFile, 'utf8');
+    for (const [, id = ''] of log.matchAll(/ task started task=([0-9a-f-]+) /g)) starts.set(id, (starts.get(id) ?? 0) + 1);
   }
-  return counts;
+  return [...starts].flatMap(([id, times]) => (times > 1 ? [`task ${id} was begun ${times} times`] : []));
 }
 
 /** Everybody's webhook for everything. */

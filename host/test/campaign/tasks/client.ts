@@ -29,7 +29,8 @@ export interface Clients {
 }
 
 const ENDS = new Set(['completed', 'failed', 'cancelled']);
-const TIMEOUT_MS = 60_000;
+/** Longer than any silence, and than a host looks for a task of which it does not know whether it was stored. */
+const TIMEOUT_MS = 180_000;
 
 /** Sends requests one after the other, each watched to its end, until it is stopped. */
 export async function runClient(clients: Clients, signal: AbortSignal): Promise<void> {

@@ -21,16 +21,18 @@ export class HostSlot {
   readonly #folder: string;
   readonly #own: string;
   readonly #database: StorageConfig;
+  readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #url: Deferred<string> = deferred();
   #current: string | undefined;
   #stopping = false;
   #exited: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string, index: number, database: StorageConfig) {
+  constructor(folder: string, index: number, database: StorageConfig, env: Readonly<Record<string, string>> = {}) {
     this.#folder = folder;
     this.#own = join(folder, `host-${index}`);
     this.#database = database;
+    this.#env = env;
   }
 
   /** Where it is reached; undefined while it starts. */
@@ -94,7 +96,7 @@ export class HostSlot {
   }
 
   #spawn(): void {
-    const child = fork(script, [this.#folder, this.#own, this.logFile], { env: { ...process.env, DB_CONFIG: JSON.stringify(this.#database) }, execArgv: ['--enable-source-maps'] });
+    const child = fork(script, [this.#folder, this.#own, this.logFile], { env: { ...process.env, ...this.#env, DB_CONFIG: JSON.stringify(this.#database) }, execArgv: ['--enable-source-maps'] });
     this.#child = child;
     child.once('message', (url: string) => {
       this.#current = url;

@@ -1,19 +1,27 @@
-// The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks.
+// The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks, and their databases go away.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { skip } from '../../skip.ts';
 import { runCampaign } from './campaign.ts';
+import { killAll } from './kills.ts';
+import { runRounds } from './rounds.ts';
+import { faultGroups } from './store-faults.ts';
 
-const Campaign = suite('tasks under kills');
+const Campaign = suite('tasks under kills, and while their database is away');
 const seed = Math.floor(Math.random() * 2 ** 31);
 
 function campaignTest(databases: TestDatabases, hosts: number): void {
   Campaign(`every accepted task ends once, with the right result, on ${databases.title} (seed ${seed})`, async () => {
     try {
-      const { problems, kills, accepted } = await runCampaign({ databases, hosts, kills: 2, seed, clients: 4 });
+      const config = await databases.create();
+      const store = { title: databases.title, config, open: () => databases.open(config) };
+      const { problems, strikes, accepted } = await runCampaign({ store, hosts, strikes: (slots, random) => killAll(slots, random, 2), seed, clients: 4 });
       assert.is(problems.join('\n'), '');
-      assert.equal(kills, { host: 2, thread: 2, replica: 2 });
+      assert.equal(strikes, { host: 2, thread: 2, replica: 2 });
       assert.ok(accepted > 0);
     } finally {
       await databases.end();
@@ -25,4 +33,22 @@ const postgres = await postgresDatabases();
 campaignTest(sqliteDatabases(), 1);
 if (typeof postgres === 'string') skip('the campaign over PostgreSQL', postgres);
 else campaignTest(postgres, 2);
+
+for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
+  if (typeof postgres === 'string' && group.name !== 'lock') continue;
+  Campaign(`every accepted task is run once under ${group.faults.join(', ')} (seed ${seed})`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'aana-rounds-'));
+    try {
+      const options = { folder, groups: [group], perRound: { short: 2, long: 1 }, clients: 4, seed, tell: () => {} };
+      const rounds = await runRounds({ ...options, aims: { short: 2, long: 1 } });
+      assert.is(rounds.flatMap(({ problems }) => problems).join('\n'), '');
+      assert.equal(rounds.map(({ strikes }) => strikes), [Object.fromEntries(group.faults.map((fault) => [fault, group.isLong ? 1 : 2]))]);
+      assert.ok(rounds.every(({ accepted }) => accepted > 0));
+      assert.equal(await runRounds({ ...options, aims: { short: 1, long: 1 } }), rounds); // nothing is left to do
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+}
+
 Campaign.run();

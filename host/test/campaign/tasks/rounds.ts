@@ -1,0 +1,75 @@
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CampaignResult, runCampaign } from './campaign.ts';
+import type { FaultGroup } from './store-faults.ts';
+
+/** What became of one round. */
+export interface Round extends Pick<CampaignResult, 'accepted' | 'attempts' | 'lost' | 'events' | 'unknown' | 'lostAnswers' | 'strikes' | 'seconds' | 'problems'> {
+  readonly group: string;
+  readonly seed: number;
+  readonly at: string;
+}
+
+export interface RoundsOptions {
+  /** Where the rounds are written down: a later run goes on there. */
+  readonly folder: string;
+  readonly groups: readonly FaultGroup[];
+  /** How often each short and each long fault is to have happened. */
+  readonly aims: { readonly short: number; readonly long: number };
+  /** How often each happens in one round. */
+  readonly perRound: { readonly short: number; readonly long: number };
+  readonly clients: number;
+  readonly seed: number;
+  readonly tell: (line: string) => void;
+}
+
+/** Every round so far. */
+export async function readRounds(folder: string): Promise<Round[]> {
+  const text = await readFile(join(folder, 'rounds.jsonl'), 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Round);
+}
+
+/** Runs rounds until every fault has happened as often as it is to, the one that is furthest behind first. Gives all rounds. */
+export async function runRounds({ folder, groups, aims, perRound, clients, seed, tell }: RoundsOptions): Promise<Round[]> {
+  await mkdir(folder, { recursive: true });
+  const rounds = await readRounds(folder);
+  const missing = new Set<string>();
+  for (;;) {
+    const open = groups
+      .filter(({ name }) => !missing.has(name))
+      .map((group) => ({ group, aim: group.isLong ? aims.long : aims.short, done: timesOf(rounds, group) }))
+      .filter(({ aim, done }) => done < aim)
+      .sort((a, b) => a.done / a.aim - b.done / b.aim);
+    const [next] = open;
+    if (!next) return rounds;
+    const { group, aim, done } = next;
+    await using faulty = disposable(await group.make());
+    if (typeof faulty.value === 'string') {
+      tell(`${group.name} is left out: ${faulty.value}`);
+      missing.add(group.name);
+      continue;
+    }
+    const { store, hosts, strikes } = faulty.value;
+    const times = Math.min(aim - done, group.isLong ? perRound.long : perRound.short);
+    const ownSeed = seed + rounds.length;
+    const { accepted, attempts, lost, events, unknown, lostAnswers, strikes: counts, seconds, problems } = await runCampaign({ store, hosts, strikes: strikes(times), runsOnce: true, clients, seed: ownSeed });
+    const round: Round = { group: group.name, seed: ownSeed, at: new Date().toISOString(), strikes: counts, accepted, attempts, lost, events, unknown, lostAnswers, seconds, problems };
+    rounds.push(round);
+    await appendFile(join(folder, 'rounds.jsonl'), `${JSON.stringify(round)}\n`);
+    tell(`${group.name}: ${JSON.stringify({ ...round, problems: problems.length })}`);
+    for (const problem of problems) tell(problem);
+  }
+}
+
+function timesOf(rounds: readonly Round[], { name, faults }: FaultGroup): number {
+  const own = rounds.filter(({ group }) => group === name);
+  return Math.min(...faults.map((fault) => own.reduce((sum, { strikes }) => sum + (strikes[fault] ?? 0), 0)));
+}
+
+/** What may be a text instead, for `await using`. */
+function disposable<T extends AsyncDisposable>(value: T | string): AsyncDisposable & { readonly value: T | string } {
+  return { value, [Symbol.asyncDispose]: async () => (typeof value === 'string' ? undefined : value[Symbol.asyncDispose]()) };
+}
