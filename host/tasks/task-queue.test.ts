@@ -120,6 +120,19 @@ Queue('keeps what an endpoint streams as events, and the list of it as the resul
   assert.equal(rest, expected.slice(300));
 });
 
+Queue('shows a watcher events of many megabytes', async (context) => {
+  const text = 'ü'.repeat(400_000);
+  const { queue, defer } = makeHost(context, async function* ({ n }) {
+    for (let index = 0; index < n; index += 1) yield { index, text };
+  });
+  await queue.start();
+  const id = await defer({ n: 6 });
+  await ended(queue, id);
+  const seen: unknown[] = [];
+  for await (const { event, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) if (event === 'chunk') seen.push(JSON.parse(data));
+  assert.equal(seen, [0, 1, 2, 3, 4, 5].map((index) => ({ index, text })));
+});
+
 Queue('gives files to the run, and removes them after it', async (context) => {
   const upload = join(context.dir, 'upload');
   await writeFile(upload, 'content');

@@ -8,8 +8,11 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Events read at a time. */
+/** Events read at a time, and bytes of them, but for the last one: who reads slowly holds so much. */
 const BATCH = 500;
+const BATCH_BYTES = 1_048_576;
+/** In UTF-8, for each unit of a string. */
+const MOST_BYTES_OF_CHARACTER = 3;
 /** How often is looked without being told: another process that shares SQLite's file tells nobody. */
 const POLL_MS = 1000;
 
@@ -25,12 +28,13 @@ export async function* watchTask(storage: Storage, { id, after, signal }: WatchO
     for (let last = after; !signal.aborted; ) {
       wake = deferred(); // before the look, so that what comes meanwhile is not missed
       // The state first: an event of an ended task is there before its end is seen.
-      const { status, events } = await storage.read(async ({ tasks }) => ({ status: await tasks.status(id, null), events: await tasks.events(id, last, BATCH) }));
+      const { status, events } = await storage.read(async ({ tasks }) => ({ status: await tasks.status(id, null), events: await tasks.events(id, last, BATCH, BATCH_BYTES) }));
       for (const event of events) {
         yield event;
         last = event.id;
       }
-      if (events.length === BATCH) continue;
+      const bytes = events.reduce((sum, { data }) => sum + data.length, 0);
+      if (events.length === BATCH || bytes >= BATCH_BYTES / MOST_BYTES_OF_CHARACTER) continue; // there may be more
       if (status === undefined || hasEnded(status)) return;
       const timer = setTimeout(wake.resolve, POLL_MS);
       await wake.promise;

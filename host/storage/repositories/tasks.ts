@@ -349,9 +349,9 @@ export class TaskRepository {
     return this.#connection.query<AttemptRecord>(sql.attempts, [id]);
   }
 
-  /** Those after the event `after`, in order. */
-  events(id: string, after: number, limit: number): Promise<TaskEvent[]> {
-    return this.#connection.query<TaskEvent>(sql.events satisfies Statement, [id, after, limit]);
+  /** Those after the event `after`, in order: `limit` at most, and no more once they have `bytes`. */
+  events(id: string, after: number, limit: number, bytes = Number.MAX_SAFE_INTEGER): Promise<TaskEvent[]> {
+    return this.#connection.query<TaskEvent>(sql.events satisfies Statement, [id, after, limit, bytes]);
   }
 
   async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, owner: TaskOwner): Promise<void> {

@@ -178,5 +178,17 @@ select lease_token, host, started_at, ended_at, outcome, error from task_attempt
 -- statement: addEvent
 insert into task_events (task_id, event, data, created_at) values ($1, $2, $3, $4)
 
--- statement: events
-select id, event, data, created_at from task_events where task_id = $1 and id > $2 order by id limit $3
+-- $3 events at most, and no more once they have $4 bytes.
+-- statement: events (sqlite)
+select id, event, data, created_at from task_events where task_id = $1 and id in (
+  select id from (
+    select id, sum(bytes) over (order by id) - bytes as before from (select id, octet_length(data) as bytes from task_events where task_id = $1 and id > $2 order by id limit $3)
+  ) where before < $4
+) order by id
+-- statement: events (postgresql)
+select id, event, data, created_at from task_events where task_id = $1 and id in (
+  select id from (
+    select id, sum(bytes) over (order by id) - bytes as before
+    from (select id, octet_length(cast(data as text)) as bytes from task_events where task_id = $1 and id > $2 order by id limit $3) as page
+  ) as sizes where before < $4
+) order by id
