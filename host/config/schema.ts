@@ -149,7 +149,7 @@ const DatabaseConfig = z
         ssl_key: place().nullable().default(null).describe('PostgreSQL: PEM file of the key to `ssl_cert`.'),
       })
       .prefault({}),
-    pool_size: z.int().min(1).max(1000).default(5).describe('Connections to the database.'),
+    pool_size: z.int().min(1).max(1000).default(5).describe('Connections to the database. PostgreSQL: besides one for notifications and one for heartbeats.'),
     max_overflow: z.int().min(0).max(1000).default(10).describe('Connections besides those of `pool_size`, while there is much to do.'),
     pool_recycle: z.number().positive().max(604_800).default(3600).describe('PostgreSQL: age at which a connection is replaced, in seconds.'),
     query_timeout: z.number().min(0).max(604_800).default(30).describe('PostgreSQL: time for one statement, in seconds; 0 is for ever.'),

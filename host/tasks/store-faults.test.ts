@@ -77,14 +77,15 @@ async function ended({ queue }: Host, id: string): Promise<{ task: TaskRecord; e
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
 function postgresTests(databases: TestDatabases): void {
-  const Faults = suite<{ context: Context; proxy: PostgresProxy; direct: Database; config: StorageConfig; directConfig: StorageConfig }>('tasks in PostgreSQL behind a bad network');
+  const Faults = suite<{ context: Context; proxy: PostgresProxy; direct: Database; config: StorageConfig; directAddress: { readonly host: string; readonly port: number } }>('tasks in PostgreSQL behind a bad network');
   Faults.before.each(async (given) => {
-    given.directConfig = await databases.create();
-    await using storage = new Storage({ config: given.directConfig, log: silentLogger, sqliteModule });
+    const direct = await databases.create();
+    await using storage = new Storage({ config: direct, log: silentLogger, sqliteModule });
     await storage.migrate();
-    given.direct = await databases.open(given.directConfig);
-    given.proxy = await PostgresProxy.start(given.directConfig.datastore_config);
-    given.config = { ...given.directConfig, connection_timeout: 1, query_timeout: 2, datastore_config: { ...given.directConfig.datastore_config, port: given.proxy.port } };
+    given.direct = await databases.open(direct);
+    given.directAddress = direct.datastore_config;
+    given.proxy = await PostgresProxy.start(direct.datastore_config);
+    given.config = { ...direct, connection_timeout: 1, query_timeout: 2, datastore_config: { ...direct.datastore_config, port: given.proxy.port } };
     given.context = new Context();
     await given.context.begin();
   });
@@ -173,29 +174,38 @@ function postgresTests(databases: TestDatabases): void {
     assert.equal([task.status, outcomes, runs], ['completed', ['completed'], 1]);
   });
 
-  Faults('keep their host through a silence that is longer than their lease, also beside a host that hears', async ({ context, proxy, config, directConfig }) => {
-    let runs = 0;
-    const [begun, go] = [deferred(), deferred()];
-    const host = context.host(config, async () => {
-      runs += 1;
-      begun.resolve();
-      await go.promise;
-      return 'done';
-    }, { heartbeat_timeout: 1 }); // prettier-ignore
+  Faults('keep their host through a silence that is longer than their lease, whether they end in it or after it', async ({ context, proxy, config, directAddress }) => {
+    const runs: number[] = [];
+    const begun = [deferred(), deferred()];
+    const go = [deferred(), deferred()];
+    const run: Run = async ({ n }) => {
+      runs.push(n);
+      begun[n]?.resolve();
+      await go[n]?.promise;
+      return n;
+    };
+    const host = context.host(config, run, { heartbeat_timeout: 1 });
     await host.queue.start();
-    const id = await host.defer({});
-    await begun.promise;
-    proxy.silence();
-    await delay(4000);
-    go.resolve(); // it ends in the silence
-    await delay(500);
-    proxy.resume();
-    const { task, outcomes } = await ended(host, id);
-    assert.equal([task.status, task.result, outcomes, runs], ['completed', '"done"', ['completed'], 1]);
-    // Another host knows nothing of that, and sweeps from its start on: the task had ended.
-    const other = context.host(directConfig, async () => 'again', { heartbeat_timeout: 1 });
+    const ids = [await host.defer({ n: 0 }), await host.defer({ n: 1 })];
+    await Promise.all(begun.map(({ promise }) => promise));
+    await using second = await PostgresProxy.start(directAddress);
+    const other = context.host({ ...config, datastore_config: { ...config.datastore_config, port: second.port } }, run, { heartbeat_timeout: 1 });
     await other.queue.start();
-    assert.is((await other.queue.get(id, null)).num_retries, 1);
+    for (const one of [proxy, second]) one.silence();
+    await delay(4000);
+    go[0]?.resolve();
+    await delay(500);
+    second.resume();
+    await delay(2500); // the other host is the first one that reaches the database again, and sees leases that are over
+    proxy.resume();
+    const early = await ended(host, ids[0] ?? '');
+    await delay(1000);
+    go[1]?.resolve();
+    const late = await ended(host, ids[1] ?? '');
+    await other.queue.stop(0);
+    await other.storage.close();
+    assert.equal([early, late].map(({ task, outcomes }) => [task.status, task.result, outcomes]), [['completed', '0', ['completed']], ['completed', '1', ['completed']]]);
+    assert.equal(runs.sort(), [0, 1]);
   });
 
   Faults('fail at once when the database refuses what they give', async ({ context, config, direct }) => {

@@ -14,8 +14,8 @@ export interface SweeperOptions {
 
 const BATCH = 100;
 const PRUNE_EVERY_MS = 600_000;
-/** When the database was not seen for so much of a lease, others may have been unable to renew theirs. */
-const MOST_GAP = 0.6;
+/** When the database took no writes for so much of a lease, which is how often leases are renewed, some may not have been. */
+const MOST_AWAY = 0.25;
 /** How long hosts may need after an outage, besides the length of a lease, until they have a connection again and have renewed their leases. */
 const RECOVERY_MS = 20_000;
 
@@ -25,8 +25,8 @@ export class Sweeper {
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** When the database was last seen, and from when on leases count again after it was away. */
-  #seenAt: number | undefined;
+  /** Since when the database takes no writes, and from when on leases count again after that. */
+  #awaySince: number | undefined;
   #countsFrom = 0;
 
   constructor(options: SweeperOptions) {
@@ -58,10 +58,16 @@ export class Sweeper {
   /** After the database was away, hosts that could not renew their leases have a while to do so: their tasks are not lost, and must not run twice. */
   async #sweep(): Promise<void> {
     const { storage, log, leaseMs } = this.#options;
-    await storage.read(({ connection }) => connection.query('select 1'));
+    const startedAt = performance.now();
+    try {
+      await storage.write(({ tasks }) => tasks.heartbeat('', [], leaseMs)); // nobody's: it shows whether hosts can renew theirs
+    } catch (error) {
+      this.#awaySince ??= startedAt;
+      throw error;
+    }
     const now = performance.now();
-    if (this.#seenAt !== undefined && now - this.#seenAt > leaseMs * MOST_GAP) this.#countsFrom = now + leaseMs + RECOVERY_MS;
-    this.#seenAt = now;
+    if (now - (this.#awaySince ?? startedAt) > leaseMs * MOST_AWAY) this.#countsFrom = now + leaseMs + RECOVERY_MS;
+    this.#awaySince = undefined;
     if (now >= this.#countsFrom) await sweep(storage, log);
   }
 

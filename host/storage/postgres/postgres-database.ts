@@ -61,7 +61,7 @@ export class PostgresDatabase implements Database {
   #listening: Promise<void> | undefined;
   readonly #ending = new AbortController();
   readonly #pool: ServerPool;
-  /** For what must not wait behind other writes. */
+  /** For what must not wait behind other writes, nor long for an answer: the next try may have one. */
   readonly #urgent: ServerPool;
   #clock = { server: Date.now(), local: performance.now() };
   #clockTimer: NodeJS.Timeout | undefined;
@@ -158,7 +158,7 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       throw databaseError(`the database ${this.address} cannot be reached: ${reason(error)}`, 'unavailable', error);
     }
-    const answerTimeoutMs = queryTimeoutMs === 0 ? 0 : queryTimeoutMs + ANSWER_MARGIN_MS;
+    const answerTimeoutMs = pool === this.#urgent ? connectionTimeoutMs : queryTimeoutMs === 0 ? 0 : queryTimeoutMs + ANSWER_MARGIN_MS;
     const connection = new PostgresConnection({ client, address: this.address, now: this.now, answerTimeoutMs, beginTimeoutMs: connectionTimeoutMs });
     client.on('error', connection.lose);
     try {
