@@ -80,7 +80,8 @@ const LimitsConfig = z.strictObject({
 
 /** Limits that both all plugins and one plugin can have. */
 const pluginLimits = {
-  memory_bytes: z.int().min(65_536).describe('Memory of one component instance, in bytes; more is a trap (status 502).'),
+  memory_bytes: z.int().min(65_536).describe('Memory of one component instance, in bytes, all of its memories and tables together; more is a trap (status 502).'),
+  total_memory_bytes: z.int().min(65_536).describe('Memory of all instances of one plugin, in bytes. An instance may always have its equal share, this divided by `concurrency`; more is a trap (status 502) while there is no more.'),
   cpu_ms: z.int().min(1).describe('Milliseconds that one invocation may compute in all (status 504).'),
   cpu_slice_ms: z.int().min(1).describe('Milliseconds that a plugin may compute without calling the host (status 504).'),
   timeout_s: z.number().positive().max(604_800).describe('Time for one invocation, waiting for its turn included, in seconds (status 504).'),
@@ -93,6 +94,7 @@ const pluginLimits = {
 
 const PluginConfig = z.strictObject({
   memory_bytes: pluginLimits.memory_bytes.default(128 * MIB),
+  total_memory_bytes: pluginLimits.total_memory_bytes.default(1024 * MIB),
   cpu_ms: pluginLimits.cpu_ms.default(30_000),
   cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000),
   timeout_s: pluginLimits.timeout_s.default(3600),

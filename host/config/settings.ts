@@ -75,6 +75,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'watch', kind: 'boolean', env: 'AANA_WATCH', flag: '--watch' },
   { key: 'runtime_dir', kind: 'path', env: 'AANA_RUNTIME_DIR', flag: '--runtime-dir <dir>' },
   { key: 'plugin_limits.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_MEMORY_BYTES' },
+  { key: 'plugin_limits.total_memory_bytes', kind: 'number', env: 'AANA_PLUGIN_TOTAL_MEMORY_BYTES' },
   { key: 'plugin_limits.cpu_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_MS' },
   { key: 'plugin_limits.cpu_slice_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_SLICE_MS' },
   { key: 'plugin_limits.timeout_s', kind: 'number', env: 'AANA_PLUGIN_TIMEOUT_S' },

@@ -1,27 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { randomSuffix } from '../core/ids.ts';
-import { type Capability, capabilityDefinitions, capabilityNames, suspendingFunctions } from './capabilities/catalogue.ts';
-import { exposeState } from './expose-state.ts';
+import { capabilityDefinitions, capabilityNames, suspendingFunctions } from './capabilities/catalogue.ts';
+import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
 import { leanGlue } from './lean-glue.ts';
+import { compileModules, isInterruptible, type TranslatedComponent } from './loaded-component.ts';
 import { pluginLoadError } from './manifest.ts';
-import { capMemory } from './memory-cap.ts';
 import type { RuntimeMode } from './protocol.ts';
-import { enableExtendedConstants } from './wasm-features.ts';
-
-/** A component, ready to be instantiated in a worker. */
-export interface LoadedComponent {
-  /** SHA-256 of the component file, hexadecimal. */
-  readonly digest: string;
-  /** URL of the generated glue module; an Extism plugin has none, and its only module is `main`. */
-  readonly glue: string | undefined;
-  /** The cap on each module's memory. */
-  readonly memoryBytes: number;
-  readonly modules: Readonly<Record<string, WebAssembly.Module>>;
-}
+import { type CacheEntry, cached, cacheFormat, keep } from './translation-cache.ts';
 
 export interface ComponentOptions {
   /** The plugin's name, for errors. */
@@ -30,34 +18,14 @@ export interface ComponentOptions {
   readonly mode: RuntimeMode;
 }
 
-/** A component as it lies in the cache, not compiled yet. */
-export interface TranslatedComponent {
-  /** SHA-256 of the component file, hexadecimal. */
-  readonly digest: string;
-  /** What it imports, such as `aana:host/log@0.1.0`. */
-  readonly imports: readonly string[];
-  /** Capabilities that must be asked for and whose functions it imports. An interface imported for its types alone is none. */
-  readonly uses: readonly Capability[];
-  compile(memoryBytes: number): Promise<LoadedComponent>;
-}
-
 const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
 /** Interfaces of language runtimes for which the workers have a deny-all stand-in. */
 const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
 const glueFile = 'component.js';
-/** Counts changes of what is kept in the cache. */
-const cacheFormat = 4;
-
-/** What is kept beside a translation: the members of its `package.json`. */
-interface CacheEntry {
-  readonly imports: readonly string[];
-  readonly uses: readonly Capability[];
-  readonly modules: readonly string[];
-}
 
 /**
- * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and core modules are
- * kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
+ * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and the core modules with the host's hooks
+ * are kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
  */
 export async function readComponent(file: string, options: ComponentOptions): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
@@ -67,27 +35,10 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
   const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
-  return { digest, imports: entry.imports, uses: entry.uses, compile: (memoryBytes) => compile(digest, dir, entry, memoryBytes, options) };
-}
-
-async function compile(digest: string, dir: string, { modules }: CacheEntry, memoryBytes: number, { plugin }: ComponentOptions): Promise<LoadedComponent> {
-  enableExtendedConstants();
-  const compiled = await Promise.all(
-    modules.map(async (name) => {
-      try {
-        return [name, await WebAssembly.compile(capMemory(exposeState(await readFile(join(dir, name))), memoryBytes))] as const;
-      } catch (cause) {
-        throw pluginLoadError(plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
-      }
-    }),
-  );
-  return { digest, glue: pathToFileURL(join(dir, glueFile)).href, memoryBytes, modules: Object.fromEntries(compiled) };
-}
-
-/** What an earlier translation left. A folder is complete or absent: it was renamed into place. */
-async function cached(dir: string): Promise<CacheEntry | undefined> {
-  const text = await readFile(join(dir, 'package.json'), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : JSON.parse(text).aana;
+  const { imports, uses, modules } = entry;
+  const { plugin, mode } = options;
+  const glue = pathToFileURL(join(dir, glueFile)).href;
+  return { digest, imports, uses, compile: (memoryBytes) => compileModules({ plugin, digest, glue, dir, modules, mode, memoryBytes }) };
 }
 
 async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
@@ -113,21 +64,30 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
 
   const glue = new TextDecoder().decode(files[glueFile]);
   const uses = capabilityNames.filter((name) => capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)));
-  const entry: CacheEntry = { imports, uses, modules: Object.keys(files).filter((name) => name.endsWith('.wasm')) };
-  const temporary = `${dir}.${randomSuffix()}`;
-  await mkdir(temporary, { recursive: true });
-  try {
-    await writeFile(join(temporary, 'package.json'), `${JSON.stringify({ type: 'module', aana: entry })}\n`);
-    for (const [name, content] of Object.entries(files)) {
-      if (!name.includes('/')) await writeFile(join(temporary, name), name === glueFile ? leanGlue(glue) : content);
+  const kept: Record<string, Uint8Array | string> = {};
+  const modules: Record<string, ModuleFacts> = {};
+  for (const [name, content] of Object.entries(files)) {
+    if (name.includes('/')) continue;
+    if (!name.endsWith('.wasm')) {
+      kept[name] = name === glueFile ? leanGlue(glue) : content;
+      continue;
     }
-    await rename(temporary, dir).catch(async (error: unknown) => {
-      if (!(await cached(dir))) throw error; // else another process was first, with the same content
-    });
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
+    const { code, ...facts } = prepared(plugin, new Uint8Array(content), mode);
+    kept[name] = code;
+    modules[name] = facts;
   }
+  const entry: CacheEntry = { imports, uses, modules };
+  await keep(dir, entry, kept);
   return entry;
+}
+
+/** A core module as it is kept. Throws a `PluginLoadError` when the plugin cannot have it. */
+export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, mode: RuntimeMode): PreparedModule {
+  try {
+    return prepareModule(module, { isInterruptible: isInterruptible(mode) });
+  } catch (cause) {
+    throw pluginLoadError(plugin, `cannot be loaded: ${messageOf(cause)}`, cause);
+  }
 }
 
 /** Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } = imports['aana:host/deployments'];`. */

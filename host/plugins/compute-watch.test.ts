@@ -7,16 +7,19 @@ import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import { cell, newControl } from './protocol.ts';
 
 /** A watch over a guest that is on its thread in slot 4, with 1 s as the limit. `looks` gives which of so many looks found it. */
-function watched(cpuPerLookMs: number | undefined): { control: Int32Array; looks(count: number): number[] } {
+function watched(cpuPerLookMs: number | undefined, measure: 'stop' | 'end' = 'end', isInterruptible = false): { control: Int32Array; looks(count: number): number[] } {
   const control = newControl(8);
   Atomics.store(control, cell.running, 5);
   let looked = 0;
-  const watch = new ComputeWatch(control, 1000, () => (cpuPerLookMs === undefined ? undefined : 5000 + looked * cpuPerLookMs));
+  const watch = new ComputeWatch(control, { cpuSliceMs: 1000, isInterruptible }, () => (cpuPerLookMs === undefined ? undefined : 5000 + looked * cpuPerLookMs));
   return {
     control,
     looks: (count) => {
       const found: number[] = [];
-      for (let n = 1; n <= count; n++, looked++) if (watch.look() === 4) found.push(n);
+      for (let n = 1; n <= count; n++, looked++) {
+        const overdue = watch.look();
+        if (overdue?.slot === 4 && overdue.entry === Atomics.load(control, cell.entries) && overdue.measure === measure) found.push(n);
+      }
       return found;
     },
   };
@@ -38,6 +41,11 @@ Watch('counts looks alone where nobody knows what a thread computes', () => {
 
 Watch('does not wait for ever', () => {
   assert.is(watched(0).looks(400)[0], 300);
+});
+
+Watch('tells a guest that listens to stop, and ends the thread of one that does not', () => {
+  assert.equal(watched(watchIntervalMs, 'stop', true).looks(30), [10, 11, 12, 13, 14]);
+  assert.is(watched(watchIntervalMs, 'end', true).looks(30)[0], 15);
 });
 
 Watch('begins anew whenever guest code is entered, and sees nobody while none is', () => {

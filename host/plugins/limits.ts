@@ -1,7 +1,9 @@
 /** What guest code may use. */
 export interface PluginLimits {
-  /** Most bytes of memory an instance can grow to. */
+  /** Most bytes of memory an instance can grow to, in all of its memories and tables together. */
   readonly memoryBytes: number;
+  /** Most bytes of memory that all instances of a plugin have together. Each may have its equal share of it at any time. */
+  readonly totalMemoryBytes: number;
   /** Milliseconds that an invocation may compute in all. */
   readonly cpuMs: number;
   /** Milliseconds a guest may compute without calling the host. */
@@ -26,6 +28,7 @@ export interface PluginLimits {
 
 export const defaultLimits: PluginLimits = {
   memoryBytes: 128 * 1024 * 1024,
+  totalMemoryBytes: 1024 * 1024 * 1024,
   cpuMs: 30_000,
   cpuSliceMs: 2_000,
   timeoutMs: 3_600_000,
@@ -41,6 +44,7 @@ export const defaultLimits: PluginLimits = {
 /** Limits as `plugin.json` and `plugin_grants` write them; those left out are the host's. */
 export interface LimitsByName {
   readonly memory_bytes?: number | undefined;
+  readonly total_memory_bytes?: number | undefined;
   readonly cpu_ms?: number | undefined;
   readonly cpu_slice_ms?: number | undefined;
   readonly timeout_s?: number | undefined;
@@ -74,6 +78,7 @@ export function limitsFrom(named: NamedLimits & { readonly threads: number }): P
 export function namedLimits(limits: PluginLimits, concurrency: number): NamedLimits {
   return {
     memory_bytes: limits.memoryBytes,
+    total_memory_bytes: limits.totalMemoryBytes,
     cpu_ms: limits.cpuMs,
     cpu_slice_ms: limits.cpuSliceMs,
     timeout_s: limits.timeoutMs / 1000,
@@ -90,6 +95,7 @@ function merged(limits: PluginLimits, own: LimitsByName, pick: (theirs: number, 
   return {
     ...limits,
     memoryBytes: of(limits.memoryBytes, own.memory_bytes),
+    totalMemoryBytes: of(limits.totalMemoryBytes, own.total_memory_bytes),
     cpuMs: of(limits.cpuMs, own.cpu_ms),
     cpuSliceMs: of(limits.cpuSliceMs, own.cpu_slice_ms),
     timeoutMs: of(limits.timeoutMs, own.timeout_s === undefined ? undefined : own.timeout_s * 1000),

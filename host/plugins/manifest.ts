@@ -36,6 +36,7 @@ const Manifest = z.strictObject({
   limits: z
     .strictObject({
       memory_bytes: whole.min(65_536),
+      total_memory_bytes: whole.min(65_536),
       cpu_ms: whole,
       cpu_slice_ms: whole,
       timeout_s: z.number().positive(),

@@ -80,7 +80,7 @@ Loading('two plugins of one name are refused', async ({ host }) => {
 Loading('a plugin that needs more memory than the limit is refused', async ({ dir }) => {
   await buildPlugin(fixture, { log: silentLogger });
   const small = new PluginHost({ ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger, limits: { memoryBytes: 65_536 } });
-  assert.match(await reasonOf(small.load(fixture)), /^plugin conformance cannot be compiled: it needs \d+ bytes of memory/);
+  assert.match(await reasonOf(small.load(fixture)), /^plugin conformance cannot be loaded: it needs \d+ bytes of memory/);
   await small.close();
 });
 

@@ -2,16 +2,17 @@ import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
 import { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
-import { readComponent, type TranslatedComponent } from './component.ts';
+import { readComponent } from './component.ts';
 import { readExtismModule } from './extism/module.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from './grants.ts';
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from './limits.ts';
+import type { TranslatedComponent } from './loaded-component.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import { type InvocationCounters, type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
 import { readPositions } from './source-positions.ts';
-import { bestMode } from './wasm-features.ts';
+import { bestMode } from './core-modules/wasm-features.ts';
 
 export interface PluginHostOptions {
   readonly ports: PluginPorts;
@@ -160,7 +161,7 @@ export class PluginHost {
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     if (isTaken()) throw pluginLoadError(name, 'is loaded already');
-    const shared = { name, component, mode, granted, ports, inSources };
+    const shared = { name, component, mode, granted, ports, inSources, pages: new Int32Array(new SharedArrayBuffer(4)) };
     const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
     const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
     const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
@@ -222,7 +223,8 @@ export class PluginHost {
     const manifest = await readManifest(source);
     const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
     const { name: plugin, component: file, runtime } = manifest;
-    const translated = await (runtime === 'extism' ? readExtismModule(file, plugin) : readComponent(file, { plugin, cacheDir: this.#options.cacheDir, mode: this.#mode }));
+    const read = runtime === 'extism' ? readExtismModule : readComponent;
+    const translated = await read(file, { plugin, cacheDir: this.#options.cacheDir, mode: this.#mode });
     return { manifest, granted, translated };
   }
 

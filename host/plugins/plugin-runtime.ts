@@ -5,7 +5,7 @@ import { type RequestContext, requestContextOf } from '../core/request-context.t
 import { outputTooLarge } from './capabilities/client-output.ts';
 import { InvocationScope } from './capabilities/invocation-scope.ts';
 import { RequestUrls } from './capabilities/request-urls.ts';
-import type { LoadedComponent } from './component.ts';
+import type { LoadedComponent } from './loaded-component.ts';
 import type { Granted } from './grants.ts';
 import { endReason, guestFields, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
 import type { PluginLimits } from './limits.ts';
@@ -13,6 +13,7 @@ import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { PluginPorts, UploadedFile } from './ports.ts';
 import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
 import type { Task } from './task.ts';
+import type { MemoryLimits } from './worker/instance-memory.ts';
 
 /** One run of an endpoint. */
 export interface PluginInvocation extends RequestContext {
@@ -37,6 +38,8 @@ export interface PluginRuntimeOptions {
   readonly component: LoadedComponent;
   readonly mode: RuntimeMode;
   readonly granted: Granted;
+  /** Pages of the plugin's instances, which all of its threads share. */
+  readonly pages: Int32Array;
   readonly ports: PluginPorts;
   /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
@@ -172,6 +175,12 @@ export class PluginRuntime {
     return this.#options.granted.limits;
   }
 
+  get #memoryLimits(): MemoryLimits {
+    const { memoryBytes, totalMemoryBytes, maxSuspended, maxThreads } = this.#limits;
+    const plugin = Math.max(totalMemoryBytes, memoryBytes);
+    return { instance: memoryBytes, plugin, share: plugin / (this.#options.mode === 'suspending' ? maxSuspended : maxThreads) };
+  }
+
   get #maxWorkers(): number {
     const { mode, helperThreads } = this.#options;
     return helperThreads ?? (mode === 'suspending' ? 1 : this.#limits.maxThreads);
@@ -188,11 +197,11 @@ export class PluginRuntime {
   }
 
   async #startWorker(): Promise<readonly WitEndpoint[]> {
-    const { component, mode, helperThreads } = this.#options;
+    const { component, mode, helperThreads, pages } = this.#options;
     const limits = this.#limits;
     const slotCount = mode === 'suspending' && helperThreads === undefined ? limits.maxSuspended : 1;
     this.#starting++;
-    const worker = new PluginWorker({ component, mode, slotCount, cpuSliceMs: limits.cpuSliceMs }, this.#events);
+    const worker = new PluginWorker({ component, mode, slotCount, cpuSliceMs: limits.cpuSliceMs, memory: this.#memoryLimits, pages }, this.#events);
     try {
       const endpoints = await worker.ready();
       if (this.#isClosed) throw new Error('the plugin was closed');
@@ -240,6 +249,8 @@ export class PluginRuntime {
         return Buffer.byteLength(outcome.json) > this.#limits.outputBytes ? { error: outputTooLarge(this.#limits.outputBytes) } : { json: outcome.json };
       case 'failed':
         return { error: task.scope.errorOf(outcome.error) };
+      case 'stopped':
+        return { error: overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs) };
       case 'trapped':
         task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason, content: outcome.said });
         return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason, outcome.said) };
@@ -265,12 +276,14 @@ export class PluginRuntime {
     };
   }
 
-  /** Gives an invocation up: a suspended guest is never resumed, a thread that it holds alone is ended. A guest that computes meets the watch. */
+  /** Gives an invocation up: a suspended guest is never resumed, one that computes is stopped, a thread that it holds alone is ended. */
   #give(task: Task, worker: PluginWorker, reason: unknown): void {
     task.log.warn('plugin did not stop in time', { endpoint: task.invocation.endpoint });
     this.#settle(task, { error: reason });
-    if (this.#options.mode === 'suspending') worker.abandon(task.id);
-    else this.#lose(worker, undefined, 'did not stop', () => reason);
+    if (this.#options.mode === 'suspending') {
+      worker.abandon(task.id);
+      worker.interrupt(task.id);
+    } else this.#lose(worker, undefined, 'did not stop', () => reason);
   }
 
   /** A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried again by their clients. */

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { deferred } from '../core/deferred.ts';
 import type { LogLevel } from '../core/logger.ts';
-import type { LoadedComponent } from './component.ts';
 import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
+import type { LoadedComponent } from './loaded-component.ts';
 import { OutputRing } from './output-ring.ts';
-import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint } from './protocol.ts';
+import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint, type WorkerInit } from './protocol.ts';
+import type { MemoryLimits } from './worker/instance-memory.ts';
 
 /** How long a new thread may take until its first instance has described itself. */
 const startTimeoutMs = 30_000;
@@ -14,6 +15,9 @@ export interface PluginWorkerOptions {
   readonly mode: RuntimeMode;
   readonly slotCount: number;
   readonly cpuSliceMs: number;
+  readonly memory: MemoryLimits;
+  /** Pages of all of the plugin's instances, in all of its threads. */
+  readonly pages: Int32Array;
 }
 
 /** What happens in a worker, told to its owner. */
@@ -37,22 +41,28 @@ export class PluginWorker {
   readonly #control: Int32Array;
   readonly #events: PluginWorkerEvents;
   readonly #computeWatch: ComputeWatch;
+  readonly #pages: Int32Array;
+  readonly #cpuSliceMs: number;
   /** The thread's folder in `/proc`. */
   #thread: string | undefined;
   readonly #slots: (number | undefined)[];
   readonly #rings: (OutputRing | undefined)[] = [];
   readonly #ready = deferred<readonly WitEndpoint[]>();
   #used = 0;
-  #watch: NodeJS.Timeout | undefined;
+  /** Looks while the first instance is made, and while there are invocations. */
+  #watch: NodeJS.Timeout | undefined = setInterval(() => this.#look(), watchIntervalMs);
   #isEnded = false;
 
-  constructor({ component, mode, slotCount, cpuSliceMs }: PluginWorkerOptions, events: PluginWorkerEvents) {
+  constructor({ component, mode, slotCount, cpuSliceMs, memory, pages }: PluginWorkerOptions, events: PluginWorkerEvents) {
     this.#events = events;
+    this.#pages = pages;
+    this.#cpuSliceMs = cpuSliceMs;
     this.#slots = Array.from({ length: slotCount });
     this.#control = newControl(slotCount);
-    this.#computeWatch = new ComputeWatch(this.#control, cpuSliceMs, () => threadCpuMs(this.#thread));
+    this.#computeWatch = new ComputeWatch(this.#control, { cpuSliceMs, isInterruptible: component.isInterruptible }, () => threadCpuMs(this.#thread));
+    const { glue, modules, isRestorable, initialBytes } = component;
     this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
-      workerData: { mode, glue: component.glue, memoryBytes: component.memoryBytes, modules: component.modules, control: this.#control },
+      workerData: { mode, glue, modules, isRestorable, initialBytes, memory, pages, control: this.#control } satisfies WorkerInit,
       env: {},
       execArgv: [],
       stdout: true,
@@ -96,7 +106,6 @@ export class PluginWorker {
     known?.clear();
     const ring = invocation.outputBytes === undefined ? undefined : (this.#rings[slot] ??= new OutputRing());
     this.#worker.postMessage({ type: 'run', slot, ...invocation, ...(ring && ring !== known && { ring: ring.memory }) } satisfies RunMessage);
-    this.#computeWatch.forget();
     this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
     return ring;
   }
@@ -112,6 +121,14 @@ export class PluginWorker {
     this.#worker.postMessage({ type: 'abandon', id });
   }
 
+  /** Lets an invocation that computes now trap where it is. One that waits, or whose modules do not listen, goes on. */
+  interrupt(id: number): void {
+    const entry = Atomics.load(this.#control, cell.entries);
+    const running = Atomics.load(this.#control, cell.running);
+    const isSame = Atomics.load(this.#control, cell.entries) === entry; // else another one may have begun in between
+    if (isSame && running > 0 && this.#slots[running - 1] === id) Atomics.store(this.#control, cell.stop, entry);
+  }
+
   idIn(slot: number): number | undefined {
     return this.#slots[slot];
   }
@@ -123,14 +140,18 @@ export class PluginWorker {
     this.#ready.reject(new Error('the worker was ended'));
     this.#ready.promise.catch(() => {});
     await this.#worker.terminate();
+    this.#giveMemoryBack();
   }
 
   #receive(message: FromWorker): void {
     if (this.#isEnded) return;
     switch (message.type) {
-      case 'ready':
+      case 'started':
         this.#thread = message.thread;
+        return;
+      case 'ready':
         this.#ready.resolve(message.endpoints);
+        this.#rest();
         return;
       case 'broken':
         this.#ready.reject(new Error(message.reason));
@@ -174,23 +195,39 @@ export class PluginWorker {
     const slot = this.#slots.indexOf(id);
     if (slot < 0) return;
     this.#slots[slot] = undefined;
-    if (--this.#used > 0) return;
+    this.#used--;
+    this.#rest();
+  }
+
+  /** Nobody needs to look while there is no invocation. */
+  #rest(): void {
+    if (this.#used > 0) return;
     clearInterval(this.#watch);
     this.#watch = undefined;
   }
 
   #look(): void {
-    const slot = this.#computeWatch.look();
-    if (slot !== undefined) this.#events.onStuck(this, slot);
+    const overdue = this.#computeWatch.look();
+    if (overdue === undefined) return;
+    const { slot, entry, measure } = overdue;
+    if (measure === 'stop') Atomics.store(this.#control, cell.stop, entry);
+    else if (slot < this.#slots.length) this.#events.onStuck(this, slot);
+    else this.#ready.reject(new Error(`it computed for more than ${this.#cpuSliceMs} ms`));
   }
 
   #died(reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     clearInterval(this.#watch);
+    this.#giveMemoryBack();
     this.#ready.reject(new Error(reason));
     this.#ready.promise.catch(() => {});
     const running = Atomics.load(this.#control, cell.running);
     this.#events.onDeath(this, running > 0 ? running - 1 : undefined, reason);
+  }
+
+  /** The thread is gone, and its instances with it. */
+  #giveMemoryBack(): void {
+    Atomics.sub(this.#pages, 0, Atomics.exchange(this.#control, cell.pages, 0));
   }
 }

@@ -2,6 +2,7 @@ import type { ErrorKind } from '../core/errors.ts';
 import type { LogLevel } from '../core/logger.ts';
 import type { CapabilityCalls } from './capabilities/calls.ts';
 import type { VideoInfo } from './ports.ts';
+import type { MemoryLimits } from './worker/instance-memory.ts';
 
 /** How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one). */
 export type RuntimeMode = 'suspending' | 'blocking';
@@ -51,6 +52,8 @@ export type HostReply = { readonly value: unknown } | { readonly error: WitError
 export type Outcome =
   | { readonly state: 'returned'; readonly json: string }
   | { readonly state: 'failed'; readonly error: WitError }
+  /** It computed for too long and was told to end. */
+  | { readonly state: 'stopped' }
   /** `said`: what the guest said itself as it died. */
   | { readonly state: 'trapped'; readonly reason: string; readonly said?: string | undefined };
 
@@ -80,7 +83,9 @@ export type ToWorker =
   | { readonly type: 'abandon'; readonly id: number };
 
 export type FromWorker =
-  | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[]; /** The thread's folder in `/proc`, where there is one. */ readonly thread: string | undefined }
+  /** The thread runs; its first instance is being made. `thread` is its folder in `/proc`, where there is one. */
+  | { readonly type: 'started'; readonly thread: string | undefined }
+  | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
   | { readonly type: 'broken'; readonly reason: string }
   | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
@@ -95,19 +100,27 @@ export interface WorkerInit {
   readonly mode: RuntimeMode;
   /** URL of a component's generated glue module; undefined for an Extism plugin, whose only module is `main`. */
   readonly glue: string | undefined;
-  /** Most bytes of memory that an instance grows to; the modules say so themselves. */
-  readonly memoryBytes: number;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
+  /** Whether bringing back memories and variables makes an instance as new. */
+  readonly isRestorable: boolean;
+  /** Bytes that an instance begins with. */
+  readonly initialBytes: number;
+  readonly memory: MemoryLimits;
+  /** Pages of all of the plugin's instances, which its threads share. */
+  readonly pages: Int32Array;
   readonly control: Int32Array;
 }
 
 /**
  * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot (plus 1) whose
- * guest code is on the thread now, 0 when none is. `entries`: counts each time guest code is entered. From `slots` on, one cell a
+ * guest code is on the thread now, 0 when none is; the number after the last slot's stands for an instance that the thread makes as it starts.
+ * `entries`: counts each time guest code is entered. `stop`: the entry that must end. `pages`: of the thread's instances. From `slots` on, one cell a
  * slot: 1 when its client has gone.
  */
-export const cell = { wake: 0, running: 1, entries: 2, slots: 3 } as const;
+export const cell = { wake: 0, running: 1, entries: 2, stop: 3, pages: 4, slots: 5 } as const;
 
 export function newControl(slotCount: number): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(4 * (cell.slots + slotCount)));
+  const control = new Int32Array(new SharedArrayBuffer(4 * (cell.slots + slotCount)));
+  control[cell.stop] = -1;
+  return control;
 }

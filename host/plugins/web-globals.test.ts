@@ -11,7 +11,7 @@ import { buildPlugin } from './build/build-plugin.ts';
 import { FakePorts } from './fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from './plugin-host.ts';
 import type { RuntimeMode } from './protocol.ts';
-import { bestMode } from './wasm-features.ts';
+import { bestMode } from './core-modules/wasm-features.ts';
 
 /** What each gives in Node it must give in the sandbox. */
 const cases: Readonly<Record<string, string>> = {

@@ -24,6 +24,7 @@ declare namespace WebAssembly {
     value: unknown;
   }
   class RuntimeError extends Error {}
+  class CompileError extends Error {}
   function compile(bytes: Uint8Array): Promise<Module>;
   /** Absent before Node 24. */
   let Suspending: (new (fn: (...args: never[]) => Promise<unknown>) => unknown) | undefined;

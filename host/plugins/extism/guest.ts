@@ -1,8 +1,10 @@
 import { createPlugin, type CallContext, type Plugin } from 'extism';
 import * as z from 'zod/mini';
 import type { Outcome, RuntimeMode, WitEndpoint, WitError } from '../protocol.ts';
+import { hookModule } from '../core-modules/hooks.ts';
 import type { Bridge, Invocation } from '../worker/bridge.ts';
 import { writeLog } from '../worker/imports.ts';
+import { InstanceMemory, type PluginMemory } from '../worker/instance-memory.ts';
 import type { Guest } from '../worker/instance.ts';
 import { Blocks } from './blocks.ts';
 import { type HostFunction, hostFunctions } from './host-functions.ts';
@@ -30,8 +32,9 @@ export interface ExtismGuestOptions {
   readonly module: WebAssembly.Module;
   readonly mode: RuntimeMode;
   readonly bridge: Bridge;
-  /** Limit on the memory, and on the blocks of one run besides. */
-  readonly memoryBytes: number;
+  readonly memory: PluginMemory;
+  /** Bytes that an instance begins with. */
+  readonly initialBytes: number;
 }
 
 /** An Extism plugin. Each run has an instance of its own, which is made in a fraction of a millisecond and never used again. */
@@ -51,8 +54,10 @@ export class ExtismGuest implements Guest {
   }
 
   async describe(): Promise<readonly WitEndpoint[]> {
-    const plugin = await this.#instantiate(undefined);
-    const output = await plugin.call('describe');
+    const memory = this.#newMemory();
+    const output = await this.#instantiate(undefined, memory)
+      .then((plugin) => plugin.call('describe'))
+      .finally(() => memory.release());
     const parsed = Endpoints.safeParse(parsedJson(output?.text() ?? 'null'));
     if (!parsed.success) throw new Error(`what "describe" gives is not a list of endpoints: ${z.prettifyError(parsed.error)}`);
     for (const { name } of parsed.data) {
@@ -65,18 +70,20 @@ export class ExtismGuest implements Guest {
     const name = exportOf(invocation.endpoint);
     if (!this.#exported.has(name)) return { state: 'failed', error: { kind: 'not-found', name: 'HelperNotFound', message: `the plugin exports no function "${name}"`, data: '{}' } };
     const { bridge } = this.#options;
-    // Nothing below waits but for the guest's own calls, so that no other guest comes between `enter` and `leave`.
-    bridge.enter(invocation);
+    const memory = (invocation.memory = this.#newMemory());
+    // Nothing below waits but for the guest's own calls, so that no other guest is on the thread before `leave`.
     try {
-      const plugin = await this.#instantiate(invocation);
+      const plugin = await this.#instantiate(invocation, memory);
       const output = await plugin.call(name, invocation.input);
       return { state: 'returned', json: output?.text() || 'null' };
     } catch (error) {
+      if (invocation.isStopped) return { state: 'stopped' };
       const message = error instanceof Error ? error.message : String(error);
       if (message.startsWith(errorPrefix)) return { state: 'failed', error: guestError(message.slice(errorPrefix.length)) };
       return { state: 'trapped', reason: message };
     } finally {
       bridge.leave();
+      memory.release();
     }
   }
 
@@ -84,8 +91,15 @@ export class ExtismGuest implements Guest {
     return true; // there is nothing left of the run
   }
 
-  async #instantiate(invocation: Invocation | undefined): Promise<Plugin> {
-    const { module, bridge, mode, memoryBytes } = this.#options;
+  release(): void {}
+
+  #newMemory(): InstanceMemory {
+    return new InstanceMemory(this.#options.memory, this.#options.initialBytes);
+  }
+
+  async #instantiate(invocation: Invocation | undefined, ownMemory: InstanceMemory): Promise<Plugin> {
+    const { module, bridge, mode } = this.#options;
+    const memoryBytes = this.#options.memory.limits.instance;
     const blocks = new Blocks(memoryBytes);
     let memory: WebAssembly.Memory | undefined;
     const current = (): Invocation => {
@@ -105,6 +119,7 @@ export class ExtismGuest implements Guest {
         functions: {
           'extism:host/env': { alloc: (context: CallContext, bytes: bigint) => blocks.alloc(context, bytes) },
           'extism:host/user': user,
+          [hookModule]: { grow: (_: CallContext, delta: number, bytesEach: number) => ownMemory.grow(delta, bytesEach), isOver: () => bridge.isOver() },
           env: {
             abort: (_: CallContext, message: number, file: number, line: number, column: number) => {
               throw new Error(`${textAt(memory, message) || 'abort'} (${textAt(memory, file)}:${line}:${column})`);

@@ -1,51 +1,52 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { capabilityNames } from '../capabilities/catalogue.ts';
-import type { TranslatedComponent } from '../component.ts';
+import { type ComponentOptions, prepared } from '../component.ts';
+import { compileModules, type TranslatedComponent } from '../loaded-component.ts';
 import { pluginLoadError } from '../manifest.ts';
-import { capMemory } from '../memory-cap.ts';
-import { enableExtendedConstants } from '../wasm-features.ts';
+import type { RuntimeMode } from '../protocol.ts';
+import { type CacheEntry, cached, cacheFormat, keep } from '../translation-cache.ts';
+import { enableExtendedConstants } from '../core-modules/wasm-features.ts';
 import { capabilityOf } from './interface.ts';
 
 const coreHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 /**
- * Reads the core module of an Extism plugin and checks what it imports and exports; `compile` puts a cap on its memory. There is nothing
- * to translate, so nothing is kept. Throws `PluginLoadError`.
+ * Reads the core module of an Extism plugin and checks what it imports and exports; `compile` puts a cap on its memory. The module with the host's hooks is kept
+ * under `cacheDir` by content. Throws `PluginLoadError`.
  */
-export async function readExtismModule(file: string, plugin: string): Promise<TranslatedComponent> {
+export async function readExtismModule(file: string, { plugin, cacheDir, mode }: ComponentOptions): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw pluginLoadError(plugin, `has no module at ${file}; build it first`, cause);
   });
   if (!coreHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(plugin, `has a module (${file}) that is not a WebAssembly core module, as Extism plugins are`);
-  const compile = async (code: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> => {
-    enableExtendedConstants();
-    return WebAssembly.compile(code).catch((cause: unknown) => {
-      throw pluginLoadError(plugin, `cannot be compiled: ${messageOf(cause)}`, cause);
-    });
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const dir = join(cacheDir, 'plugins', `${digest}-extism-${mode}-${cacheFormat}`);
+  const { imports, uses, modules } = (await cached(dir)) ?? (await translate(bytes, dir, plugin, mode));
+  return {
+    digest,
+    imports,
+    uses,
+    compile: (memoryBytes) => compileModules({ plugin, digest, glue: undefined, dir, modules, mode, memoryBytes }),
   };
-  const module = await compile(bytes);
+}
+
+async function translate(bytes: Uint8Array<ArrayBuffer>, dir: string, plugin: string, mode: RuntimeMode): Promise<CacheEntry> {
+  enableExtendedConstants();
+  const module = await WebAssembly.compile(bytes).catch((cause: unknown) => {
+    throw pluginLoadError(plugin, `cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+  });
   const imports = WebAssembly.Module.imports(module);
   const refused = imports.filter((each) => capabilityOf(each) === 'unknown').map(nameOf);
   if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer to Extism plugins`);
   const describes = WebAssembly.Module.exports(module).some(({ name, kind }) => name === 'describe' && kind === 'function');
   if (!describes) throw pluginLoadError(plugin, 'does not export the function "describe"');
-  const digest = createHash('sha256').update(bytes).digest('hex');
-  return {
-    digest,
-    imports: imports.map(nameOf),
-    uses: capabilityNames.filter((capability) => imports.some((each) => capabilityOf(each) === capability)),
-    compile: async (memoryBytes) => ({ digest, glue: undefined, memoryBytes, modules: { main: await compile(capped(bytes, memoryBytes, plugin)) } }),
-  };
-}
-
-function capped(bytes: Uint8Array<ArrayBuffer>, memoryBytes: number, plugin: string): Uint8Array<ArrayBuffer> {
-  try {
-    return capMemory(bytes, memoryBytes);
-  } catch (cause) {
-    throw pluginLoadError(plugin, `cannot be loaded: ${messageOf(cause)}`, cause);
-  }
+  const { code, ...facts } = prepared(plugin, bytes, mode);
+  const uses = capabilityNames.filter((capability) => imports.some((each) => capabilityOf(each) === capability));
+  const entry: CacheEntry = { imports: imports.map(nameOf), uses, modules: { main: facts } };
+  await keep(dir, entry, { main: code });
+  return entry;
 }
 
 const nameOf = ({ module, name }: WebAssembly.ModuleImportDescriptor): string => `${module} ${name}`;
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { OutputRing } from '../output-ring.ts';
+import type { InstanceMemory } from './instance-memory.ts';
 import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker } from '../protocol.ts';
 
 /** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
@@ -27,6 +28,10 @@ export interface Invocation extends RunMessage {
   progress: { readonly percent: number; readonly text: string; readonly count: number };
   /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
   isAbandoned: boolean;
+  /** It computed for too long, and traps where it is. */
+  isStopped: boolean;
+  /** Of the instance that runs it; undefined before it has one. */
+  memory: InstanceMemory | undefined;
 }
 
 /** Carries a guest's calls to the host, and keeps the shared record of whose code is on the thread. */
@@ -35,6 +40,8 @@ export abstract class Bridge {
   protected readonly control: Int32Array;
   #lastCall = 0;
   #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
+  /** Whether the first instance computed for too long while it was made. */
+  isStartStopped = false;
 
   constructor(port: MessagePort, control: Int32Array) {
     this.port = port;
@@ -50,6 +57,20 @@ export abstract class Bridge {
     this.#entered = { invocation, at: performance.now(), cpuMs: threadCpuMs() };
     Atomics.store(this.control, cell.running, invocation.slot + 1);
     Atomics.add(this.control, cell.entries, 1);
+  }
+
+  /** Marks the first instance as being made, until {@link leave}. */
+  enterStart(): void {
+    Atomics.store(this.control, cell.running, this.control.length - cell.slots + 1);
+    Atomics.add(this.control, cell.entries, 1);
+  }
+
+  /** The hook of the modules: 1 when the guest that is on the thread must end. */
+  isOver(): number {
+    if (Atomics.load(this.control, cell.stop) !== Atomics.load(this.control, cell.entries)) return 0;
+    if (this.#entered) this.#entered.invocation.isStopped = true;
+    else this.isStartStopped = true;
+    return 1;
   }
 
   leave(): void {

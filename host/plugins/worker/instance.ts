@@ -1,14 +1,19 @@
 import type { Outcome, WitEndpoint, WitError } from '../protocol.ts';
+import { hookModule, type Hooks } from '../core-modules/hooks.ts';
 import type { Bridge, Invocation } from './bridge.ts';
 import { hostImports } from './imports.ts';
+import type { InstanceMemory } from './instance-memory.ts';
 import { restoreMemory, type SavedMemory, saveMemory } from './saved-memory.ts';
 import { denyAllWasi } from './wasi.ts';
 
 /** What runs one invocation at a time. */
 export interface Guest {
+  /** Runs an invocation that is marked as running, until it ends or waits. */
   run(invocation: Invocation): Promise<Outcome>;
   /** Makes it as new after an invocation that did not trap. False when it must be thrown away instead. */
   reset(invocation: Invocation): boolean;
+  /** It is not used any more. */
+  release(): void;
 }
 
 /** What the generated glue module exports. */
@@ -33,20 +38,37 @@ const maxUses = 10_000;
 const maxPrinted = 16_384;
 const pageBytes = 65_536;
 
+/** What instances are made of. */
+export interface InstanceOptions {
+  readonly glue: Glue;
+  readonly modules: Readonly<Record<string, WebAssembly.Module>>;
+  readonly bridge: Bridge;
+  readonly memory: InstanceMemory;
+  /** Whether bringing the snapshot back makes it as new. */
+  readonly isRestorable: boolean;
+  /** Of the first instance; undefined for that one. */
+  readonly snapshot: Snapshot | undefined;
+}
+
 /** One instance of the component; runs one invocation at a time. */
 export class GuestInstance implements Guest {
   readonly endpoints: readonly WitEndpoint[];
   readonly snapshot: Snapshot;
   readonly #endpoint: ReturnType<Glue['instantiate']>['endpoint'];
   readonly #bridge: Bridge;
+  readonly #memory: InstanceMemory;
+  readonly #isRestorable: boolean;
   readonly #memories: WebAssembly.Memory[] = [];
   readonly #globals: WebAssembly.Global[] = [];
   #invocation: Invocation | undefined;
   #printed = '';
   #uses = 0;
 
-  constructor(glue: Glue, modules: Readonly<Record<string, WebAssembly.Module>>, bridge: Bridge, snapshot: Snapshot | undefined) {
+  constructor({ glue, modules, bridge, memory, isRestorable, snapshot }: InstanceOptions) {
     this.#bridge = bridge;
+    this.#memory = memory;
+    this.#isRestorable = isRestorable;
+    const hooks: Hooks = { grow: (delta, bytesEach) => memory.grow(delta, bytesEach), isOver: () => bridge.isOver() };
     const wasi = denyAllWasi((text) => this.#print(text));
     const known = hostImports(bridge, () => {
       if (!this.#invocation) throw new Error('the host can be called from `run` only');
@@ -57,7 +79,7 @@ export class GuestInstance implements Guest {
       (file) => modules[file]!,
       imports,
       (module, needs) => {
-        const instance = new WebAssembly.Instance(module, needs);
+        const instance = new WebAssembly.Instance(module, { ...needs, [hookModule]: hooks });
         this.#collectState(instance);
         return instance;
       },
@@ -76,14 +98,15 @@ export class GuestInstance implements Guest {
   /** Runs the guest to its end. The instance is then as new if {@link reset} says so. */
   async run(invocation: Invocation): Promise<Outcome> {
     this.#invocation = invocation;
+    invocation.memory = this.#memory;
     this.#printed = '';
     this.#uses++;
-    this.#bridge.enter(invocation);
     try {
       // Awaited only where it is a promise: a blocking bridge must not let other messages in between.
       const returned = this.#endpoint.run(invocation.endpoint, invocation.input);
       return { state: 'returned', json: typeof returned === 'string' ? returned : await returned };
     } catch (error) {
+      if (invocation.isStopped) return { state: 'stopped' };
       if (isWitError(error)) return { state: 'failed', error };
       return { state: 'trapped', reason: messageOf(error), said: this.#lastWords() };
     } finally {
@@ -94,11 +117,15 @@ export class GuestInstance implements Guest {
 
   /** Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown away instead. */
   reset(invocation: Invocation): boolean {
-    if (invocation.held.size > 0 || this.#uses >= maxUses) return false;
+    if (!this.#isRestorable || invocation.held.size > 0 || this.#uses >= maxUses) return false;
     const grown = this.#memories.some((memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.bytes ?? 0));
     if (grown) return false;
     this.#restore();
     return true;
+  }
+
+  release(): void {
+    this.#memory.release();
   }
 
   #collectState(instance: WebAssembly.Instance): void {

@@ -2,10 +2,11 @@
 import { readlinkSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OutputRing } from '../output-ring.ts';
-import type { RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
-import { enableExtendedConstants, standInForPromising } from '../wasm-features.ts';
+import type { Outcome, RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
+import { enableExtendedConstants, standInForPromising } from '../core-modules/wasm-features.ts';
 import { BlockingBridge, type Invocation, SuspendingBridge } from './bridge.ts';
-import { type Glue, type Guest, GuestInstance } from './instance.ts';
+import { type Glue, type Guest, GuestInstance, type Snapshot } from './instance.ts';
+import { InstanceMemory, PluginMemory } from './instance-memory.ts';
 
 const maxIdle = 32;
 /** While so many guests are suspended, further ones begin one a turn of the loop. */
@@ -21,6 +22,12 @@ const idle: Guest[] = [];
 const running = new Map<number, Invocation>();
 /** By slot. */
 const rings: OutputRing[] = [];
+const { initialBytes } = init;
+const memory = new PluginMemory(init.pages, init.control, init.memory, () => {
+  const unused = idle.pop();
+  unused?.release();
+  return unused !== undefined;
+});
 
 /** Guests as they are made, the first of which has described itself. */
 interface Guests {
@@ -31,14 +38,28 @@ interface Guests {
 
 async function components(glueUrl: string): Promise<Guests> {
   const glue: Glue = await import(glueUrl);
-  const first = new GuestInstance(glue, init.modules, bridge, undefined);
-  return { endpoints: first.endpoints, first, make: () => new GuestInstance(glue, init.modules, bridge, first.snapshot) };
+  const make = (snapshot: Snapshot | undefined): GuestInstance => {
+    const own = new InstanceMemory(memory, initialBytes);
+    try {
+      return new GuestInstance({ glue, modules: init.modules, bridge, memory: own, isRestorable: init.isRestorable, snapshot });
+    } catch (error) {
+      own.release();
+      throw error;
+    }
+  };
+  bridge.enterStart();
+  const first = make(undefined);
+  bridge.leave();
+  return { endpoints: first.endpoints, first, make: () => make(first.snapshot) };
 }
 
 async function extismPlugin(): Promise<Guests> {
   const { ExtismGuest } = await import('../extism/guest.ts');
-  const guest = new ExtismGuest({ module: init.modules['main']!, mode: init.mode, memoryBytes: init.memoryBytes, bridge });
-  return { endpoints: await guest.describe(), first: guest, make: () => guest };
+  const guest = new ExtismGuest({ module: init.modules['main']!, mode: init.mode, memory, initialBytes, bridge });
+  bridge.enterStart();
+  const endpoints = await guest.describe();
+  bridge.leave();
+  return { endpoints, first: guest, make: () => guest };
 }
 
 function outputOf({ slot, ring, outputBytes }: RunMessage): Invocation['output'] {
@@ -55,41 +76,58 @@ function threadFolder(): string | undefined {
   }
 }
 
+bridge.post({ type: 'started', thread: threadFolder() });
 try {
   const guests = init.glue === undefined ? await extismPlugin() : await components(init.glue);
   idle.push(guests.first);
 
+  // Guests whose answers are there go on before others begin: fewer instances take turns then, and those are in the processor's caches.
+  const waiting: RunMessage[] = [];
+  let isStarting = false;
+  const hasRoom = (): boolean => idle.length > 0 || initialBytes <= init.memory.share || running.size === 0 || memory.hasRoom(initialBytes);
+  const startNext = (): void => {
+    isStarting = false;
+    if (waiting.length === 0 || !hasRoom()) return; // the next one that ends starts it
+    void run(waiting.shift()!); // every way out of it is a message
+    startSoon();
+  };
+  const startSoon = (): void => {
+    if (waiting.length === 0 || isStarting) return;
+    isStarting = true;
+    setImmediate(startNext);
+  };
+
   const run = async (message: RunMessage): Promise<void> => {
-    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false };
+    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false, isStopped: false, memory: undefined };
     running.set(message.id, invocation);
+    bridge.enter(invocation); // making an instance runs the guest's code, too
     let instance: Guest;
     try {
       instance = idle.pop() ?? guests.make();
     } catch (error) {
+      bridge.leave();
       running.delete(message.id);
-      bridge.post({ type: 'done', id: message.id, cpuMs: 0, outcome: { state: 'trapped', reason: error instanceof Error ? error.message : String(error) } });
+      const outcome: Outcome = invocation.isStopped ? { state: 'stopped' } : { state: 'trapped', reason: error instanceof Error ? error.message : String(error) };
+      bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
       return;
     }
     const outcome = await instance.run(invocation);
-    if (!running.delete(message.id)) return; // abandoned meanwhile
-    bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
-    if (outcome.state !== 'trapped' && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
-    else if (idle.length === 0) idle.push(guests.make());
-  };
-
-  // Guests whose answers are there go on before others begin: fewer instances take turns then, and those are in the processor's caches.
-  const waiting: RunMessage[] = [];
-  const startNext = (): void => {
-    const message = waiting.shift();
-    if (message) void run(message); // every way out of it is a message
-    if (waiting.length > 0) setImmediate(startNext);
+    const isAbandoned = !running.delete(message.id);
+    if (!isAbandoned) bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
+    const isWhole = outcome.state === 'returned' || outcome.state === 'failed';
+    if (!isAbandoned && isWhole && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
+    else instance.release();
+    startSoon();
   };
 
   port.on('message', (message: ToWorker) => {
     switch (message.type) {
       case 'run':
-        if (running.size < maxEager && waiting.length === 0) void run(message);
-        else if (waiting.push(message) === 1) setImmediate(startNext);
+        if (running.size < maxEager && waiting.length === 0 && hasRoom()) void run(message);
+        else {
+          waiting.push(message);
+          startSoon();
+        }
         return;
       case 'reply':
         bridge.onReply(message);
@@ -97,6 +135,7 @@ try {
       case 'abandon': {
         const invocation = running.get(message.id);
         if (invocation) invocation.isAbandoned = true;
+        invocation?.memory?.release(); // it stays suspended until it is collected
         running.delete(message.id);
         const waits = waiting.findIndex(({ id }) => id === message.id);
         if (waits >= 0) waiting.splice(waits, 1);
@@ -108,7 +147,8 @@ try {
         message satisfies never;
     }
   });
-  bridge.post({ type: 'ready', endpoints: guests.endpoints, thread: threadFolder() });
+  bridge.post({ type: 'ready', endpoints: guests.endpoints });
 } catch (error) {
-  bridge.post({ type: 'broken', reason: error instanceof Error ? error.message : String(error) });
+  const reason = bridge.isStartStopped ? 'it computed for too long' : error instanceof Error ? error.message : String(error);
+  bridge.post({ type: 'broken', reason });
 }

@@ -1,5 +1,5 @@
 import v8 from 'node:v8';
-import type { RuntimeMode } from './protocol.ts';
+import type { RuntimeMode } from '../protocol.ts';
 
 /** How guests wait for the host in this Node: suspended where WebAssembly can (Node 24 and later), else blocking a thread each. */
 export function bestMode(): RuntimeMode {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { capMemory } from './memory-cap.ts';
+import { capMemory, checkInitialMemory, initialMemory } from './memory-cap.ts';
 
 const page = 65_536;
 const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
@@ -35,6 +35,20 @@ CapMemory('a maximum above the cap is lowered', () => {
 
 CapMemory('a memory that begins above the cap is refused with both numbers', () => {
   assert.throws(() => capMemory(moduleWith(0, 3), 2 * page), /needs 196608 bytes of memory at once, the limit is 131072/);
+});
+
+CapMemory('a memory that threads share, or one of 64 bits, is refused', () => {
+  assert.throws(() => initialMemory(moduleWith(3, 1, 2)), /it has a memory that threads share, which a plugin cannot have/);
+  assert.throws(() => initialMemory(moduleWith(4, 1)), /of a kind that is not supported/);
+});
+
+CapMemory('memories and tables of all modules are counted together', () => {
+  const table = Uint8Array.of(...header, 4, 6, 1, 0x70, 0, 0x80, 0x80, 1); // 16384 entries
+  assert.equal(initialMemory(table), { memories: 0, bytes: 4 * page });
+  const both = [initialMemory(moduleWith(0, 3)), initialMemory(table)];
+  assert.is(checkInitialMemory(both, 7 * page), 7 * page);
+  assert.throws(() => checkInitialMemory(both, 6 * page), /needs 458752 bytes of memory at once, the limit is 393216/);
+  assert.throws(() => checkInitialMemory(Array(5).fill(initialMemory(moduleWith(0, 0))), page), /it has 5 memories, a plugin has at most 4/);
 });
 
 CapMemory('a module without a memory is left as it is', () => {

@@ -55,6 +55,17 @@ export function unsigned(value: number): number[] {
   return bytes;
 }
 
+/** The LEB128 bytes of a signed number of at most 32 bits. */
+export function signed(value: number): number[] {
+  const bytes: number[] = [];
+  for (let rest = value; ; ) {
+    const low = rest & 0x7f;
+    rest >>= 7;
+    if ((rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0)) return [...bytes, low];
+    bytes.push(low | 0x80);
+  }
+}
+
 export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
   let at = 0;
@@ -63,4 +74,42 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
     at += part.length;
   }
   return whole;
+}
+
+/** Collects the bytes of a module. */
+export class Writer {
+  #bytes = new Uint8Array(1 << 12);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(...bytes: readonly number[]): void {
+    this.#makeRoom(bytes.length);
+    for (const byte of bytes) this.#bytes[this.#length++] = byte;
+  }
+
+  /** Adds a number of at most 32 bits. */
+  unsigned(value: number): void {
+    this.push(...unsigned(value));
+  }
+
+  copy(bytes: Uint8Array): void {
+    this.#makeRoom(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** What was written so far; writing more may change it. */
+  written(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #makeRoom(count: number): void {
+    if (this.#length + count <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + count));
+    larger.set(this.written());
+    this.#bytes = larger;
+  }
 }

@@ -1,0 +1,75 @@
+import { op, readInstruction, skipType } from './instructions.ts';
+import { readLimits, section, Sections } from './sections.ts';
+import { Reader, unsigned } from './wasm-binary.ts';
+
+export const pageBytes = 65_536;
+/** What V8 keeps for an entry of a table. */
+export const tableEntryBytes = 16;
+/** Each memory takes gigabytes of addresses, however small it is. A component of TypeScript has two. */
+const maxMemories = 4;
+const flag = { hasMaximum: 1, isShared: 2 } as const;
+
+/** What one instance of some modules begins with. */
+export interface InitialMemory {
+  readonly memories: number;
+  /** Of memories and tables. */
+  readonly bytes: number;
+}
+
+/** The memories and tables that a core module defines. Throws a RangeError for a memory that several threads could share, or one of 64 bits. */
+export function initialMemory(module: Uint8Array): InitialMemory {
+  const sections = new Sections(module);
+  let [memories, bytes] = [0, 0];
+  const memoryBody = sections.body(section.memory);
+  if (memoryBody) {
+    const reader = new Reader(memoryBody, 0);
+    for (memories = reader.unsigned(); reader.offset < memoryBody.length; ) {
+      const { flags, minimum } = readLimits(reader);
+      if (flags & flag.isShared) throw new RangeError('it has a memory that threads share, which a plugin cannot have: build it without threads');
+      if (flags & ~flag.hasMaximum) throw new RangeError('it has a memory of a kind that is not supported (64-bit or custom page size)');
+      bytes += minimum * pageBytes;
+    }
+  }
+  const tableBody = sections.body(section.table);
+  if (tableBody) {
+    const reader = new Reader(tableBody, 0);
+    for (let left = reader.unsigned(); left > 0; left--) {
+      const hasInitial = tableBody[reader.offset] === 0x40;
+      if (hasInitial) reader.skip(2);
+      skipType(reader);
+      bytes += readLimits(reader).minimum * tableEntryBytes;
+      if (hasInitial) while (readInstruction(reader) !== op.end);
+    }
+  }
+  return { memories, bytes };
+}
+
+/** What one instance of all of these modules begins with. Throws a RangeError when that is more than the limit, or too many memories. */
+export function checkInitialMemory(modules: readonly InitialMemory[], maxBytes: number): number {
+  const memories = modules.reduce((total, each) => total + each.memories, 0);
+  if (memories > maxMemories) throw new RangeError(`it has ${memories} memories, a plugin has at most ${maxMemories}`);
+  const bytes = modules.reduce((total, each) => total + each.bytes, 0);
+  if (bytes > maxBytes) throw new RangeError(`it needs ${bytes} bytes of memory at once, the limit is ${maxBytes}`);
+  return bytes;
+}
+
+/**
+ * The core module with a maximum on each memory that it defines, so that the engine reserves no more. What an instance's memories and tables have in all is
+ * counted where they grow (`hooks.ts`). Throws a RangeError when a memory is larger than that from the start.
+ */
+export function capMemory(module: Uint8Array<ArrayBuffer>, maxBytes: number): Uint8Array<ArrayBuffer> {
+  const sections = new Sections(module);
+  const body = sections.body(section.memory);
+  if (body === undefined) return module;
+  checkInitialMemory([initialMemory(module)], maxBytes);
+  const maxPages = Math.floor(maxBytes / pageBytes);
+  const reader = new Reader(body, 0);
+  const count = reader.unsigned();
+  const capped = unsigned(count);
+  for (let n = 0; n < count; n++) {
+    const { flags, minimum, maximum = maxPages } = readLimits(reader);
+    capped.push(flags | flag.hasMaximum, ...unsigned(minimum), ...unsigned(Math.min(maximum, maxPages)));
+  }
+  sections.put(section.memory, Uint8Array.from(capped));
+  return sections.bytes();
+}
