@@ -8,6 +8,8 @@ export interface RequestContext {
   readonly requestId?: string | undefined;
   /** The user whose API key the request came with; null where no key is asked for. Queues and engines are fair between users. */
   readonly userId?: string | null | undefined;
+  /** The address that the request came from; it stays in this process. */
+  readonly client?: string | undefined;
   /** A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0. */
   readonly priority?: number | undefined;
   /** When the answer is of no more use: milliseconds since the epoch by the clock of this process. Default: never. */
@@ -30,8 +32,8 @@ export interface WireContext {
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Returns `options` without everything that is no fact about the request. */
-export function requestContextOf({ requestId, userId, priority, deadlineAt, traceparent }: RequestContext): RequestContext {
-  return { requestId, userId, priority, deadlineAt, traceparent };
+export function requestContextOf({ requestId, userId, client, priority, deadlineAt, traceparent }: RequestContext): RequestContext {
+  return { requestId, userId, client, priority, deadlineAt, traceparent };
 }
 
 /** Returns `value` when it is a valid `traceparent`, else undefined. */

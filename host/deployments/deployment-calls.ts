@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 import { AanaError, errorLogFields } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { callWithRetry, type ReplicaSet, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import { callWithRetry, type ReplicaSet, type Reservation, type RetryOptions, streamWithRetry } from '../replicas/index.ts';
 import { check } from './check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
@@ -40,6 +41,11 @@ export class DeploymentCalls {
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
+  }
+
+  /** Keeps a place for a call that comes after other work of its request. Throws what such a call would be refused with. */
+  reserve(name: string, context: RequestContext): Reservation {
+    return this.#options.find(name).requireReplicas().reserve(context);
   }
 
   async *#stream(name: string, method: string, args: Record<string, unknown>, options: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {

@@ -1,9 +1,11 @@
 import type { RequestContext } from '../core/request-context.ts';
-import type { LoadProgress } from '../replicas/index.ts';
+import type { LoadProgress, Reservation } from '../replicas/index.ts';
 
 /** An endpoint passes its own context on, and the call then has all facts about the request. */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
+  /** A place that the application has kept for the call; the call is not refused for want of room then. */
+  readonly reservation?: Reservation | undefined;
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }

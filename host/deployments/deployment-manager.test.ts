@@ -155,7 +155,7 @@ Manager('queues calls over max_ongoing_requests, and refuses those over max_queu
   const handle = made.handle('one');
   const calls = [handle.call('wait', { ms: 100 }), handle.call('wait', { ms: 1 })];
   const error = await failure(() => handle.call('wait', { ms: 1 }));
-  assert.equal([error.kind, error.message], ['unavailable', 'deployment one is full: 1 calls are waiting already; try again later']);
+  assert.equal([error.kind, error.message], ['unavailable', 'deployment one is full: 1 calls are waiting already; try again in 1 s']);
   await Promise.all(calls);
 });
 
@@ -244,10 +244,10 @@ Manager('does not repeat a stream that gave a value', async () => {
   assert.equal([values, error.name], [[0, 1, 2], 'ReplicaLostError']);
 });
 
-Manager('gives up a call that loses its replica each time', async () => {
+Manager('gives up a call that loses its replica each time, naming it', async () => {
   const made = manager({ one: { num_replicas: 2 } });
   await made.start();
-  assert.is((await failure(() => made.handle('one').call('crash', {}))).name, 'ReplicaLostError');
+  assert.is((await failure(() => made.handle('one').call('crash', {}))).name, 'PoisonousCallError');
 });
 
 Manager('starts no replica that may sleep until its first call, which waits for it', async () => {

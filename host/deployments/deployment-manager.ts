@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Machine } from '../devices/index.ts';
-import type { ReplicaSetStatus } from '../replicas/index.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import type { ReplicaSetStatus, Reservation } from '../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
 import { DeploymentCalls } from './deployment-calls.ts';
@@ -201,6 +202,14 @@ export class DeploymentManager {
   /** What each deployment can be told and asked. */
   describe(): Record<string, DeploymentDescription> {
     return Object.fromEntries([...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]));
+  }
+
+  /**
+   * Keeps a place at a deployment for a call that comes after other work of its request, such as the fetch of a video. Throws `DeploymentNotFound`,
+   * and what such a call would be refused with now: `DeploymentFull`, `DeploymentOverloaded`.
+   */
+  reserve(name: string, context: RequestContext): Reservation {
+    return this.#calls.reserve(name, context);
   }
 
   /** A handle to whatever has that name when it is called. Throws `DeploymentNotFound`, naming those that there are. Calls before the start are refused. */

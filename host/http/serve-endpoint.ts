@@ -26,6 +26,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     const output = await invoke(endpoint, body.input, {
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
+      client: ctx.ip,
       traceparent: traceparentOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,

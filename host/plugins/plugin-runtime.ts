@@ -75,6 +75,8 @@ export class PluginRuntime {
   #done = 0;
   #cpuMs = 0;
   readonly #failed: Record<string, number> = {};
+  /** Deployments that runs of an endpoint have called, by its name. */
+  readonly #calledBy = new Map<string, Set<string>>();
   /** Resolved when the last invocation has ended, once that is waited for. */
   #idle: Deferred<void> | undefined;
 
@@ -316,6 +318,7 @@ export class PluginRuntime {
     task.release();
     this.#tasks.delete(task.id);
     this.#cpuMs += task.cpuMs;
+    if ('json' in result) this.#learn(task);
     if ('json' in result) this.#done++;
     else {
       const { kind } = toErrorRecord(result.error);
@@ -327,6 +330,12 @@ export class PluginRuntime {
     const settling = this.#dispose(task).then(() => ('json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error)));
     this.#settling.add(settling);
     void settling.then(() => this.#settling.delete(settling));
+  }
+
+  #learn({ invocation: { endpoint }, scope }: Task): void {
+    const known = this.#calledBy.get(endpoint) ?? new Set();
+    for (const name of scope.calledDeployments) known.add(name);
+    this.#calledBy.set(endpoint, known);
   }
 
   async #dispose(task: Task): Promise<void> {
@@ -342,6 +351,7 @@ export class PluginRuntime {
     const { files, write, requestUrls = new RequestUrls(invocation.input) } = invocation;
     const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
     return new InvocationScope({
+      expectedDeployments: this.#calledBy.get(invocation.endpoint) ?? granted.deployments.filter((deployment) => deployment !== '*'),
       ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed },
       startHelper:
         runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),

@@ -4,7 +4,11 @@ import type { AudioReference } from '../schemas/asr.ts';
 
 /** What the rest of the host gives to plugins. */
 export interface PluginPorts {
-  readonly deployments: { handle(name: string): DeploymentPort };
+  readonly deployments: {
+    handle(name: string): DeploymentPort;
+    /** Keeps a place for a call that will come. Throws what the call would be refused with. */
+    reserve(name: string, context: RequestContext): ReservationPort;
+  };
   openMediaScope(): MediaScopePort;
   readonly storage: StoragePort;
   readonly repositories: RepositoriesPort;
@@ -109,8 +113,14 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
+/** A place for a call. */
+export interface ReservationPort {
+  release(): void;
+}
+
 export interface DeploymentCallOptions extends RequestContext {
   readonly signal: AbortSignal;
+  readonly reservation?: ReservationPort | undefined;
 }
 
 /** A deployed model, as invocations use it. */

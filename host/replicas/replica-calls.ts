@@ -1,16 +1,18 @@
 import type { Clock } from '../core/clock.ts';
-import { type AanaError, errorLogFields } from '../core/errors.ts';
+import { type AanaError, errorLogFields, faultOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from './fleet.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
 import { isLoss, isPlanned } from './replica-lost.ts';
-import type { DispatchOptions, ReplicaPool } from './replica-pool.ts';
+import type { DispatchOptions, ReplicaPool, Reservation, Run } from './replica-pool.ts';
 import type { RunningReplica } from './running-replica.ts';
 import type { SuspectCalls, Trial } from './suspect-calls.ts';
 
-export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'isSuspect' | 'onQueued'> {
+export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'isSuspect' | 'onQueued' | 'method'> {
+  /** Of {@link ReplicaCalls.reserve}: the call has its place, which it takes. */
+  readonly reservation?: Reservation | undefined;
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
@@ -42,6 +44,7 @@ type Use<T> = (replica: RunningReplica, options: ReplicaCallOptions) => T;
 interface Used<T> {
   readonly value: T;
   readonly replica: RunningReplica;
+  readonly run: Run;
 }
 
 interface Opened<T> extends Used<T> {
@@ -67,30 +70,39 @@ export class ReplicaCalls {
 
   async call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown> {
     const call = { method, args, options };
-    const { value, replica, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
     try {
       const result = await value;
+      this.#options.pool.observe(run, true);
       this.#options.fleet.errorsOf(replica).record();
       trial?.acquit();
       return result;
     } catch (error) {
-      throw await this.#failure(error, call, replica, trial);
+      throw await this.#failure(error, call, { replica, run }, trial);
     } finally {
       trial?.end();
     }
   }
 
+  /** Keeps a place for a call that comes after other work of its request. Throws what calls are refused with. */
+  reserve(context: RequestContext): Reservation {
+    return this.#options.pool.reserve(context);
+  }
+
   async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
     const call = { method, args, options };
-    const { value, replica, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
     let hasFailed = false;
+    let isWhole = false;
     try {
       yield* value;
+      isWhole = true;
       trial?.acquit();
     } catch (error) {
       hasFailed = true;
-      throw await this.#failure(error, call, replica, trial);
+      throw await this.#failure(error, call, { replica, run }, trial);
     } finally {
+      if (!hasFailed) this.#options.pool.observe(run, isWhole);
       if (!hasFailed) this.#options.fleet.errorsOf(replica).record(); // its end, or that of its reader
       trial?.end();
     }
@@ -105,7 +117,8 @@ export class ReplicaCalls {
   async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
     const { suspects } = this.#options;
     const { method, args, options } = call;
-    for (let admitted = options.admitted; ; admitted = true) {
+    options.reservation?.release();
+    for (let admitted = options.admitted === true || options.reservation !== undefined; ; admitted = true) {
       const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, options.signal);
       try {
         return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
@@ -117,8 +130,10 @@ export class ReplicaCalls {
   }
 
   /** What a call fails with. */
-  async #failure(error: unknown, call: Call, replica: RunningReplica, trial: Trial | undefined): Promise<unknown> {
-    this.#options.fleet.errorsOf(replica).record(error);
+  async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
+    const { fleet, pool } = this.#options;
+    fleet.errorsOf(replica).record(error);
+    if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
     if (call.options.signal?.aborted) return error; // the replica may still be at it
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, replica)) ?? error);
     trial?.acquit();
@@ -137,26 +152,26 @@ export class ReplicaCalls {
     return refusal;
   }
 
-  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean | undefined): Promise<Used<T>> {
+  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
     const { pool, clock, onWaiting } = this.#options;
     const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
-    const useOf = (replica: RunningReplica): Used<T> => {
+    const useOf = (replica: RunningReplica, run: Run): Used<T> => {
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
         if (trial) pool.endTrial(replica);
         // A caller who has gone hears nothing of it, and may come back with the same.
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, replica);
-        pool.release();
+        pool.settle(run);
       };
-      return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica };
+      return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica, run };
     };
     let queued: Queued | undefined;
     const onQueued = (leave: Queued['leave']): void => {
       queued = { call, leave };
       this.#queued.add(queued);
     };
-    const used = pool.dispatch(useOf, { ...call.options, admitted, isSuspect: trial !== undefined, onQueued });
+    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, isSuspect: trial !== undefined, onQueued });
     onWaiting();
     const loading = onProgress && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
     if (loading) onProgress(loading);

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
 import { ReplicaCalls, type SetCallOptions } from './replica-calls.ts';
 import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
-import { ReplicaPool } from './replica-pool.ts';
+import { ReplicaPool, type Reservation } from './replica-pool.ts';
 import type { SlotFailure } from './replica-slot.ts';
 import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
 import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
@@ -57,7 +58,7 @@ export class ReplicaSet {
     this.#version = version;
     this.#log = log.child({ deployment });
     this.#clock = clock;
-    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random, unavailable: () => this.#unavailable() });
+    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random, clock, unavailable: () => this.#unavailable() });
     this.#fleet = new Fleet({
       ...options,
       log: this.#log,
@@ -155,6 +156,11 @@ export class ReplicaSet {
 
   stream(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): AsyncGenerator<unknown[], void, undefined> {
     return this.#calls.stream(method, args, options);
+  }
+
+  /** Keeps a place for a call that comes after other work of its request. Throws `DeploymentFull` or `DeploymentOverloaded`. */
+  reserve(context: RequestContext): Reservation {
+    return this.#calls.reserve(context);
   }
 
   /**

@@ -37,7 +37,7 @@ const plugins = new PluginHost({
   log,
   limits: { maxSuspended: 256 },
   ports: {
-    deployments: { handle: () => echo },
+    deployments: { handle: () => echo, reserve: unused },
     openMediaScope: unused,
     storage: { get: unused, set: unused, delete: unused, list: unused },
     repositories: { read: unused, write: unused },

@@ -9,6 +9,7 @@ import { mediaSource } from './media-source.ts';
 import type { Capability } from './catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { callCapability } from './index.ts';
+import { KeptPlaces } from './kept-places.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
 import { ValueStream } from './value-stream.ts';
@@ -27,6 +28,8 @@ export interface InvocationScopeOptions {
   /** Told when a chunk cannot be sent for which the guest does not wait. */
   readonly onOutputFailed?: (error: unknown) => void;
   readonly granted: Granted;
+  /** Names of the deployments that the invocation is expected to call. */
+  readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
 }
@@ -47,6 +50,7 @@ export class InvocationScope {
   readonly #helpers = new Set<Promise<string>>();
   #capabilityScope: CapabilityScope | undefined;
   #media: MediaScopePort | undefined;
+  readonly #places: KeptPlaces;
   #lastHandle = 0;
   #calls = 0;
   #ended: { readonly reason: unknown } | undefined;
@@ -57,13 +61,19 @@ export class InvocationScope {
 
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
-    const { write, granted, onOutputFailed } = options;
+    const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
+    this.#places = new KeptPlaces({ deployments: ports.deployments, expected: expectedDeployments, context });
     this.output = new ClientOutput({ write, limitBytes: granted.limits.outputBytes, count: () => this.#count(), onFailed: (error) => onOutputFailed?.(error) });
   }
 
   /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
   get isTouched(): boolean {
     return this.#calls > 0;
+  }
+
+  /** Names of the deployments that it has called. */
+  get calledDeployments(): ReadonlySet<string> {
+    return this.#places.called;
   }
 
   /** The error that the invocation must end with when the guest has called more often than it may. */
@@ -120,6 +130,7 @@ export class InvocationScope {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= over;
     this.output.close(over.reason);
+    this.#places.release();
     if (!this.#abort) return; // it asked for nothing
     this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
@@ -147,7 +158,7 @@ export class InvocationScope {
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#signal));
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(deployment, this.#signal));
         return JSON.stringify(value ?? null);
       }
       case 'deployments.open': {
@@ -175,6 +186,7 @@ export class InvocationScope {
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
+      callOptions: (name) => this.#callOptions(name, this.#signal),
       requireArgumentChars,
       write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),
@@ -185,6 +197,7 @@ export class InvocationScope {
   }
 
   #openMedia(): MediaScopePort {
+    this.#places.keep();
     this.#media ??= this.#options.ports.openMediaScope();
     return this.#media;
   }
@@ -192,7 +205,7 @@ export class InvocationScope {
   #openStream(deployment: string, method: string, args: Record<string, unknown>): number {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#signal]);
-    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal));
+    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(deployment, signal));
     return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
   }
 
@@ -210,8 +223,8 @@ export class InvocationScope {
     );
   }
 
-  #callOptions(signal: AbortSignal): DeploymentCallOptions {
-    return { ...this.#options.context, signal };
+  #callOptions(deployment: string, signal: AbortSignal): DeploymentCallOptions {
+    return { ...this.#options.context, signal, reservation: this.#places.take(deployment) };
   }
 
   #track(helper: Promise<string>): Promise<string> {

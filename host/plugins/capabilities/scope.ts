@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
-import type { AudioPort, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
+import type { AudioPort, DeploymentCallOptions, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
 import type { CapabilityCalls } from './calls.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
@@ -35,6 +35,8 @@ export interface CapabilityScope {
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
   media(): MediaScopePort;
   deployment(name: string): DeploymentPort;
+  /** What a call of this deployment goes with. */
+  callOptions(deployment: string): DeploymentCallOptions;
   /** Throws `ArgumentsTooLarge` when the arguments of a call have more characters than they may. */
   requireArgumentChars(chars: number): void;
   /** Sends one streamed value, as JSON. */

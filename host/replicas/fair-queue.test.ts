@@ -1,0 +1,79 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { FairQueue } from './fair-queue.ts';
+
+const Queue = suite('the fair queue');
+
+interface Entry {
+  readonly name: string;
+  readonly userId: string | null;
+  readonly priority: number;
+  readonly cost: number;
+}
+const entry = (name: string, userId: string | null = null, { priority = 0, cost = 1 } = {}): Entry => ({ name, userId, priority, cost });
+const filled = (...entries: Entry[]): FairQueue<Entry> => {
+  const queue = new FairQueue<Entry>();
+  for (const one of entries) queue.add(one);
+  return queue;
+};
+function drained(queue: FairQueue<Entry>): string[] {
+  const names: string[] = [];
+  for (let next = queue.take(); next; next = queue.take()) names.push(next.name);
+  return names;
+}
+
+Queue('gives entries of one user in the order of coming', () => {
+  assert.equal(drained(filled(entry('a'), entry('b'), entry('c'))), ['a', 'b', 'c']);
+});
+
+Queue('lets users take turns, however many entries one has', () => {
+  const many = Array.from({ length: 100 }, (_, n) => entry(`m${n}`, 'many'));
+  assert.equal(drained(filled(...many, entry('x', 'other'), entry('y', 'other'))).slice(0, 5), ['m0', 'x', 'm1', 'y', 'm2']);
+});
+
+Queue('counts work, not entries', () => {
+  const queue = filled(entry('long 1', 'long', { cost: 10 }), entry('long 2', 'long', { cost: 10 }), ...[1, 2, 3, 4].map((n) => entry(`short ${n}`, 'short', { cost: 2 })));
+  assert.equal(drained(queue), ['long 1', 'short 1', 'short 2', 'short 3', 'short 4', 'long 2']);
+});
+
+Queue('lets a priority outrank entries of the same user, and of no other', () => {
+  const queue = filled(entry('a', 'u'), entry('urgent', 'u', { priority: 9 }), entry('b', 'v', { priority: -5 }));
+  assert.equal(drained(queue), ['urgent', 'b', 'a']);
+});
+
+Queue('gives nothing for having been away', () => {
+  const queue = filled(...[1, 2, 3, 4].map((n) => entry(`a${n}`, 'a')));
+  for (let n = 0; n < 3; n += 1) queue.take();
+  for (const n of [1, 2, 3]) queue.add(entry(`b${n}`, 'b'));
+  assert.equal(drained(queue).slice(0, 2).toSorted(), ['a4', 'b1']);
+});
+
+Queue('is no shorter for one who leaves and comes again', () => {
+  const queue = filled(entry('a1', 'a', { cost: 100 }), entry('b1', 'b'), entry('b2', 'b'));
+  assert.is(queue.take()?.name, 'a1');
+  queue.add(entry('a2', 'a'));
+  assert.equal(drained(queue), ['b1', 'b2', 'a2']);
+});
+
+Queue('makes room by the last entry of the user with the most', () => {
+  const queue = filled(entry('a1', 'a'), entry('a2', 'a'), entry('a3', 'a'), entry('b1', 'b'));
+  assert.is(queue.victimFor('c')?.name, 'a3');
+  assert.is(queue.victimFor('a'), undefined);
+  assert.is(filled(entry('a1', 'a'), entry('b1', 'b')).victimFor('a'), undefined);
+});
+
+Queue('says how much work is done before an entry that comes now', () => {
+  const queue = filled(...Array.from({ length: 10 }, (_, n) => entry(`a${n}`, 'a', { cost: 5 })), entry('b', 'b', { cost: 5 }));
+  assert.is(queue.workAhead(entry('new', 'b', { cost: 5 })), 15, 'its own and as much of the other');
+  assert.is(queue.workAhead(entry('new', 'a', { cost: 5 })), 55);
+  assert.is(queue.workAhead(entry('new', 'a', { cost: 5, priority: 1 })), 5);
+});
+
+Queue('can be left', () => {
+  const [a, b] = [entry('a'), entry('b')];
+  const queue = filled(a, b);
+  assert.equal([queue.remove(a), queue.remove(a), queue.size], [true, false, 1]);
+  assert.equal(drained(queue), ['b']);
+});
+
+Queue.run();

@@ -1,0 +1,107 @@
+/** What a fair queue wants to know of an entry. */
+export interface Queued {
+  /** Whose it is; all entries with null are of one user. */
+  readonly userId: string | null;
+  /** Higher goes first among the entries of the same user. */
+  readonly priority: number;
+  /** The work that it is, in any unit. */
+  readonly cost: number;
+}
+
+interface UserQueue<T> {
+  readonly entries: T[];
+  /** Work of this user that was begun, in virtual time. */
+  virtual: number;
+  /** Work of this user that waits. */
+  cost: number;
+}
+
+/** Users without an entry are looked through from here on. */
+const MANY_USERS = 64;
+
+/**
+ * A queue in which users take turns by the work that is done for each: a user with a thousand entries does not hold up a user with one.
+ * Within a user, higher priorities go first, and equal ones in the order of coming. Source: Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
+ */
+export class FairQueue<T extends Queued> {
+  readonly #users = new Map<string | null, UserQueue<T>>();
+  /** The virtual time of the entry taken last; a user who comes begins there, so that idling earns nothing. */
+  #virtual = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(entry: T): void {
+    let user = this.#users.get(entry.userId);
+    if (!user) this.#users.set(entry.userId, (user = { entries: [], virtual: this.#virtual, cost: 0 }));
+    let at = user.entries.length;
+    while (at > 0 && (user.entries[at - 1] as T).priority < entry.priority) at -= 1;
+    user.entries.splice(at, 0, entry);
+    user.cost += entry.cost;
+    this.#size += 1;
+  }
+
+  /** The entry whose turn it is. */
+  peek(): T | undefined {
+    return this.#next()?.entries[0];
+  }
+
+  /** Takes the entry whose turn it is, and counts its work as done for its user. */
+  take(): T | undefined {
+    const user = this.#next();
+    const entry = user?.entries[0];
+    if (!user || !entry) return undefined;
+    this.#virtual = user.virtual;
+    user.virtual += entry.cost;
+    this.remove(entry);
+    if (this.#users.size > MANY_USERS) this.#forget();
+    return entry;
+  }
+
+  /** Takes an entry out that nothing was done for. Returns false when it is not there. */
+  remove(entry: T): boolean {
+    const user = this.#users.get(entry.userId);
+    const at = user?.entries.indexOf(entry) ?? -1;
+    if (!user || at < 0) return false;
+    user.entries.splice(at, 1);
+    user.cost -= entry.cost;
+    this.#size -= 1;
+    // A user who is ahead of the others stays known, or leaving and coming again would be a way to the front.
+    if (user.entries.length === 0 && user.virtual <= this.#virtual) this.#users.delete(entry.userId);
+    if (this.#size === 0) this.#users.clear();
+    return true;
+  }
+
+  /** The entry that makes room for one of `userId`: the last of the user with the most entries, if that user has at least two more. */
+  victimFor(userId: string | null): T | undefined {
+    let longest: UserQueue<T> | undefined;
+    for (const user of this.#users.values()) if (user.entries.length > (longest?.entries.length ?? 0)) longest = user;
+    const own = this.#users.get(userId)?.entries.length ?? 0;
+    return longest && longest.entries.length > own + 1 ? longest.entries.at(-1) : undefined;
+  }
+
+  /** The work that is done before an entry of `userId` that comes now: of each other user at most as much as of this one. */
+  workAhead({ userId, priority, cost }: Queued): number {
+    const own = (this.#users.get(userId)?.entries ?? []).reduce((sum, entry) => (entry.priority >= priority ? sum + entry.cost : sum), 0);
+    let work = own;
+    for (const [other, user] of this.#users) if (other !== userId) work += Math.min(user.cost, own + cost);
+    return work;
+  }
+
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    for (const { entries } of [...this.#users.values()]) yield* [...entries];
+  }
+
+  /** Those who have nothing here and are not ahead of the others. */
+  #forget(): void {
+    for (const [userId, { entries, virtual }] of this.#users) if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
+  }
+
+  #next(): UserQueue<T> | undefined {
+    let next: UserQueue<T> | undefined;
+    for (const user of this.#users.values()) if (user.entries.length > 0 && (!next || user.virtual < next.virtual)) next = user;
+    return next;
+  }
+}

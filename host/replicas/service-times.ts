@@ -1,0 +1,52 @@
+/** How long calls of a method take, in milliseconds. */
+export interface ServiceTime {
+  readonly mean: number;
+  /** Standard deviation; 0 when every call takes the same time. */
+  readonly deviation: number;
+}
+
+interface Moments {
+  count: number;
+  mean: number;
+  variance: number;
+}
+
+/** The weight of the newest call once there were many: about the last twenty calls count. */
+const WEIGHT = 0.1;
+
+/**
+ * Learns how long calls take, for each method by itself: counting tokens and answering a dialog differ by a factor of a thousand. Means and variances
+ * are exponentially weighted. Source: Finch, "Incremental calculation of weighted mean and variance" (2009), section 9.
+ */
+export class ServiceTimes {
+  readonly #methods = new Map<string, Moments>();
+  readonly #all: Moments = { count: 0, mean: 0, variance: 0 };
+
+  /** A call of `method` took `ms` and gave its answer. */
+  observe(method: string, ms: number): void {
+    let moments = this.#methods.get(method);
+    if (!moments) this.#methods.set(method, (moments = { count: 0, mean: 0, variance: 0 }));
+    add(moments, ms);
+    add(this.#all, ms);
+  }
+
+  /** A call of `method` was given up after `ms`: it would have taken longer, which counts where longer than expected. */
+  observeAtLeast(method: string, ms: number): void {
+    if (ms > (this.expect(method)?.mean ?? 0)) this.observe(method, ms);
+  }
+
+  /** What a call of `method` takes, by the calls before; of one that was never called, or of no one in particular, what calls take on the whole. Undefined before the first. */
+  expect(method?: string): ServiceTime | undefined {
+    const { count, mean, variance } = (method === undefined ? undefined : this.#methods.get(method)) ?? this.#all;
+    return count === 0 ? undefined : { mean, deviation: Math.sqrt(variance) };
+  }
+}
+
+function add(moments: Moments, value: number): void {
+  moments.count += 1;
+  const weight = Math.max(WEIGHT, 1 / moments.count);
+  const difference = value - moments.mean;
+  const increment = weight * difference;
+  moments.mean += increment;
+  moments.variance = (1 - weight) * (moments.variance + difference * increment);
+}

@@ -1,0 +1,23 @@
+/**
+ * How long work that comes now waits, in milliseconds, when `slots` calls run at a time: the moment at which the slots have become free for long
+ * enough in all to do the work ahead.
+ * @param remaining milliseconds that each running call still takes; slots without one are free
+ * @param work milliseconds of work that is done before
+ */
+export function waitingTime(slots: number, remaining: readonly number[], work: number): number {
+  if (slots <= 0) return Number.POSITIVE_INFINITY;
+  const busy = remaining.toSorted((a, b) => a - b);
+  const free = Math.max(0, slots - busy.length);
+  if (free > 0 && work <= 0) return 0;
+  let filled = 0;
+  let used = free;
+  let level = 0;
+  for (const until of busy) {
+    const room = used * (until - level);
+    if (used > 0 && filled + room >= work) break;
+    filled += room;
+    level = until;
+    used += 1;
+  }
+  return level + Math.max(0, work - filled) / used;
+}
