@@ -25,7 +25,7 @@ const MediaConfig = z.strictObject({
     .min(1)
     .nullable()
     .default(null)
-    .describe('The ffmpeg to use. Without it: the one of ffmpeg-static, then the one on the PATH, then a downloaded one.'),
+    .describe('The ffmpeg to use. Without it: that of ffmpeg-static if its install script fetched one, then the one on the PATH, then a downloaded one.'),
   yt_dlp_path: z.string().min(1).nullable().default(null).describe('The yt-dlp that downloads the video of a web page given as URL. Without it pages are refused.'),
   max_bytes: positiveBytes(2 * GIB, 'Largest media file that is fetched from a URL, in bytes.'),
   max_duration_s: seconds(4 * 3600, 'Longest media that is decoded, in seconds.'),

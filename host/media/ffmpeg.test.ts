@@ -40,6 +40,27 @@ Find('falls back to the cached one after ffmpeg-static and the system', async ()
   else assert.ok(['ffmpeg-static', 'system'].includes(found.source));
 });
 
+Find('takes that of ffmpeg-static before the one on the PATH, and passes over the package where its script fetched none', async () => {
+  // FFMPEG_BIN is what the package gives in place of the file that its install script fetches
+  const module = JSON.stringify(new URL('./ffmpeg.js', import.meta.url).href);
+  const bin = join(folder, 'system-bin');
+  await runContained('sh', ['-c', `mkdir -p ${bin} && cp ${working} ${bin}/ffmpeg`]);
+  const find = async (fetched: string): Promise<unknown> => {
+    const code = `import(${module}).then(async ({ findFfmpeg }) => {
+      const log = { warn() {}, info(...line) { console.error(JSON.stringify(line)) }, debug() {}, error() {} };
+      console.log(JSON.stringify(await findFfmpeg({ log })));
+    })`;
+    const { stdout, stderr } = await runContained(process.execPath, ['-e', code], { env: { PATH: `${bin}:${process.env['PATH']}`, FFMPEG_BIN: fetched } });
+    const found = JSON.parse(stdout.toString()) as unknown;
+    assert.equal(JSON.parse(stderr), ['ffmpeg found', found]);
+    return found;
+  };
+  const fetched = program('fetched', 'echo "ffmpeg version 6.1-static"');
+  const hasPackage = await import('ffmpeg-static' as string).then(() => true, () => false);
+  if (hasPackage) assert.equal(await find(fetched), { path: fetched, source: 'ffmpeg-static', version: '6.1-static' });
+  assert.equal(await find(join(folder, 'absent')), { path: join(bin, 'ffmpeg'), source: 'system', version: '9.8.7-test' });
+});
+
 Find('takes the one on the PATH before the cached one, and gives undefined without any', async () => {
   const onPath = join(folder, 'bin');
   const module = JSON.stringify(new URL('./ffmpeg.js', import.meta.url).href);

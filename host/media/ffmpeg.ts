@@ -42,7 +42,10 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
     const path = await find();
     if (path === undefined || !existsSync(path)) continue;
     const version = await versionOf(path, signal);
-    if (!(version instanceof Error)) return { path, source, version };
+    if (!(version instanceof Error)) {
+      log.info('ffmpeg found', { path, source, version });
+      return { path, source, version };
+    }
     log.warn('ffmpeg does not run', { path, source, reason: version.message });
   }
   return undefined;
