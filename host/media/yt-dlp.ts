@@ -28,6 +28,9 @@ export interface PageMedia {
 const ADDRESS_FILE = 'address';
 /** Since 2025.11.12 yt-dlp runs scripts of some sites in a `deno` that PATH has, unless it is told not to. Versions before it run none, and refuse the option. */
 const NO_SCRIPTS = '--no-js-runtimes';
+/** More than sites allow; what is longer is cut. */
+const MAX_TITLE_CHARS = 1_000;
+const MAX_DESCRIPTION_CHARS = 65_536;
 /** Beyond the video: the page, its scripts, manifests, and what is asked again. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** Python, and the work of some sites' own scripts. */
@@ -123,8 +126,8 @@ function parseInfo(stdout: string): Found {
   const { title, description, duration, is_live: isLive } = (info ?? {}) as Record<string, unknown>;
   return {
     isLive: isLive === true,
-    ...(typeof title === 'string' && { title }),
-    ...(typeof description === 'string' && { description }),
+    ...(typeof title === 'string' && { title: title.slice(0, MAX_TITLE_CHARS) }),
+    ...(typeof description === 'string' && { description: description.slice(0, MAX_DESCRIPTION_CHARS) }),
     ...(typeof duration === 'number' && { duration }),
   };
 }

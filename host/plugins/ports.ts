@@ -158,6 +158,9 @@ export interface VideoInfo {
   readonly duration?: number | undefined;
   readonly hasAudio: boolean;
   readonly hasVideo: boolean;
+  /** As the page says that the video was downloaded from. */
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
 }
 
 export interface VideoPort {

@@ -117,6 +117,15 @@ Endpoint('hand audio to deployments by index, wherever it stands in the argument
   assert.equal(runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }).output, { text: '3 3' });
 });
 
+Endpoint('see what a page says of a video that was downloaded from it, and nothing for a file', () => {
+  const plugin = unary((ctx) => {
+    using opened = ctx.video.open(video);
+    return { text: JSON.stringify([opened.metadata.title ?? null, opened.metadata.description ?? null]) };
+  });
+  assert.equal(runEndpoint(plugin, 'act', { video }, { video: () => ({ title: 'Tea', description: 'And cups' }) }).output, { text: '["Tea","And cups"]' });
+  assert.equal(runEndpoint(plugin, 'act', { video }).output, { text: '[null,null]' });
+});
+
 Endpoint('close every handle when they end, also by an error, and let plugins close earlier', () => {
   // runEndpoint fails when a handle stays open or is closed twice
   const open = (ctx: Context): Audio => ctx.video.open(video).extractAudio();

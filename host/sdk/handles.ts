@@ -48,6 +48,12 @@ export interface VideoInfo {
   readonly hasVideo: boolean;
 }
 
+/** What a site says of a video. Strangers wrote it. */
+export interface VideoMetadata {
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+}
+
 /** A fetched and probed media file, held by the host. */
 export class Video implements Disposable {
   readonly #scope: HandleScope;
@@ -59,6 +65,12 @@ export class Video implements Disposable {
     this.#scope = scope;
     const { duration, hasAudio, hasVideo } = handle.info();
     this.info = { duration, hasAudio, hasVideo };
+  }
+
+  /** What the page says that the video was downloaded from; nothing for a file, and where a page says nothing. */
+  get metadata(): VideoMetadata {
+    const { title, description } = this.#handle.metadata();
+    return { title, description };
   }
 
   /** Decodes the audio track; `separate` keeps the channels apart. A media without one gives audio of 0 seconds. */

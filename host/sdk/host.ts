@@ -127,8 +127,14 @@ export interface HostVideoInfo {
   hasVideo: boolean;
 }
 
+export interface HostVideoMetadata {
+  title?: string | undefined;
+  description?: string | undefined;
+}
+
 export interface HostVideo extends Disposable {
   info(): HostVideoInfo;
+  metadata(): HostVideoMetadata;
   extractAudio(channels: 'mix' | 'separate'): HostAudio;
 }
 

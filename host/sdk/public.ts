@@ -5,7 +5,7 @@ export { type CancelSignal, Context, type Log, type LogFields, StreamContext } f
 export { type Asr, AsrDeployment, type ChatOptions, Deployment, type DeploymentArgs, type Llm, LlmDeployment, type TokenCount } from './deployments.ts';
 export { type ContextOf, defineEndpoint, type Endpoint, type EndpointInfo, type StreamingEndpoint, type UnaryEndpoint } from './endpoint.ts';
 export { type Fetch, type FetchOptions, FetchResponse } from './fetch.ts';
-export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo } from './handles.ts';
+export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo, type VideoMetadata } from './handles.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
 export type { Plugin, PluginOptions } from './plugin.ts';

@@ -17,6 +17,9 @@ export interface FakeVideo {
   readonly duration?: number;
   readonly hasAudio?: boolean;
   readonly hasVideo?: boolean;
+  /** As a page says that it was downloaded from. Default: none, as for a file. */
+  readonly title?: string;
+  readonly description?: string;
 }
 
 export interface FakeImage {
@@ -165,9 +168,10 @@ class FakeRun {
   }
 
   #openVideo(source: HostVideoSource): HostVideo {
-    const { duration = 10, hasAudio = true, hasVideo = true } = this.#fakes.video?.(source) ?? {};
+    const { duration = 10, hasAudio = true, hasVideo = true, title, description } = this.#fakes.video?.(source) ?? {};
     return this.#handle({
       info: () => ({ duration, hasAudio, hasVideo }),
+      metadata: () => ({ title, description }),
       extractAudio: (channels: 'mix' | 'separate') => {
         const audio = this.#handle({ duration: () => (hasAudio ? duration : 0) });
         this.#audio.set(audio, { duration: audio.duration(), channels });

@@ -113,7 +113,7 @@ export function extractAudio(video: Handle, separate: bool = false): Handle {
   return media_extract_audio(video, separate ? 1 : 0);
 }
 
-/** A video's `{"duration","has_audio","has_video"}`, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
+/** A video's `{"duration","has_audio","has_video"}` with the `"title"` and `"description"` of the page that it was downloaded from, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
 export function mediaInfo(handle: Handle): string | null {
   return textOrNull(media_info(handle));
 }

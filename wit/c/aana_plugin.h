@@ -82,12 +82,17 @@ typedef enum { AANA_MIX, AANA_SEPARATE } aana_channels;
 typedef struct { bool has_duration; double duration; bool has_audio, has_video; } aana_video_info;
 _Static_assert(sizeof(aana_video_info) == 24, "laid out as the canonical ABI says");
 
+/* As the page says that the video was downloaded from; strangers wrote it. */
+typedef struct { aana_optional_string title, description; } aana_video_metadata;
+_Static_assert(sizeof(aana_video_metadata) == 24, "laid out as the canonical ABI says");
+
 /* Each of path, url, content and media id is an option: whether it is there, and then the string. */
 AANA_IMPORT("media", "[static]video.open") void aana_video_open(
   uint32_t has_path, const char *path, uint32_t path_length, uint32_t has_url, const char *url, uint32_t url_length,
   uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
   aana_handle_result *result);
 AANA_IMPORT("media", "[method]video.info") void aana_video_get_info(aana_video self, aana_video_info *result);
+AANA_IMPORT("media", "[method]video.metadata") void aana_video_get_metadata(aana_video self, aana_video_metadata *result);
 AANA_IMPORT("media", "[method]video.extract-audio") void aana_video_extract_audio(aana_video self, uint32_t channels, aana_handle_result *result);
 AANA_IMPORT("media", "[resource-drop]video") void aana_video_drop(aana_video self);
 AANA_IMPORT("media", "[method]audio.duration") double aana_audio_duration(aana_audio self);

@@ -114,6 +114,13 @@ pub struct VideoInfo {
     pub has_video: bool,
 }
 
+/// What a site says of a video. Strangers wrote it.
+#[derive(Debug)]
+pub struct VideoMetadata {
+    pub title: Option<String>,
+    pub description: Option<String>,
+}
+
 #[derive(Clone, Copy)]
 #[rustfmt::skip]
 pub enum Channels { Mix, Separate }
@@ -183,6 +190,12 @@ impl Video {
     pub fn info(&self) -> VideoInfo {
         let info: RawVideoInfo = unsafe { returned(|at| raw::video_info(self.0, at)) };
         VideoInfo { duration: (info.has_duration != 0).then(|| info.duration), has_audio: info.has_audio != 0, has_video: info.has_video != 0 }
+    }
+
+    /// What the page says that the video was downloaded from; nothing for a file, and where a page says nothing.
+    pub fn metadata(&self) -> VideoMetadata {
+        let [title, description] = unsafe { returned::<[Maybe<Slice>; 2]>(|at| raw::video_metadata(self.0, at)).map(|each| each.value().map(|text| text.string())) };
+        VideoMetadata { title, description }
     }
 
     /// Decodes the audio track. A media without one gives audio of 0 seconds.
@@ -1050,6 +1063,7 @@ mod raw {
             has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,
         );
         #[link_name = "[method]video.info"] pub(super) fn video_info(video: u32, at: *mut RawVideoInfo);
+        #[link_name = "[method]video.metadata"] pub(super) fn video_metadata(video: u32, at: *mut [Maybe<Slice>; 2]);
         #[link_name = "[method]video.extract-audio"] pub(super) fn extract_audio(video: u32, channels: u32, at: *mut Outcome<u32>);
         #[link_name = "[resource-drop]video"] pub(super) fn video_drop(video: u32);
         #[link_name = "[static]image.open"] pub(super) fn image_open(

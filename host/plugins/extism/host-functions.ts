@@ -77,7 +77,9 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       output_write: attempt((context, chunk) => map(bridge.write(current(), text(context, chunk)), () => done)),
       output_forward: attempt((_, stream) => map(bridge.forward(current(), 'output.forward', Number(stream)), () => done)),
       media_open: attempt((context, source) =>
-        map(call(current(), 'media.open', open(context, source)), ({ video, info }) => handle(video, { duration: info.duration, has_audio: info.hasAudio, has_video: info.hasVideo })),
+        map(call(current(), 'media.open', open(context, source)), ({ video, info }) =>
+          handle(video, { duration: info.duration, has_audio: info.hasAudio, has_video: info.hasVideo, title: info.title, description: info.description }),
+        ),
       ),
       media_open_image: attempt((context, source) => map(call(current(), 'media.open-image', open(context, source)), ({ image, info }) => handle(image, info))),
       media_extract_audio: attempt((_, video, separate) =>

@@ -59,6 +59,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
       return this.#info;
     }
 
+    metadata(): Pick<VideoInfo, 'title' | 'description'> {
+      return this.#info;
+    }
+
     extractAudio(channels: 'mix' | 'separate'): Awaitable<Audio> {
       return map(bridge.call(current(), 'media.extract-audio', this.handle, channels), ({ audio, duration }) => new Audio(audio, duration));
     }

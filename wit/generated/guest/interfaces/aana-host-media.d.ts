@@ -26,6 +26,13 @@ declare module 'aana:host/media@0.1.0' {
     hasVideo: boolean,
   }
   /**
+   * What a site says of a video. Strangers wrote it.
+   */
+  export interface VideoMetadata {
+    title?: string,
+    description?: string,
+  }
+  /**
    * How channels become audio: one mix, or each by itself.
    * # Variants
    *
@@ -89,6 +96,10 @@ declare module 'aana:host/media@0.1.0' {
     */
     static open(source: Source): Video;
     info(): VideoInfo;
+    /**
+    * What the page says that the video was downloaded from; nothing for a file, and where a page says nothing.
+    */
+    metadata(): VideoMetadata;
     /**
     * Decodes the audio track. A media without one gives audio of 0 seconds.
     */
