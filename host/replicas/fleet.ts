@@ -1,7 +1,7 @@
 import { type Clock, within } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { type RestartDelay, restartDelayMs } from './backoff.ts';
-import { InferenceErrors } from './inference-errors.ts';
+import { OutcomeHealth, Tally } from './outcomes.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaPool } from './replica-pool.ts';
 import { ReplicaSlot, type SlotFailure } from './replica-slot.ts';
@@ -24,6 +24,8 @@ export interface Member {
   loading: LoadProgress | undefined;
   /** Processes of it that were lost. */
   losses: number;
+  /** How the calls on its processes ended. */
+  readonly tally: Tally;
   /** Whether calls go to it once it is ready. */
   takesCalls: boolean;
 }
@@ -51,7 +53,8 @@ export interface FleetOptions {
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #places = new Map<Member, Place>();
-  readonly #errors = new WeakMap<RunningReplica, InferenceErrors>();
+  readonly #health = new WeakMap<RunningReplica, OutcomeHealth>();
+  readonly #memberOf = new WeakMap<RunningReplica, Member>();
   readonly #specs = new WeakMap<RunningReplica, unknown>();
   /** Versions of which a replica was ready once. */
   readonly #proven = new WeakSet<ReplicaVersion>();
@@ -82,8 +85,15 @@ export class Fleet {
     return this.#places.get(member);
   }
 
-  errorsOf(replica: RunningReplica): InferenceErrors {
-    return this.#errors.get(replica) ?? new InferenceErrors();
+  /** A call came to its end on this replica. */
+  record(replica: RunningReplica, error?: unknown): void {
+    this.#health.get(replica)?.record(error);
+    this.#memberOf.get(replica)?.tally.add(error);
+  }
+
+  /** What the calls since the last check say of a replica; undefined when they were too few. */
+  checkHealth(replica: RunningReplica): ReturnType<OutcomeHealth['check']> {
+    return this.#health.get(replica)?.check();
   }
 
   /** What a process was started from, or was told since then. */
@@ -170,7 +180,7 @@ export class Fleet {
       },
       onFailed: (failure) => this.#options.onFailed(member, failure),
     });
-    const member: Member = { slot, version, loading: undefined, losses: 0, takesCalls };
+    const member: Member = { slot, version, loading: undefined, losses: 0, tally: new Tally(), takesCalls };
     this.#members.push(member);
     this.#places.set(member, place);
     slot.begin();
@@ -206,7 +216,8 @@ export class Fleet {
         else if (member.takesCalls) pool.add(replica);
       },
     });
-    this.#errors.set(replica, new InferenceErrors());
+    this.#health.set(replica, new OutcomeHealth());
+    this.#memberOf.set(replica, member);
     this.#specs.set(replica, spec);
     return replica;
   }

@@ -74,7 +74,7 @@ export class ReplicaCalls {
     try {
       const result = await value;
       this.#options.pool.observe(run, true);
-      this.#options.fleet.errorsOf(replica).record();
+      this.#options.fleet.record(replica);
       trial?.acquit();
       return result;
     } catch (error) {
@@ -92,18 +92,18 @@ export class ReplicaCalls {
   async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
     const call = { method, args, options };
     const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
-    let hasFailed = false;
-    let isWhole = false;
+    let hasEnded = false;
     try {
       yield* value;
-      isWhole = true;
+      hasEnded = true;
+      this.#options.pool.observe(run, true);
+      this.#options.fleet.record(replica);
       trial?.acquit();
     } catch (error) {
-      hasFailed = true;
+      hasEnded = true;
       throw await this.#failure(error, call, { replica, run }, trial);
     } finally {
-      if (!hasFailed) this.#options.pool.observe(run, isWhole);
-      if (!hasFailed) this.#options.fleet.errorsOf(replica).record(); // its end, or that of its reader
+      if (!hasEnded) this.#options.pool.observe(run, false); // its reader has left
       trial?.end();
     }
   }
@@ -132,7 +132,7 @@ export class ReplicaCalls {
   /** What a call fails with. */
   async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
     const { fleet, pool } = this.#options;
-    fleet.errorsOf(replica).record(error);
+    fleet.record(replica, error);
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
     if (call.options.signal?.aborted) return error; // the replica may still be at it
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, replica)) ?? error);

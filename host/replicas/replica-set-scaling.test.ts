@@ -15,15 +15,33 @@ Scaling('replaces a replica most of whose calls fail in the engine, and loses no
   const set = await started({ log, healthPeriodMs: 200, graceMs: 20_000 });
   const pid = pidOf(set);
   const running = set.call('wait', { ms: 1000 });
-  const failures = await Promise.all([1, 2, 3].map(() => failure(set.call('failInference', {}))));
-  assert.equal(
-    failures.map(({ name }) => name),
-    ['InferenceException', 'InferenceException', 'InferenceException'],
-  );
+  const failures = await Promise.all([1, 2, 3, 4, 5].map(() => failure(set.call('failInference', {}))));
+  for (const { name } of failures) assert.is(name, 'InferenceException');
   assert.is(await running, 1000);
   await until(() => pidOf(set) !== pid, 'it was replaced');
-  assert.match(String(lines.find(({ message }) => message === 'replica replaced')?.['reason']), /calls failed in the engine: CUDA error 700/);
+  assert.match(String(lines.find(({ message }) => message === 'replica replaced')?.['reason']), /5 of its last 5 calls failed by its own fault: CUDA error 700/);
   assert.is.not(await set.call('pid', {}), pid);
+});
+
+Scaling('replaces no replica because of one call, or of mistakes of callers', async () => {
+  const { log, lines } = recordingLogger();
+  const set = await started({ log, healthPeriodMs: 20 });
+  await failure(set.call('failInference', {}));
+  for (let call = 0; call < 20; call += 1) await failure(set.call('fail', {}));
+  const steps = set.status().replicas[0]?.steps ?? 0;
+  await until(() => (set.status().replicas[0]?.steps ?? 0) > steps + 3, 'some more health checks were answered');
+  assert.not.ok(lines.some(({ message }) => message === 'replica replaced'));
+  assert.is(set.status().replicas[0]?.restarts, 0);
+});
+
+Scaling('replaces one at a time when the calls of all fail', async () => {
+  const set = await started({ count: 3, healthPeriodMs: 50, restartDelay: () => 300 });
+  let fewest = 3;
+  while (set.status().replicas.reduce((sum, { restarts }) => sum + restarts, 0) < 2) {
+    await Promise.all(Array.from({ length: 6 }, () => set.call('failInference', {}).catch(() => {})));
+    fewest = Math.min(fewest, set.status().replicas.filter(({ state }) => state === 'ready').length);
+  }
+  assert.is(fewest, 2);
 });
 
 Scaling('lets a replica finish its calls that is told to go twice', async () => {

@@ -33,6 +33,9 @@ export interface SetUpdateOptions {
   readonly watchMs: number;
 }
 
+/** Longest wait between two replicas that are replaced because their calls fail. */
+const MAX_REPLACEMENT_MS = 600_000;
+
 /** Keeps the replicas of one deployment running, as many as are wanted, and gives calls to them. */
 export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
@@ -51,6 +54,9 @@ export class ReplicaSet {
   #isStarted = false;
   #failure: SlotFailure | undefined;
   #lastLoss = '';
+  /** Replicas in a row that were replaced because their calls failed. */
+  #replacements = 0;
+  #nextReplacementAt = 0;
 
   constructor(options: ReplicaSetOptions) {
     const { deployment, log, version, clock = systemClock, random = Math.random } = options;
@@ -335,13 +341,23 @@ export class ReplicaSet {
     if (this.#isStarted && this.#fleet.kept.length === 0 && this.#pool.queued > 0) this.#keeper.check();
   }
 
+  /**
+   * Replaces a replica most of whose calls fail by its own fault. One at a time: when all fail, the others may serve some calls meanwhile. When
+   * the new one is no better, the next waits longer.
+   */
   #replaceFailing(): void {
-    for (const { slot, version } of this.#fleet.members) {
+    const kept = this.#fleet.kept.filter(({ slot }) => slot.state !== 'failed');
+    if (this.#clock.now() < this.#nextReplacementAt || kept.some(({ slot }) => slot.replica?.state !== 'ready')) return;
+    for (const { slot, version } of kept) {
       const { name, replica } = slot;
-      const reason = replica && this.#fleet.errorsOf(replica).check();
-      if (!replica || reason === undefined || replica.state !== 'ready') continue;
-      this.#log.warn('replica replaced', { replica: name, reason });
-      void replica.stop(version.graceMs, reason);
+      const health = replica && this.#fleet.checkHealth(replica);
+      if (health?.isHealthy) this.#replacements = 0;
+      if (!replica || !health || health.isHealthy) continue;
+      this.#log.warn('replica replaced', { replica: name, reason: health.reason });
+      this.#nextReplacementAt = this.#clock.now() + Math.min(MAX_REPLACEMENT_MS, version.healthPeriodMs * 2 ** this.#replacements);
+      this.#replacements += 1;
+      void replica.stop(version.graceMs, health.reason);
+      return;
     }
   }
 

@@ -1,6 +1,7 @@
 // Real replica processes that run `fixtures/sample.ts`: versions of them replace one another under load.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { callWithRetry } from './retry.ts';
 import { systemClock } from '../core/clock.ts';
@@ -122,6 +123,43 @@ for (const [what, spec, reason, lastLine] of BAD) {
     });
   }
 }
+
+/** Calls a method all the time, whatever becomes of it. */
+async function during<T>(work: Promise<T>, set: ReplicaSet, method: string, everyMs: number): Promise<T> {
+  let isOver = false;
+  const caller = async (): Promise<void> => {
+    while (!isOver) {
+      await set.call(method, {}).catch(() => {});
+      await delay(everyMs);
+    }
+  };
+  const callers = Promise.all([caller(), caller()]);
+  const result = await work.finally(() => (isOver = true));
+  await callers;
+  return result;
+}
+
+for (const [traffic, everyMs, room] of [['much', 2, 3], ['little', 40, 3], ['much', 2, 1]] as const) {
+  Update(`comes back when the new version fails each call, with ${traffic} traffic, ${room === 1 ? 'in the place of' : 'beside'} the old one`, async () => {
+    const { places } = placesOf(room);
+    const set = await started(numbered(1, { places }));
+    const { outcome, reason } = await during(set.update(next({ places, spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', everyMs);
+    assert.is(outcome, 'rolled-back');
+    assert.match(reason, /^\d+ of \d+ calls of the new version failed by its own fault; the last time TypeError$/);
+    assert.equal([await set.call('echo', { n: 1 }), set.status().status, set.status().replicas.length], [{ n: 1 }, 'RUNNING', 1]);
+  });
+}
+
+Update('is not judged by mistakes of callers', async () => {
+  const set = await started(numbered(1));
+  assert.is((await during(set.update(next(), { watchMs: WATCH_MS }), set, 'fail', 2)).outcome, 'updated');
+});
+
+Update('goes on when the old version failed as well', async () => {
+  const set = await started(numbered(1, { spec: { throws: true } }));
+  for (let call = 0; call < 5; call += 1) await failure(set.call('echo', {}));
+  assert.is((await during(set.update(next({ spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', 2)).outcome, 'updated');
+});
 
 Update('tolerates one loss of a new replica', async () => {
   const set = await started(numbered(1));

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { deferred } from '../core/deferred.ts';
 import type { Fleet, Member } from './fleet.ts';
+import { MIN_SAMPLE, Tally } from './outcomes.ts';
 import type { SlotFailure } from './replica-slot.ts';
 import type { ReplicaVersion } from './replica-version.ts';
 import { nextUpdateState, type UpdateEvent, type UpdateState } from './update-state.ts';
@@ -32,17 +33,21 @@ export interface UpdateResult {
 
 /** Processes of the new version that may be lost before it is taken back: one may have been killed from outside. */
 const MAX_LOSSES = 1;
+/** So many times longer than asked for a new replica is watched while calls are on it that say too little yet. */
+const MAX_WATCHES = 10;
 const POLL_MS = 100;
 const MAX_SETTLE_MS = 1000;
 
 /**
  * Replaces the replicas of a deployment by those of another version, one by one. Where the devices have room a new one starts beside the old
  * ones, takes calls, and then an old one finishes its own and goes; where they have none the old one goes first, and its place is handed on. When
- * new ones cannot start or die again and again, the old version comes back the same way.
+ * new ones cannot start, die again and again, or fail most of the calls on them, the old version comes back the same way.
  */
 export class RollingUpdate {
   readonly #options: RollingUpdateOptions;
   readonly #restoreTo: number;
+  /** How calls ended on the old version before the update. */
+  readonly #before: Tally;
   #interrupted = deferred();
   #interruption: UpdateEvent | undefined;
   #state: UpdateState = 'placing';
@@ -55,7 +60,9 @@ export class RollingUpdate {
 
   constructor(options: RollingUpdateOptions) {
     this.#options = options;
-    this.#restoreTo = this.#of(options.from).length;
+    const old = this.#of(options.from);
+    this.#restoreTo = old.length;
+    this.#before = tallyOf(old);
   }
 
   get state(): UpdateState {
@@ -186,10 +193,47 @@ export class RollingUpdate {
     return 'settled';
   }
 
+  /** It must stay up, and answer calls, if there are any. As long as too few came to an end it is watched on. */
   async #watch(): Promise<UpdateEvent> {
-    if (this.#latest) this.#options.fleet.admit(this.#latest);
-    await this.#staysUp(this.#options.watchMs);
+    const { fleet, clock, watchMs } = this.#options;
+    if (this.#latest) fleet.admit(this.#latest);
+    const seenBefore = this.#seen;
+    let isUp = false;
+    void this.#staysUp(watchMs).then(() => (isUp = true));
+    const until = clock.now() + watchMs * MAX_WATCHES;
+    while (this.#state === 'watching') {
+      const isLast = isUp && clock.now() >= until;
+      const reason = this.#whyNoGood(isLast);
+      if (reason !== undefined) {
+        this.#failure ??= { reason, lastLines: [] };
+        return 'broken';
+      }
+      if (isUp && (isLast || !this.#isUndecided(seenBefore))) break;
+      await clock.delay(Math.min(POLL_MS, watchMs));
+    }
     return 'stable';
+  }
+
+  /** Calls come, and too few have ended on the new version to say whether it is any good. */
+  #isUndecided(seenBefore: number): boolean {
+    const members = this.#of(this.#options.to);
+    return tallyOf(members).calls < MIN_SAMPLE && (this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0));
+  }
+
+  /** Calls that came to an end on replicas of either version. */
+  get #seen(): number {
+    return tallyOf(this.#options.fleet.kept).calls;
+  }
+
+  /** Most calls on the new version fail by its fault, and did not on the old one. In the end it is enough that none did not. */
+  #whyNoGood(isLast: boolean): string | undefined {
+    const { from, to } = this.#options;
+    const { calls, failed, lastReason, isMostlyFailures } = tallyOf(this.#of(to));
+    const isEnough = calls >= MIN_SAMPLE || (isLast && failed === calls);
+    if (!isEnough || !isMostlyFailures) return undefined;
+    const old = this.#before.plus(tallyOf(this.#of(from)));
+    if (old.calls >= MIN_SAMPLE && old.isMostlyFailures) return undefined;
+    return `${failed} of ${calls} calls of the new version failed by its own fault; the last time ${lastReason}`;
   }
 
   /** Resolves when no new replica was lost for `ms`, and the latest is up. */
@@ -250,6 +294,10 @@ export class RollingUpdate {
   #of(wanted: ReplicaVersion): Member[] {
     return this.#options.fleet.kept.filter(({ version }) => version === wanted).sort((a, b) => useOf(a) - useOf(b));
   }
+}
+
+function tallyOf(members: readonly Member[]): Tally {
+  return members.reduce((sum, { tally }) => sum.plus(tally), new Tally());
 }
 
 const OUTCOMES: Readonly<Partial<Record<UpdateState, UpdateResult['outcome']>>> = { done: 'updated', 'rolled-back': 'rolled-back', stopped: 'stopped' };

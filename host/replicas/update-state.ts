@@ -13,7 +13,7 @@ export type UpdateState = 'placing' | 'making-room' | 'starting' | 'settling' | 
 /**
  * `placed`: a new replica has its place. `no-room`: there is none as things are. `enough`: there are as many new ones as there should be, and old
  * ones are left. `complete`: the same, and no old one is left. `left`: an old one is gone. `ready`: the new one has loaded. `settled`,
- * `stable`: it stayed up for a while, without and with calls. `broken`: the new version cannot start, or its replicas die again and again. `restored`: the old version is what it was.
+ * `stable`: it stayed up for a while, without and with calls. `broken`: the new version cannot start, its replicas die again and again, or most calls on it fail by its fault. `restored`: the old version is what it was.
  * `stop`: the deployment ends.
  */
 export type UpdateEvent = 'placed' | 'no-room' | 'enough' | 'complete' | 'left' | 'ready' | 'settled' | 'stable' | 'broken' | 'restored' | 'stop';

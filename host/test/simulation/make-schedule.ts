@@ -139,7 +139,7 @@ function makeChanges(random: Random, deployments: readonly string[], until: numb
         ...change,
         kind: 'update',
         isBad,
-        change: isRolled ? { version, ...(isBad && { bad: random.pick(['reject', 'crash', 'mayfly']) }) } : { tone: version },
+        change: isRolled ? { version, ...(isBad && { bad: random.pick(['reject', 'crash', 'mayfly', 'throws']) }) } : { tone: version },
         gpus: isRolled && random.chance(0.3) ? random.pick([0.25, 0.5, 1]) : undefined,
         cancelAfter: random.chance(0.1) ? random.between(0, 5000) : undefined,
       });

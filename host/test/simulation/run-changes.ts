@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import type { DeploymentManager, DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { DeploymentManager, DeploymentOptionsInput, DeploymentProgress } from '../../deployments/index.ts';
 import type { PlannedChange } from './make-schedule.ts';
 import type { SimulatedWorld } from './simulated-replica.ts';
 
@@ -12,6 +12,8 @@ export class ChangeRun {
   readonly current: Map<string, DeploymentOptionsInput>;
   /** Deployments that were removed for a while. */
   readonly renewed = new Set<string>();
+  /** Calls that failed because the version fails each call. */
+  readonly #failedCalls = new Map<string, number>();
   readonly #manager: DeploymentManager;
   readonly #world: SimulatedWorld;
   readonly #isCalm: boolean;
@@ -21,6 +23,14 @@ export class ChangeRun {
     this.#world = world;
     this.#isCalm = isCalm;
     this.current = new Map(deployments);
+  }
+
+  onFailedCall(deployment: string): void {
+    this.#failedCalls.set(deployment, this.failedCalls(deployment) + 1);
+  }
+
+  failedCalls(deployment: string): number {
+    return this.#failedCalls.get(deployment) ?? 0;
   }
 
   async run(change: PlannedChange): Promise<void> {
@@ -43,14 +53,20 @@ export class ChangeRun {
     const reason = new Error('the update was cancelled');
     const cancel = cancelAfter === undefined ? undefined : clock.after(cancelAfter, () => controller.abort(reason));
     try {
-      const { outcome, replaced, reason: why } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2 });
+      const failedBefore = this.failedCalls(deployment);
+      let failedInWatch = 0;
+      const onProgress = ({ text }: DeploymentProgress): void => {
+        if (text === 'old replicas finish their calls') failedInWatch = this.failedCalls(deployment) - failedBefore;
+      };
+      const { outcome, replaced, reason: why } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2, onProgress });
       if (outcome === 'rolled-back') {
         statistics.rollbacks += 1;
         if (!isBad && this.#isCalm && change['tone'] === undefined && !why.includes('no room')) this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
         return;
       }
       statistics.updates += 1;
-      if (isBad && replaced > 0) this.#world.violation(`a bad update of ${deployment} was not rolled back`);
+      const mayPass = change['bad'] === 'throws' && failedInWatch === 0; // nobody called it
+      if (isBad && replaced > 0 && !mayPass) this.#world.violation(`a bad update of ${deployment} was not rolled back`);
       this.current.set(deployment, options);
     } catch (error) {
       if (error !== reason) throw error;

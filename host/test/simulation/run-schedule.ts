@@ -213,9 +213,11 @@ class ScheduleRun {
     const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
     const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
     const mayBeCut = delivered > 0 && (!this.#isGentle || ms > graceMs);
+    const mayThrow = this.#schedule.changes.some((change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws');
+    if (name === 'InferenceException' && !fails) this.#changes.onFailedCall(deployment);
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
-      (name === 'InferenceException' && fails) ||
+      (name === 'InferenceException' && (fails || mayThrow)) ||
       (name === 'ReplicaLostError' && mayBeCut) ||
       (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { defineDeployment } from '../../deployments/define-deployment.ts';
 
-/** What its replicas are like: `bad` ones refuse to start, die while they start, or die soon after; `devices` is what the options say too. */
+/** What its replicas are like: `bad` ones refuse to start, die while they start, die soon after, or fail each call; `devices` is what the options say too. */
 const config = z.strictObject({
   weights_bytes: z.number(),
   context_bytes: z.number(),
   version: z.int().default(0),
   tone: z.int().default(0),
-  bad: z.enum(['reject', 'crash', 'mayfly']).optional(),
+  bad: z.enum(['reject', 'crash', 'mayfly', 'throws']).optional(),
   devices: z.strictObject({ num_gpus: z.number().optional(), memory_bytes: z.number().optional() }).default({}),
 });
 export type SimulatedSpec = z.infer<typeof config>;

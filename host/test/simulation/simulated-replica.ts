@@ -185,7 +185,7 @@ export class SimulatedReplica implements RunningReplica {
       this.#calls.add(frame.id);
       const { ms, fails, poison } = frame.args as { readonly ms: number; readonly fails: boolean; readonly poison?: number };
       if (poison !== undefined) this.#poison(frame.id, poison, ms);
-      else if (fails) this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
+      else if (fails || this.spec.bad === 'throws') this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
     } else if (frame.type === 'reconfigure') {
