@@ -29,6 +29,7 @@ export const DeploymentOptions = z
   user_config: z.record(z.string(), z.unknown()).default({}).describe('What the kind of deployment wants to know: its model, its defaults.'),
   health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
   health_check_timeout_s: seconds.default(30).describe('Seconds without an answer, or without any progress of an engine that has work, after which a replica is killed and replaced.'),
+  start_timeout_s: seconds.default(300).describe('Seconds that a replica which starts may go without a sign of progress, warm-up included, before it is ended. The first start on a new kind of GPU may compile kernels for minutes. A changed configuration, which running replicas take, has as long.'),
   graceful_shutdown_timeout_s: z.number().min(0).max(86_400).default(20).describe('Seconds that running calls may take to finish when the deployment is stopped, or when a replica has to make room. What has not finished then begins again on another replica, if there is one.'),
   drain_timeout_s: z.number().min(0).max(86_400).default(3600).describe('Seconds that running calls may take to finish on a replica that is not wanted any more, after an update or with less load, as long as nobody needs its place.'),
   ray_actor_options: z

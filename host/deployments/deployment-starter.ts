@@ -15,8 +15,6 @@ export interface DeploymentStarterOptions {
   readonly env: NodeJS.ProcessEnv;
   /** How much lower the priority of replicas is. Default 10. */
   readonly nice?: number | undefined;
-  /** Seconds that loading a model may go without a sign of progress. Default 120. */
-  readonly startTimeoutS?: number | undefined;
   /** Time, chance and processes that are not real, for the simulation. */
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
@@ -25,7 +23,6 @@ export interface DeploymentStarterOptions {
 export type Report = (fraction: number | undefined, text: string) => void;
 
 const MAX_DEFAULT_THREADS = 8;
-const DEFAULT_START_TIMEOUT_S = 120;
 
 /** Half of the cores, so that the rest of the machine stays responsive; at least 1. */
 export function defaultThreads(cores: number = availableParallelism()): number {
@@ -81,6 +78,6 @@ export class DeploymentStarter {
   }
 
   version(bound: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReturnType<typeof replicaVersion> {
-    return replicaVersion(bound, spec, places, this.#options.startTimeoutS ?? DEFAULT_START_TIMEOUT_S);
+    return replicaVersion(bound, spec, places);
   }
 }

@@ -6,7 +6,7 @@ const seconds = (value: number) => z.number().min(0).max(3600).default(value);
 
 /** How a handle repeats calls that failed before they gave anything. */
 export const HandleOptions = z.strictObject({
-  num_retries: z.int().min(0).max(100).default(3).describe('Tries after the first.'),
+  num_retries: z.int().min(0).max(100).default(3).describe('Tries after the first. After the loss of a replica there is one at most.'),
   retry_exceptions: z
     .union([z.boolean(), z.array(z.string().min(1)).max(100)])
     .default(false)

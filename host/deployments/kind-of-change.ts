@@ -11,6 +11,7 @@ const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
   'autoscaling_config',
   'max_ongoing_requests',
   'max_queued_requests',
+  'start_timeout_s',
   'graceful_shutdown_timeout_s',
   'drain_timeout_s',
   'pinned',

@@ -4,7 +4,7 @@ import type { ReplicaSpec } from './deployment-definition.ts';
 import type { DeploymentPlaces } from './deployment-places.ts';
 
 /** What the replicas of a deployment are, in the terms of those who run them. */
-export function replicaVersion({ definition, options }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces, startTimeoutS: number): ReplicaVersion {
+export function replicaVersion({ definition, options }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReplicaVersion {
   const scaling = options.autoscaling_config;
   return {
     implementation: definition.implementation,
@@ -22,7 +22,7 @@ export function replicaVersion({ definition, options }: BoundDeployment, spec: R
     maxQueued: options.max_queued_requests,
     graceMs: options.graceful_shutdown_timeout_s * 1000,
     drainMs: options.drain_timeout_s * 1000,
-    startTimeoutMs: startTimeoutS * 1000,
+    startTimeoutMs: options.start_timeout_s * 1000,
     healthPeriodMs: options.health_check_period_s * 1000,
     healthTimeoutMs: options.health_check_timeout_s * 1000,
   };

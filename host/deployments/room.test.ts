@@ -89,6 +89,28 @@ Room('is made once for two that wake at the same time', async () => {
   }
 });
 
+Room('is not waited for on devices that are not needed', async () => {
+  const made = await started(2, { leaving: {}, idle: {}, waking: {} });
+  await use(made, 'idle');
+  let hasEnded = false;
+  const running = made.handle('leaving').call('wait', { ms: 8000 }).then(() => (hasEnded = true));
+  await until(() => made.status()['leaving']?.replicas[0]?.ongoing === 1, 'the call ran');
+  const removed = made.remove('leaving');
+  assert.equal(await use(made, 'waking'), { text: 'waking', times: 1 });
+  assert.equal([hasEnded, made.status()['idle']?.replicas], [false, []]);
+  await Promise.all([running, removed]);
+});
+
+Room('is made by one that finishes its last calls when there is no other, after its grace', async () => {
+  const made = await started(1, { leaving: { graceful_shutdown_timeout_s: 0.05, autoscaling_config: { min_replicas: 0, max_replicas: 2 } }, waking: {} });
+  const running = failure(made.handle('leaving', { num_retries: 0 }).call('wait', { ms: 60_000 }));
+  await until(() => made.status()['leaving']?.replicas[0]?.ongoing === 1, 'the call ran');
+  const removed = made.remove('leaving');
+  assert.equal(await use(made, 'waking'), { text: 'waking', times: 1 });
+  assert.is((await running).name, 'ReplicaLostError');
+  await removed;
+});
+
 Room('is made by one that has failed, which keeps its reason', async () => {
   const made = await started(1, { broken: { user_config: { start: 'exit' }, pinned: true }, two: {} });
   const error = await failure(use(made, 'broken'));

@@ -22,8 +22,8 @@ interface LlamaSpec {
   readonly default_sampling_params: SamplingParams;
 }
 
-/** A model that takes longer for one token is of no use to anybody. */
-const WARM_UP_MS = 120_000;
+/** The host ends a replica whose warm-up makes no progress. */
+const UNLIMITED = new AbortController().signal;
 
 interface ChatArgs {
   readonly dialog: ChatDialog;
@@ -69,7 +69,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate_batch: (args, { signal }) => llama.generateBatch(args as unknown as GenerateBatchArgs, signal),
       count_tokens: async (args) => llama.countTokens(args),
     },
-    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, AbortSignal.timeout(WARM_UP_MS))),
+    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, UNLIMITED)),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
     // An engine that ends while it has no request tells nobody.
     checkHealth: async () => {

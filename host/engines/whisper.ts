@@ -23,8 +23,8 @@ interface WhisperSpec {
 }
 
 const SAMPLES_PER_SECOND = 16_000;
-/** A model that takes longer for one window is of no use to anybody. */
-const WARM_UP_MS = 120_000;
+/** The host ends a replica whose warm-up makes no progress. */
+const UNLIMITED = new AbortController().signal;
 
 /** What is transcribed by itself. */
 interface Channel {
@@ -73,7 +73,7 @@ class Whisper {
   /** Listens to a second of silence: one whole pass of the model, and nothing to say. */
   async warmUp(): Promise<void> {
     const params = { language: 'en', beamSize: 1, bestOf: 1, temperatures: [0], withoutTimestamps: true, wordTimestamps: false, vad: false };
-    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, AbortSignal.timeout(WARM_UP_MS), undefined);
+    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, UNLIMITED, undefined);
   }
 
   async transcribe(args: Record<string, unknown>, { signal }: CallContext): Promise<AsrOutput> {

@@ -172,6 +172,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('ProcessOutputTooLarge', 'internal', 'A child process wrote too much.'),
   one('ProcessTimeout', 'deadline-exceeded', 'A child process ran for too long.'),
   one('ReplicaProtocolError', 'internal', 'A replica sends what is not understood.'),
+  one('ReconfigureTimeout', 'deadline-exceeded', 'A replica made no progress with a changed configuration for `start_timeout_s`; it is replaced.'),
   one('ReplicaStartError', 'internal', 'A replica could not be started.'),
   one('RouterError', ['conflict', 'invalid-input'], 'A router, or the prefix that the application is mounted under, cannot be taken.'),
   one('SeveralRunning', 'conflict', 'Several applications run, and none was named.', { data: 'urls' }),

@@ -11,7 +11,7 @@ import { makeComponent } from './build/make-component.ts';
 import { FakePorts } from './fixtures/fake-ports.ts';
 import { readManifest } from './manifest.ts';
 import { PluginHost } from './plugin-host.ts';
-import { bestMode } from './wasm-features.ts';
+import { bestMode } from './core-modules/wasm-features.ts';
 
 const SOURCE = `
 import { Video } from 'aana:host/media@0.1.0';

@@ -1,4 +1,5 @@
 import { type Clock, within } from '../core/clock.ts';
+import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type RestartDelay, restartDelayMs } from './backoff.ts';
 import { OutcomeHealth, Tally } from './outcomes.ts';
@@ -56,6 +57,8 @@ export class Fleet {
   readonly #health = new WeakMap<RunningReplica, OutcomeHealth>();
   readonly #memberOf = new WeakMap<RunningReplica, Member>();
   readonly #specs = new WeakMap<RunningReplica, unknown>();
+  /** When replicas last told of progress, by their names. */
+  readonly #progressAt = new Map<string, number>();
   /** Versions of which a replica was ready once. */
   readonly #proven = new WeakSet<ReplicaVersion>();
   /** In the order of their making. Those that are kept running, given up ones among them, and those that are ending. */
@@ -101,10 +104,30 @@ export class Fleet {
     return this.#specs.get(replica);
   }
 
-  /** Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. */
+  /**
+   * Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. Rejects `ReconfigureTimeout` when it makes no progress
+   * for as long as a start may; then nobody knows what it has.
+   */
   async reconfigure(replica: RunningReplica, spec: unknown): Promise<void> {
-    await replica.reconfigure(spec);
+    const member = this.#memberOf.get(replica);
+    try {
+      await this.#whileItProgresses(replica.reconfigure(spec), replica, member?.version.startTimeoutMs ?? 0);
+    } finally {
+      if (member) member.loading = undefined;
+    }
     this.#specs.set(replica, spec);
+  }
+
+  async #whileItProgresses(work: Promise<void>, { name }: RunningReplica, limitMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const startedAt = clock.now();
+    for (let waitMs = limitMs; !(await within(work, waitMs, clock)); ) {
+      waitMs = Math.max(startedAt, this.#progressAt.get(name) ?? startedAt) + limitMs - clock.now();
+      if (waitMs > 0) continue;
+      work.catch(() => {}); // nobody waits for it any more
+      throw new AanaError('ReconfigureTimeout', 'deadline-exceeded', `replica ${name} did not take its new configuration: it made no progress for ${limitMs / 1000} s`, { fault: 'deployment' });
+    }
+    await work;
   }
 
   /** One more slot, under the first number that is free; undefined when there is no room for it. Without `takesCalls` it waits for {@link admit}. */
@@ -172,7 +195,7 @@ export class Fleet {
       log,
       clock,
       restartDelay: restartDelay ?? ((failures, isRefused) => restartDelayMs(failures, isRefused, random)),
-      isProven: this.#proven.has(version),
+      isProven: () => this.#proven.has(member.version),
       spawn: () => this.#spawn(member, name, place),
       onLost: (loss) => {
         member.losses += 1;
@@ -207,6 +230,7 @@ export class Fleet {
       env: { ...env, ...place.env },
       onProgress: (fraction, text) => {
         member.loading = { fraction, text };
+        this.#progressAt.set(name, this.#options.clock.now());
         this.#options.onProgress(member.loading);
       },
       onState: (state) => {
@@ -225,6 +249,7 @@ export class Fleet {
   #onGone(member: Member): void {
     this.#places.get(member)?.release();
     this.#places.delete(member);
+    this.#progressAt.delete(member.slot.name);
     if (!this.#isClosed) this.#members = this.#members.filter((other) => other !== member);
     this.#options.onGone(member);
   }

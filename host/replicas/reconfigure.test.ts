@@ -34,6 +34,22 @@ Reconfigure('leaves calls that run alone', async () => {
   assert.is(await running, 300);
 });
 
+Reconfigure('ends when a replica makes no progress with it; what follows that one has what there was', async () => {
+  const set = await started({ ...spec(1), count: 2, startTimeoutMs: 2000 });
+  const before = pids(set);
+  const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2 })));
+  assert.equal([error.name, error.fault], ['ReconfigureTimeout', 'deployment']);
+  assert.match(error.message, /^replica sample#\d did not take its new configuration: it made no progress for 2 s$/);
+  await until(() => set.status().replicas.every(({ state, pid }) => state === 'ready' && !before.includes(pid)), 'they were replaced');
+  assert.equal(await versions(set), [1]);
+});
+
+Reconfigure('may take longer than a start that makes no progress', async () => {
+  const set = await started({ ...spec(1), startTimeoutMs: 1500 });
+  await set.reconfigure(versionOf(spec(2, { reconfigure: 'slow' })));
+  assert.equal([await versions(set), set.status().replicas[0]?.loading, set.status().replicas[0]?.restarts], [[2], undefined, 0]);
+});
+
 Reconfigure('is taken back everywhere when one replica refuses it', async () => {
   const set = await started({ ...spec(1), count: 2 });
   const before = pids(set);

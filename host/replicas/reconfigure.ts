@@ -7,7 +7,7 @@ const MAX_PASSES = 8;
 
 /**
  * Hands all replicas that run another spec. When one does not take it, or is lost over it, those that did get what they had, and the error is
- * thrown; one that does not take that either finishes its calls, for `graceMs`, and ends: whatever starts then starts from what there was.
+ * thrown; one that does not take that either, or that does not say in time whether it took the other, finishes its calls, for `graceMs`, and ends: whatever starts then starts from what there was.
  * Replicas that load are waited for.
  */
 export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: number): Promise<void> {
@@ -16,7 +16,7 @@ export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: numbe
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
       const others = running(fleet).filter((replica) => fleet.specOf(replica) !== spec);
       if (others.length === 0) return;
-      const results = await Promise.allSettled(others.map((replica) => change(fleet, replica, spec, changed)));
+      const results = await Promise.allSettled(others.map((replica) => change(fleet, replica, spec, changed, graceMs)));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     }
@@ -27,11 +27,16 @@ export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: numbe
   }
 }
 
-async function change(fleet: Fleet, replica: RunningReplica, spec: unknown, changed: Map<RunningReplica, unknown>): Promise<void> {
+async function change(fleet: Fleet, replica: RunningReplica, spec: unknown, changed: Map<RunningReplica, unknown>, graceMs: number): Promise<void> {
   const outcome = await replica.started;
   if (!outcome.ok || !isUp(replica)) return; // the next pass sees what follows it
   const before = fleet.specOf(replica);
-  await fleet.reconfigure(replica, spec); // one that dies of it has not taken it
+  try {
+    await fleet.reconfigure(replica, spec); // one that dies of it has not taken it
+  } catch (error) {
+    if (error instanceof AanaError && error.name === 'ReconfigureTimeout') void replica.stop(graceMs, 'it did not take another configuration in time');
+    throw error;
+  }
   changed.set(replica, before);
 }
 

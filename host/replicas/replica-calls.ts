@@ -132,9 +132,9 @@ export class ReplicaCalls {
   /** What a call fails with. */
   async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
     const { fleet, pool } = this.#options;
-    fleet.record(replica, error);
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
-    if (call.options.signal?.aborted) return error; // the replica may still be at it
+    if (call.options.signal?.aborted) return error; // whatever it is, it says nothing about the replica, which may still be at it
+    fleet.record(replica, error);
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, replica)) ?? error);
     trial?.acquit();
     return error;

@@ -1,6 +1,7 @@
 // Real replica processes that run `fixtures/sample.ts`: how many there are, and which are replaced.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
 import { failure, pidOf, recordingLogger, started, stopAll, until } from './fixtures/sample-sets.ts';
 import { AanaError } from '../core/errors.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
@@ -23,11 +24,17 @@ Scaling('replaces a replica most of whose calls fail in the engine, and loses no
   assert.is.not(await set.call('pid', {}), pid);
 });
 
-Scaling('replaces no replica because of one call, or of mistakes of callers', async () => {
+Scaling('replaces no replica because of one call, of mistakes of callers or of those who leave', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log, healthPeriodMs: 20 });
   await failure(set.call('failInference', {}));
-  for (let call = 0; call < 20; call += 1) await failure(set.call('fail', {}));
+  for (let call = 0; call < 20; call += 1) {
+    await failure(set.call('fail', {}));
+    const controller = new AbortController();
+    const left = set.call('untilCancelled', {}, { signal: controller.signal }).catch((error: unknown) => error);
+    await delay(1).then(() => controller.abort(new Error('the client went away')));
+    assert.instance(await left, Error);
+  }
   const steps = set.status().replicas[0]?.steps ?? 0;
   await until(() => (set.status().replicas[0]?.steps ?? 0) > steps + 3, 'some more health checks were answered');
   assert.not.ok(lines.some(({ message }) => message === 'replica replaced'));

@@ -217,6 +217,11 @@ Set_('gives up a replica that loads without end', async () => {
   assert.match((await failure(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message, 'it was not ready after 0.4 s without progress');
 });
 
+Set_('lets a first call take long as long as the engine works on it', async () => {
+  const set = await started({ spec: { start: 'slow-warm-up' }, startTimeoutMs: 5000 }); // it takes 8 s
+  assert.equal(await set.call('echo', {}), {});
+});
+
 Set_('passes progress on', async () => {
   const fractions: (number | undefined)[] = [];
   await started({ spec: { start: 'slow' }, onProgress: ({ fraction }) => fractions.push(fraction) });

@@ -221,7 +221,8 @@ export class ReplicaSet {
       this.#update = undefined;
       signal?.removeEventListener('abort', onAbort);
     });
-    if (result.outcome === 'updated' && this.#failure) {
+    // The old version may have come back well although it had failed before.
+    if (this.#failure && (result.outcome === 'updated' || this.#fleet.kept.some(({ slot }) => slot.state === 'serving'))) {
       this.#failure = undefined;
       this.#pool.open();
     }
@@ -295,7 +296,8 @@ export class ReplicaSet {
   async #allReady(members: readonly Member[]): Promise<void> {
     const ready = members.map(async ({ slot }) => {
       await slot.settled;
-      if (!slot.wasReady) throw failedDeployment(this.#options.deployment, slot.failure?.reason ?? 'it was stopped before it was ready', slot.failure?.lastLines);
+      const { wasReady, failure = slot.lastLoss } = slot;
+      if (!wasReady) throw failedDeployment(this.#options.deployment, failure?.reason ?? 'it was stopped before it was ready', failure?.lastLines);
     });
     await Promise.all(ready);
   }

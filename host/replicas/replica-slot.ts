@@ -13,8 +13,8 @@ export interface ReplicaSlotOptions {
   readonly clock: Clock;
   spawn(): RunningReplica;
   readonly restartDelay: RestartDelay;
-  /** Another replica of the same version was ready before: this one is not given up when it does not start. */
-  readonly isProven: boolean;
+  /** Whether another replica of the same version was ready before: then this one is not given up when it does not start. */
+  isProven(): boolean;
   /** Tells why a process was lost that another one will follow. */
   onLost(loss: SlotFailure): void;
   onFailed(failure: SlotFailure): void;
@@ -120,7 +120,7 @@ export class ReplicaSlot {
   }
 
   get #isProven(): boolean {
-    return this.#wasReady || this.#options.isProven;
+    return this.#wasReady || this.#options.isProven();
   }
 
   /** Starts processes one after the other. */

@@ -9,6 +9,7 @@ import type { HostFrame, ReplicaFrame } from '../protocol.ts';
 import { CallServer } from './call-server.ts';
 
 const SOCKET_FD = 3;
+const WARM_UP_REPORT_MS = 500;
 /** Of a log line that no frame can carry. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 
@@ -70,12 +71,27 @@ async function start(frame: StartFrame): Promise<void> {
       log: remoteLogger({}),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
-    await implementation.warmUp?.();
+    await warmUp(implementation);
     server = new CallServer(implementation, (answer) => socket.send(answer));
     socket.send({ type: 'ready', info: implementation.info ?? null });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
+  }
+}
+
+/** An engine that works on the first call tells the host so, or its start would be over for want of progress. */
+async function warmUp(started: Implementation): Promise<void> {
+  let last = started.activity?.().beats;
+  const timer = setInterval(() => {
+    const beats = started.activity?.().beats;
+    if (beats !== last) socket.send({ type: 'progress', text: 'warming up' });
+    last = beats;
+  }, WARM_UP_REPORT_MS);
+  try {
+    await started.warmUp?.();
+  } finally {
+    clearInterval(timer);
   }
 }
 

@@ -12,7 +12,7 @@ export class ChangeRun {
   readonly current: Map<string, DeploymentOptionsInput>;
   /** Deployments that were removed for a while. */
   readonly renewed = new Set<string>();
-  /** Calls that failed because the version fails each call. */
+  /** Calls that failed because their version fails each call, by deployment and version. */
   readonly #failedCalls = new Map<string, number>();
   readonly #manager: DeploymentManager;
   readonly #world: SimulatedWorld;
@@ -25,12 +25,9 @@ export class ChangeRun {
     this.current = new Map(deployments);
   }
 
-  onFailedCall(deployment: string): void {
-    this.#failedCalls.set(deployment, this.failedCalls(deployment) + 1);
-  }
-
-  failedCalls(deployment: string): number {
-    return this.#failedCalls.get(deployment) ?? 0;
+  onFailedCall(deployment: string, version: number): void {
+    const key = versionKey(deployment, version);
+    this.#failedCalls.set(key, (this.#failedCalls.get(key) ?? 0) + 1);
   }
 
   async run(change: PlannedChange): Promise<void> {
@@ -53,15 +50,14 @@ export class ChangeRun {
     const reason = new Error('the update was cancelled');
     const cancel = cancelAfter === undefined ? undefined : clock.after(cancelAfter, () => controller.abort(reason));
     try {
-      const failedBefore = this.failedCalls(deployment);
       let failedInWatch = 0;
       const onProgress = ({ text }: DeploymentProgress): void => {
-        if (text === 'old replicas finish their calls') failedInWatch = this.failedCalls(deployment) - failedBefore;
+        if (text === 'old replicas finish their calls') failedInWatch = this.#failedCalls.get(versionKey(deployment, change['version'])) ?? 0;
       };
       const { outcome, replaced, reason: why } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2, onProgress });
       if (outcome === 'rolled-back') {
         statistics.rollbacks += 1;
-        if (!isBad && this.#isCalm && change['tone'] === undefined && !why.includes('no room')) this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
+        if (!isBad && this.#isCalm && change['tone'] === undefined && !why.includes('no room') && !why.includes('calls of the new version')) this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
         return;
       }
       statistics.updates += 1;
@@ -96,4 +92,8 @@ export class ChangeRun {
     if (!options) throw new Error(`there is no ${deployment}`);
     return options;
   }
+}
+
+function versionKey(deployment: string, version: unknown): string {
+  return `${deployment} ${String(version)}`;
 }

@@ -63,6 +63,7 @@ class ScheduleRun {
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
       onSpawn: () => this.#checkDevices(),
       onReady: ({ options, spec }) => this.#wereReady.add(`${options.deployment} ${spec.version}`),
+      onThrown: ({ options, spec }) => this.#changes.onFailedCall(options.deployment, spec.version),
       onPoisonTaken: (replica, poison) => this.#onPoisonTaken(replica, poison),
       onPoisoned: (replica, poison) => this.#onPoisoned(replica, poison),
       statistics: { spawns: 0, refusals: 0, unavailable: 0, poisoned: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
@@ -193,10 +194,11 @@ class ScheduleRun {
 
   /** After two losses no further replica gets the same call, for as long as that is remembered. */
   #onPoisonTaken({ name, options: { deployment } }: SimulatedReplica, poison: number): void {
-    const second = this.#poisoned.get(`${deployment} ${poison}`)?.[1];
     const now = this.world.clock.now();
+    const [last, before] = (this.#poisoned.get(`${deployment} ${poison}`) ?? []).filter((at) => at < now).toReversed();
+    const isRemembered = last !== undefined && before !== undefined && now - last < POISON_REMEMBERED_MS && last - before < POISON_REMEMBERED_MS;
     const isOther = this.#schedule.changes.some((change) => change.deployment === deployment && change.kind !== 'scale'); // which may survive it
-    if (second !== undefined && second < now && now < second + POISON_REMEMBERED_MS && !isOther) this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
+    if (isRemembered && !isOther) this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
   }
 
   #onPoisoned({ options: { deployment } }: SimulatedReplica, poison: number): void {
@@ -214,11 +216,10 @@ class ScheduleRun {
     const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
     const mayBeCut = delivered > 0 && (!this.#isGentle || ms > graceMs);
     const mayThrow = this.#schedule.changes.some((change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws');
-    if (name === 'InferenceException' && !fails) this.#changes.onFailedCall(deployment);
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && (fails || mayThrow)) ||
-      (name === 'ReplicaLostError' && mayBeCut) ||
+      (name === 'ReplicaLostError' && (mayBeCut || (!this.#isGentle && repeats > 0))) || // losses that lie further apart than suspicion lasts
       (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||

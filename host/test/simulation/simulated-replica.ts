@@ -37,6 +37,8 @@ export interface SimulatedWorld {
   /** A process was started; it is in `alive`. */
   onSpawn(replica: SimulatedReplica): void;
   onReady(replica: SimulatedReplica): void;
+  /** A call failed because the version fails each call. */
+  onThrown(replica: SimulatedReplica): void;
   /** A poisonous call was given to a replica; a replica ended of it. */
   onPoisonTaken(replica: SimulatedReplica, poison: number): void;
   onPoisoned(replica: SimulatedReplica, poison: number): void;
@@ -185,10 +187,11 @@ export class SimulatedReplica implements RunningReplica {
       this.#calls.add(frame.id);
       const { ms, fails, poison } = frame.args as { readonly ms: number; readonly fails: boolean; readonly poison?: number };
       if (poison !== undefined) this.#poison(frame.id, poison, ms);
-      else if (fails || this.spec.bad === 'throws') this.#timer(ms, () => this.#answer({ type: 'error', id: frame.id, error: FAILURE }), frame.id);
+      else if (fails || this.spec.bad === 'throws') this.#fail(frame.id, ms);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
     } else if (frame.type === 'reconfigure') {
+      if (random.chance(0.03)) return; // it hangs over it
       const refusal = random.chance(0.1);
       const answer = refusal ? ({ type: 'error', id: frame.id, error: FAILURE } as const) : ({ type: 'result', id: frame.id, value: null } as const);
       this.#timer(random.between(0, 50), () => this.#answer(answer), frame.id);
@@ -196,6 +199,18 @@ export class SimulatedReplica implements RunningReplica {
       this.#timers.get(frame.id)?.();
       this.#timer(random.between(0, 300), () => this.#answerCancelled(frame.id), frame.id);
     }
+  }
+
+  #fail(id: number, afterMs: number): void {
+    const isThrown = this.spec.bad === 'throws';
+    this.#timer(
+      afterMs,
+      () => {
+        if (isThrown && !this.#isHung) this.#world.onThrown(this);
+        this.#answer({ type: 'error', id, error: FAILURE });
+      },
+      id,
+    );
   }
 
   /** It ends this replica, whether its caller is still there or not. */
