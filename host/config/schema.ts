@@ -82,11 +82,11 @@ const LimitsConfig = z.strictObject({
 const pluginLimits = {
   memory_bytes: z.int().min(65_536).describe('Memory of one component instance, in bytes, all of its memories and tables together; more is a trap (status 502).'),
   total_memory_bytes: z.int().min(65_536).describe('Memory of all instances of one plugin, in bytes. An instance may always have its equal share, this divided by `concurrency`; more is a trap (status 502) while there is no more.'),
-  cpu_ms: z.int().min(1).describe('Milliseconds that one invocation may compute in all (status 504).'),
+  cpu_ms: z.int().min(1).describe('Milliseconds that one invocation may compute in all, with what the host computes for it (status 504).'),
   cpu_slice_ms: z.int().min(1).describe('Milliseconds that a plugin may compute without calling the host (status 504).'),
   timeout_s: z.number().positive().max(604_800).describe('Time for one invocation, waiting for its turn included, in seconds (status 504).'),
   output_bytes: z.int().min(1).describe('Largest answer of one invocation, all streamed values together, in bytes (status 413).'),
-  host_calls: z.int().min(1).describe('Calls of one invocation to the host: those of capabilities, and output (status 413).'),
+  host_calls: z.int().min(1).describe('Calls of one invocation to the host; streamed values are no calls (status 413).'),
   handles: z.int().min(1).describe('Videos, audios, images, streams and helpers that one invocation holds at a time (status 413).'),
   concurrency: z.int().min(1).max(10_000).describe('Invocations of one plugin at the same time.'),
   queue: z.int().min(0).max(100_000).describe('Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After).'),

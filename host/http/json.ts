@@ -1,9 +1,10 @@
 import { AanaError } from '../core/errors.ts';
+import { jsonShape } from '../core/json-shape.ts';
 import { validationError } from '../endpoints/index.ts';
 
 /** Parses the JSON input of a request; what is not JSON or nests deeper than `maxDepth` is a `ValidationError`. */
 export function parseJson(text: string, maxDepth: number): unknown {
-  if (depthOf(text) > maxDepth) {
+  if (jsonShape(text).depth > maxDepth) {
     throw validationError([{ type: 'json_too_deep', loc: [], msg: `Input should not be nested deeper than ${maxDepth}`, input: null }]);
   }
   try {
@@ -46,30 +47,6 @@ function refuseLoneSurrogates(value: unknown, loc: readonly (string | number)[])
       refuseLoneSurrogates(item, [...loc, key]);
     }
   }
-}
-
-/** Most brackets open at once, outside of strings. JSON.parse takes any depth, but what walks its value afterwards does not. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c === 0x22) {
-      i = endOfString(text, i);
-    } else if (c === 0x7b || c === 0x5b) {
-      if (++depth > deepest) deepest = depth;
-    } else if (c === 0x7d || c === 0x5d) {
-      depth--;
-    }
-  }
-  return deepest;
-}
-
-/** Index of the quote that ends the string begun at `start`. */
-function endOfString(text: string, start: number): number {
-  let i = start + 1;
-  while (i < text.length && text.charCodeAt(i) !== 0x22) i += text.charCodeAt(i) === 0x5c ? 2 : 1;
-  return i;
 }
 
 export function tooLarge(what: string, limit: number): AanaError {

@@ -2,13 +2,14 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import type { Logger, LogLevel } from '../core/logger.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import { outputTooLarge } from './capabilities/client-output.ts';
+import { HeldChars, heldCharsLimits } from './capabilities/held-chars.ts';
 import { InvocationScope } from './capabilities/invocation-scope.ts';
 import { RequestUrls } from './capabilities/request-urls.ts';
 import type { LoadedComponent } from './loaded-component.ts';
 import type { Granted } from './grants.ts';
 import { endReason, guestFields, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
 import type { PluginLimits } from './limits.ts';
+import { PacedLog } from './paced-log.ts';
 import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { PluginPorts, UploadedFile } from './ports.ts';
 import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
@@ -69,6 +70,8 @@ export class PluginRuntime {
   readonly #tasks = new Map<number, Task>();
   readonly #events: PluginWorkerEvents;
   readonly #settling = new Set<Promise<void>>();
+  readonly #lines = new PacedLog((lines) => this.#log.warn('lines of the plugin were dropped', { lines }));
+  readonly #held: HeldChars;
   #starting = 0;
   #lastId = 0;
   #isClosed = false;
@@ -83,13 +86,15 @@ export class PluginRuntime {
   constructor(options: PluginRuntimeOptions) {
     this.#options = options;
     this.#log = options.ports.log.child({ plugin: options.name });
+    this.#held = new HeldChars(heldCharsLimits(options.granted.limits).plugin);
     this.#events = {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
       onOutput: (id) => this.#tasks.get(id)?.scope.output.take(),
       onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
       onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
-      onLog: (id, level, message, fields) => this.#logLine(id, level, message, fields),
+      onLog: (id, level, message, fields) => this.#onLog(id, level, message, fields),
       onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
+      onFault: (id, error) => this.#onFault(id, error),
       onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs)),
       onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => trapError(options.name, task.invocation.endpoint, reason)),
     };
@@ -156,10 +161,12 @@ export class PluginRuntime {
     const workers = [...this.#workers];
     this.#workers.clear();
     for (const task of this.#tasks.values()) this.#settle(task, { error: this.#unavailable('was closed') });
+    this.#lines.flush();
     await Promise.all([...workers.map((worker) => worker.terminate()), ...this.#settling]);
   }
 
   #dispatch(): void {
+    const { outputBytes } = this.#limits;
     while (this.#queue.length > 0) {
       const worker = [...this.#workers].find((each) => each.freeSlots > 0);
       if (!worker) break;
@@ -167,7 +174,7 @@ export class PluginRuntime {
       task.worker = worker;
       task.attempts++;
       const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
-      const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && this.#limits.outputBytes });
+      const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
       if (ring) task.scope.output.attach(ring);
     }
     if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
@@ -223,17 +230,24 @@ export class PluginRuntime {
     const task = this.#tasks.get(id);
     if (!task) return new Promise(() => {});
     const answer = task.scope.answer(request);
-    task.cpuMs = cpuMs;
-    const exceeded = task.scope.callsExceeded ?? (cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
+    task.cpuMs = cpuMs + task.scope.hostMs;
+    const exceeded = task.scope.callsExceeded ?? (task.cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
     if (exceeded) this.#end(task, exceeded);
     return answer;
   }
 
   #onDone(id: number, outcome: Outcome, cpuMs: number): void {
     const task = this.#tasks.get(id);
-    if (task) task.cpuMs = cpuMs;
+    if (task) task.cpuMs = cpuMs + task.scope.hostMs;
     if (task) this.#finish(task, this.#resultOf(task, outcome));
     this.#dispatch();
+  }
+
+  /** A message of the guest cannot be taken or answered: its invocation fails, and no other. */
+  #onFault(id: number | undefined, error: unknown): void {
+    const task = id === undefined ? undefined : this.#tasks.get(id);
+    const reason = error instanceof Error ? error.message : String(error);
+    if (task) this.#end(task, trapError(this.#options.name, task.invocation.endpoint, `a message of it could not be handled: ${reason}`));
   }
 
   /** The guest has ended: settles as soon as the client has what it sent before. */
@@ -248,7 +262,7 @@ export class PluginRuntime {
     if (task.ending) return { error: task.ending.reason };
     switch (outcome.state) {
       case 'returned':
-        return Buffer.byteLength(outcome.json) > this.#limits.outputBytes ? { error: outputTooLarge(this.#limits.outputBytes) } : { json: outcome.json };
+        return { json: outcome.json };
       case 'failed':
         return { error: task.scope.errorOf(outcome.error) };
       case 'stopped':
@@ -315,6 +329,7 @@ export class PluginRuntime {
   #settle(task: Task, result: { json: string } | { error: unknown }): void {
     if (task.isSettled) return;
     task.isSettled = true;
+    this.#lines.end(task.id);
     task.release();
     this.#tasks.delete(task.id);
     this.#cpuMs += task.cpuMs;
@@ -352,7 +367,7 @@ export class PluginRuntime {
     const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#calledBy.get(invocation.endpoint) ?? granted.deployments.filter((deployment) => deployment !== '*'),
-      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed },
+      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held },
       startHelper:
         runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),
       write: write && ((chunk) => invocation.write!(chunk)),
@@ -361,14 +376,24 @@ export class PluginRuntime {
 
   #onProgress(id: number, fraction: number, text: string): void {
     const task = this.#tasks.get(id);
-    task?.log.info('progress', { endpoint: task.invocation.endpoint, fraction, text });
-    task?.invocation.onProgress?.(fraction, text);
+    if (!task) return;
+    this.#lines.add(id, text.length, () => task.log.info('progress', { endpoint: task.invocation.endpoint, fraction, text }));
+    task.invocation.onProgress?.(fraction, text);
   }
 
-  #logLine(id: number | undefined, level: LogLevel, message: string, fields: string): void {
-    const log = (id === undefined ? undefined : this.#tasks.get(id)?.log) ?? this.#log;
+  /** The time that a line takes is the guest's, also when it is written after the guest has ended. */
+  #onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void {
+    const task = id === undefined ? undefined : this.#tasks.get(id);
     const { inSources } = this.#options;
-    log[level](inSources(message), guestFields(inSources(fields)));
+    this.#lines.add(id, message.length + fields.length, () => {
+      const startedAt = performance.now();
+      try {
+        (task?.log ?? this.#log)[level](inSources(message), guestFields(inSources(fields)));
+      } catch (error) {
+        this.#onFault(id, error);
+      }
+      task?.scope.charge(performance.now() - startedAt);
+    });
   }
 
   #unavailable(what: string): AanaError {

@@ -29,6 +29,8 @@ export interface PluginWorkerEvents {
   onProgress(id: number, fraction: number, text: string): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
   onDone(id: number, outcome: Outcome, cpuMs: number): void;
+  /** A message of the invocation could not be taken or answered; undefined when it is nobody's. */
+  onFault(id: number | undefined, error: unknown): void;
   /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
   onStuck(worker: PluginWorker, slot: number): void;
   /** The thread has ended by itself; `slot` is whose guest code was on it. */
@@ -72,7 +74,8 @@ export class PluginWorker {
     for (const output of [this.#worker.stdout, this.#worker.stderr]) {
       output.on('data', (text: Buffer) => events.onLog(undefined, 'debug', text.toString().trimEnd(), ''));
     }
-    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
+    this.#worker.on('message', (message: FromWorker) => this.#take(message));
+    this.#worker.on('messageerror', (error) => this.#died(`a message of it cannot be read: ${error.message}`));
     this.#worker.on('error', (error) => this.#died(error instanceof Error ? error.message : String(error)));
     this.#worker.on('exit', () => this.#died('the thread has ended'));
   }
@@ -143,8 +146,17 @@ export class PluginWorker {
     this.#giveMemoryBack();
   }
 
-  #receive(message: FromWorker): void {
+  /** What cannot be done for an invocation fails that one: nothing that a guest sent may end the process. */
+  #take(message: FromWorker): void {
     if (this.#isEnded) return;
+    try {
+      this.#receive(message);
+    } catch (error) {
+      this.#events.onFault('id' in message ? message.id : undefined, error);
+    }
+  }
+
+  #receive(message: FromWorker): void {
     switch (message.type) {
       case 'started':
         this.#thread = message.thread;
@@ -184,11 +196,15 @@ export class PluginWorker {
   }
 
   async #answer({ id, call, request, cpuMs }: FromWorker & { type: 'call' }): Promise<void> {
-    const reply = await this.#events.onCall(id, request, cpuMs);
-    if (this.#isEnded) return;
-    this.#worker.postMessage({ type: 'reply', id, call, reply });
-    Atomics.store(this.#control, cell.wake, 1);
-    Atomics.notify(this.#control, cell.wake);
+    try {
+      const reply = await this.#events.onCall(id, request, cpuMs);
+      if (this.#isEnded) return;
+      this.#worker.postMessage({ type: 'reply', id, call, reply });
+      Atomics.store(this.#control, cell.wake, 1);
+      Atomics.notify(this.#control, cell.wake);
+    } catch (error) {
+      this.#events.onFault(id, error); // the guest waits for its answer until it is ended
+    }
   }
 
   #free(id: number): void {

@@ -72,6 +72,8 @@ export interface RunMessage {
   readonly deadlineAt: number;
   /** Most bytes that it may stream. Absent when it streams nothing. */
   readonly outputBytes?: number | undefined;
+  /** Most bytes of its answer, or of one streamed value. */
+  readonly answerBytes: number;
   /** The slot's {@link OutputRing}, sent with its first invocation that streams. */
   readonly ring?: SharedArrayBuffer | undefined;
 }

@@ -120,7 +120,7 @@ async function run(mode: RuntimeMode, endpoint: string, n = 0): Promise<unknown>
   return JSON.parse(await plugin.run({ endpoint, input: JSON.stringify({ n }), requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() }));
 }
 
-const lines = (mode: RuntimeMode): { level: string; message: string; stack?: string }[] => loaded.get(mode)!.ports.lines.map((line) => JSON.parse(line));
+const lines = (mode: RuntimeMode): { level: string; message: string; fields?: { stack?: string } }[] => loaded.get(mode)!.ports.lines.map((line) => JSON.parse(line));
 
 for (const mode of modes) {
   const test = (title: string, fn: () => Promise<void>): void => {
@@ -159,7 +159,7 @@ for (const mode of modes) {
 
   test('a thrown error is logged with the line of the source that threw it', async () => {
     await run(mode, 'fail').catch(() => {});
-    const { stack } = lines(mode).find(({ message }) => message === 'endpoint failed')!;
+    const { stack } = lines(mode).find(({ message }) => message === 'endpoint failed')!.fields!;
     const line = pluginSource.split('\n').findIndex((text) => text.includes('throw new Wrong')) + 1;
     assert.match(stack!, new RegExp(`at fails \\(src/index\\.ts:${line}:\\d+\\)`));
     assert.not.match(stack!, 'user.js');

@@ -6,8 +6,10 @@ export interface ClientOutputOptions {
   readonly write: ((chunk: string) => Promise<void>) | undefined;
   /** Most bytes of all chunks together. */
   readonly limitBytes: number;
-  /** Told of each chunk of the guest; throws when that is one too many. */
-  count(): void;
+  /** Told of each chunk of the guest. */
+  onChunk(): void;
+  /** Told how many milliseconds the host computed for chunks of the guest. */
+  onSpent(ms: number): void;
   /** Told when a chunk that the guest does not wait for could not be sent. No later one is sent then. */
   onFailed(error: unknown): void;
 }
@@ -68,8 +70,11 @@ export class ClientOutput {
         const ring = this.#ring;
         const chunk = this.#left.shift() ?? ring?.read();
         if (chunk !== undefined) {
-          this.#options.count();
-          await this.#write(chunk);
+          this.#options.onChunk();
+          const startedAt = performance.now();
+          const written = this.#write(chunk); // checks and sends it before it waits for the client
+          this.#options.onSpent(performance.now() - startedAt);
+          await written;
           if (ring === this.#ring) ring?.release(); // else it is another invocation's
         } else if (!ring || ring.rest()) return;
       }
@@ -86,7 +91,7 @@ export class ClientOutput {
     const { write, limitBytes } = this.#options;
     if (this.#end) throw this.#end.reason;
     if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
-    this.#writtenBytes += Buffer.byteLength(chunk);
+    this.#writtenBytes += Math.max(1, Buffer.byteLength(chunk));
     if (this.#writtenBytes > limitBytes) throw outputTooLarge(limitBytes);
     await write(chunk);
   }

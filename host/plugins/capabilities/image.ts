@@ -1,3 +1,4 @@
+import { hostWork } from './host-work.ts';
 import { mediaSource } from './media-source.ts';
 import type { CallsOf } from './scope.ts';
 
@@ -5,8 +6,13 @@ import type { CallsOf } from './scope.ts';
 export const imageCalls: CallsOf<'media.open-image' | 'media.image-pixels'> = {
   async 'media.open-image'(scope, wanted) {
     const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
+    scope.charge(hostWork.process);
     const image = await scope.media().openImage(source, { files: scope.files, signal: scope.signal, refusalOf });
     return { image: scope.keep({ kind: 'image', image }), info: image.info };
   },
-  'media.image-pixels': (scope, image, width, height) => scope.get(image, 'image').image.pixels({ width, height }, { signal: scope.signal }),
+  async 'media.image-pixels'(scope, handle, width, height) {
+    const { image } = scope.get(handle, 'image');
+    scope.charge(hostWork.pixels(image.info.width * image.info.height + Math.max(0, width * height)));
+    return image.pixels({ width, height }, { signal: scope.signal });
+  },
 };

@@ -8,6 +8,8 @@ import { withAudio } from './audio-arguments.ts';
 import { mediaSource } from './media-source.ts';
 import type { Capability } from './catalogue.ts';
 import { ClientOutput } from './client-output.ts';
+import { HeldChars, heldCharsLimits } from './held-chars.ts';
+import { hostWork } from './host-work.ts';
 import { callCapability } from './index.ts';
 import { KeptPlaces } from './kept-places.ts';
 import type { RequestUrls } from './request-urls.ts';
@@ -32,11 +34,11 @@ export interface InvocationScopeOptions {
   readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
+  /** What the host holds for all invocations of the plugin. */
+  readonly held?: HeldChars | undefined;
 }
 
 const over = { reason: cancelledError('the invocation has ended') };
-/** Reading them takes the thread that serves every request. */
-const maxArgumentChars = 4 * 1024 * 1024;
 
 /**
  * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of this scope, so that no
@@ -52,7 +54,10 @@ export class InvocationScope {
   #media: MediaScopePort | undefined;
   readonly #places: KeptPlaces;
   #lastHandle = 0;
+  readonly #held: HeldChars;
   #calls = 0;
+  #hostMs = 0;
+  #isTouched = false;
   #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
@@ -63,12 +68,28 @@ export class InvocationScope {
     this.#options = options;
     const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
     this.#places = new KeptPlaces({ deployments: ports.deployments, expected: expectedDeployments, context });
-    this.output = new ClientOutput({ write, limitBytes: granted.limits.outputBytes, count: () => this.#count(), onFailed: (error) => onOutputFailed?.(error) });
+    this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
+    this.output = new ClientOutput({
+      ...{ write, limitBytes: granted.limits.outputBytes },
+      onChunk: () => (this.#isTouched = true),
+      onSpent: (ms) => this.charge(ms),
+      onFailed: (error) => onOutputFailed?.(error),
+    });
+  }
+
+  /** Milliseconds that the host has computed for the guest: reading its arguments, writing its answers and lines. */
+  get hostMs(): number {
+    return this.#hostMs;
+  }
+
+  /** Counts so many milliseconds as computed by the guest. */
+  charge(ms: number): void {
+    this.#hostMs += ms;
   }
 
   /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
   get isTouched(): boolean {
-    return this.#calls > 0;
+    return this.#isTouched;
   }
 
   /** Names of the deployments that it has called. */
@@ -84,8 +105,11 @@ export class InvocationScope {
 
   async answer(call: HostCall): Promise<HostReply> {
     try {
-      this.#count();
-      return { value: await raceAbort(this.#do(call), this.#signal) };
+      this.#count(call);
+      const startedAt = performance.now();
+      const doing = this.#do(call); // reads the arguments before it waits for anything
+      this.charge(performance.now() - startedAt);
+      return { value: await raceAbort(doing, this.#signal) };
     } catch (thrown) {
       const record = toWitError(thrown);
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
@@ -93,8 +117,10 @@ export class InvocationScope {
     }
   }
 
-  #count(): void {
-    this.#calls++;
+  /** A streamed value is no call: its bytes are limited. */
+  #count({ operation }: HostCall): void {
+    this.#isTouched = true;
+    if (operation !== 'output.write') this.#calls++;
     if (this.callsExceeded) throw this.callsExceeded;
   }
 
@@ -148,18 +174,20 @@ export class InvocationScope {
       case 'media.open': {
         const { files, granted, requestUrls } = this.#options;
         const { source, refusalOf } = mediaSource(call.args[0], granted, requestUrls);
+        this.charge(hostWork.process);
         const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf });
         return { video: this.#keep({ kind: 'video', video }), info: video.info };
       }
       case 'media.extract-audio': {
         const [handle, channels] = call.args;
         const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal });
+        this.charge(hostWork.audio(audio.duration));
         return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
         const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(deployment, this.#signal));
-        return JSON.stringify(value ?? null);
+        return this.#charged(() => JSON.stringify(value ?? null));
       }
       case 'deployments.open': {
         const [deployment, method, args, audio] = call.args;
@@ -187,7 +215,8 @@ export class InvocationScope {
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
       callOptions: (name) => this.#callOptions(name, this.#signal),
-      requireArgumentChars,
+      held: this.#held,
+      charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),
       get: (handle, kind) => this.#get(handle, kind),
@@ -216,7 +245,6 @@ export class InvocationScope {
   }
 
   #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
-    requireArgumentChars(json.length);
     return withAudio(
       json,
       audio.map((handle) => this.#get(handle, 'audio').audio.reference),
@@ -225,6 +253,13 @@ export class InvocationScope {
 
   #callOptions(deployment: string, signal: AbortSignal): DeploymentCallOptions {
     return { ...this.#options.context, signal, reservation: this.#places.take(deployment) };
+  }
+
+  #charged<T>(work: () => T): T {
+    const startedAt = performance.now();
+    const result = work();
+    this.charge(performance.now() - startedAt);
+    return result;
   }
 
   #track(helper: Promise<string>): Promise<string> {
@@ -248,7 +283,3 @@ export class InvocationScope {
   }
 }
 
-function requireArgumentChars(chars: number): void {
-  if (chars <= maxArgumentChars) return;
-  throw new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${maxArgumentChars} characters`, { data: { limit: maxArgumentChars } });
-}

@@ -5,11 +5,11 @@ import type { CallsOf, CapabilityScope } from './scope.ts';
 /** Text generation in typed records. */
 export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'> = {
   async 'llm.chat'(scope, deployment, dialog, options) {
-    const output = await scope.deployment(deployment).call('chat', chatArgumentsIn(scope, dialog, options), scope.callOptions(deployment));
+    const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions(deployment));
     return (output as ChatOutput).message;
   },
   async 'llm.chat-stream'(scope, deployment, dialog, options) {
-    return scope.openStream(deployment, 'chat_stream', chatArgumentsIn(scope, dialog, options));
+    return scope.openStream(deployment, 'chat_stream', chatArguments(dialog, options));
   },
   async 'llm.next'(scope, stream) {
     const values = await scope.get(stream, 'stream').stream.nextValues();
@@ -20,20 +20,12 @@ export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'll
     for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await scope.write(value);
     return undefined;
   },
-  'llm.count-dialog-tokens': (scope, deployment, dialog) => countTokens(scope, deployment, { dialog: dialogIn(scope, dialog) }),
-  async 'llm.count-tokens'(scope, deployment, text) {
-    scope.requireArgumentChars(text.length);
-    return countTokens(scope, deployment, { text });
-  },
+  'llm.count-dialog-tokens': (scope, deployment, dialog) => countTokens(scope, deployment, { dialog: dialogOf(dialog) }),
+  'llm.count-tokens': (scope, deployment, text) => countTokens(scope, deployment, { text }),
 };
 
-function chatArgumentsIn(scope: CapabilityScope, dialog: readonly WitMessage[], options: WitChatOptions): Record<string, unknown> {
-  return { dialog: dialogIn(scope, dialog), ...chatOptions(options) };
-}
-
-function dialogIn(scope: CapabilityScope, dialog: readonly WitMessage[]): ReturnType<typeof dialogOf> {
-  scope.requireArgumentChars(dialog.reduce((sum, { content }) => sum + content.length, 0));
-  return dialogOf(dialog);
+function chatArguments(dialog: readonly WitMessage[], options: WitChatOptions): Record<string, unknown> {
+  return { dialog: dialogOf(dialog), ...chatOptions(options) };
 }
 
 async function countTokens(scope: CapabilityScope, deployment: string, args: Record<string, unknown>): Promise<WitTokenCount> {

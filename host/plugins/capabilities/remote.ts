@@ -1,22 +1,56 @@
 import { AanaError, cancelledError } from '../../core/errors.ts';
-import type { CallsOf } from './scope.ts';
+import type { HeldChars } from './held-chars.ts';
+import type { CallsOf, HelperTask } from './scope.ts';
 
 const helperName = /^[a-z][\w-]{0,63}$/i;
 
 /** Helpers of the same component in invocations of their own. */
 export const remoteCalls: CallsOf<'remote.start' | 'remote.wait'> = {
   async 'remote.start'(scope, name, input) {
-    if (!scope.startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
+    const { startHelper } = scope;
+    if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
     if (!helperName.test(name)) throw new AanaError('InvalidArguments', 'invalid-input', `"${name}" cannot be the name of a helper`);
-    const abort = new AbortController();
-    const result = scope.startHelper(name, input, AbortSignal.any([scope.signal, abort.signal]));
-    result.catch(() => {}); // the guest sees it when it waits, or does not care
+    const task = heldTask(scope.held, input, (signal) => startHelper(name, input, AbortSignal.any([scope.signal, signal])));
     try {
-      return scope.keep({ kind: 'task', task: { result, cancel: () => abort.abort(cancelledError('the helper was dropped')) } });
+      return scope.keep({ kind: 'task', task });
     } catch (error) {
-      abort.abort(error);
+      task.cancel();
       throw error;
     }
   },
   'remote.wait': (scope, task) => scope.get(task, 'task').task.result,
 };
+
+/** A helper whose input, and later whose result, counts as held until it is cancelled. */
+function heldTask(held: HeldChars, input: string, start: (signal: AbortSignal) => Promise<string>): HelperTask {
+  let chars = 0;
+  let isDropped = false;
+  const hold = (next: number): void => {
+    held.give(chars);
+    chars = 0;
+    if (isDropped) return;
+    held.take(next);
+    chars = next;
+  };
+  hold(input.length);
+  const abort = new AbortController();
+  const result = start(abort.signal).then(
+    (json) => {
+      hold(json.length);
+      return json;
+    },
+    (error: unknown) => {
+      hold(0);
+      throw error;
+    },
+  );
+  result.catch(() => {}); // the guest sees it when it waits, or does not care
+  return {
+    result,
+    cancel() {
+      isDropped = true;
+      hold(0);
+      abort.abort(cancelledError('the helper was dropped'));
+    },
+  };
+}

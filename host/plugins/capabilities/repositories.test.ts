@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { Storage } from '../../storage/index.ts';
+import { boundedArguments } from '../border.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { grantTo, type PluginGrants } from '../grants.ts';
 import { defaultLimits } from '../limits.ts';
@@ -10,6 +11,7 @@ import type { PluginManifest } from '../manifest.ts';
 import type { HostCall, HostReply } from '../protocol.ts';
 import { InvocationScope } from './invocation-scope.ts';
 import { RequestUrls } from './request-urls.ts';
+import { toWitError } from './wit-error.ts';
 
 const manifest: PluginManifest = {
   ...{ dir: '/p', name: 'sample', version: '1.0.0', description: undefined, runtime: 'component', component: '/p/sample.wasm', entry: '/p/index.ts' },
@@ -37,7 +39,14 @@ const valueOf = <T>(reply: HostReply): T => {
 Repositories.before.each(async (context) => {
   context.storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
   const scope = scopeWith(context.storage, { sample: { capabilities: ['*'] } });
-  context.ask = (call) => scope.answer(call);
+  context.ask = async (call) => {
+    try {
+      const args = boundedArguments(call.operation, call.args, defaultLimits.outputBytes); // as the plugin's worker does
+      return await scope.answer({ ...call, args } as HostCall);
+    } catch (error) {
+      return { error: toWitError(error) };
+    }
+  };
   await context.storage.write(({ videos }) => videos.save({ media_id: 'v' }));
 });
 Repositories.after.each(({ storage }) => storage.close());

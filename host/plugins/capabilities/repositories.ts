@@ -11,7 +11,7 @@ import {
   witTranscriptInfo,
   witVideo,
 } from './repositories-records.ts';
-import type { CallsOf, CapabilityScope } from './scope.ts';
+import type { CallsOf } from './scope.ts';
 
 const maxEntries = 200;
 const maxCaptions = 1000;
@@ -50,15 +50,15 @@ export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> 
     return undefined;
   },
   async 'repositories-write.save-video'(scope, video) {
-    const row = videoRow(checkedVideo(scope, video));
+    const row = videoRow(checkedVideo(video));
     return (await scope.ports.repositories.write(({ videos }) => videos.save(row))).media_id;
   },
   async 'repositories-write.save-captions'(scope, captions) {
-    const rows = checkedCaptions(scope, captions).map(captionRow);
+    const rows = checkedCaptions(captions).map(captionRow);
     return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(({ id }) => id);
   },
   async 'repositories-write.save-transcript'(scope, transcript) {
-    const row = transcriptRow(transcript, checkedSegments(scope, transcript));
+    const row = transcriptRow(transcript, checkedSegments(transcript));
     return (await scope.ports.repositories.write(({ transcripts }) => transcripts.save(row))).id;
   },
   async 'repositories-write.delete-media'({ ports }, mediaId) {
@@ -75,18 +75,16 @@ export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> 
   },
 };
 
-function checkedVideo(scope: CapabilityScope, video: WitNewVideo): WitNewVideo {
+function checkedVideo(video: WitNewVideo): WitNewVideo {
   const { mediaId, path, url, title, description } = video;
-  scope.requireArgumentChars(charsOf([mediaId, path, url, title, description]));
   if (mediaId !== undefined) idOf(mediaId);
   for (const [what, text] of Object.entries({ path, url, title })) checked(what, text, 'place');
   checked('description', description, 'prose');
   return video;
 }
 
-function checkedCaptions(scope: CapabilityScope, captions: readonly WitNewCaption[]): readonly WitNewCaption[] {
+function checkedCaptions(captions: readonly WitNewCaption[]): readonly WitNewCaption[] {
   if (captions.length > maxCaptions) throw new AanaError('ArgumentsTooLarge', 'too-large', `${captions.length} captions are too many for one call, which takes ${maxCaptions}`, { data: { limit: maxCaptions } });
-  scope.requireArgumentChars(charsOf(captions.flatMap(({ mediaId, model, caption, captionType }) => [mediaId, model, caption, captionType])));
   for (const { mediaId, model, caption, captionType } of captions) {
     if (mediaId !== undefined) idOf(mediaId);
     checked('model', model, 'name');
@@ -97,9 +95,8 @@ function checkedCaptions(scope: CapabilityScope, captions: readonly WitNewCaptio
 }
 
 /** Checks a transcript; gives its segments. */
-function checkedSegments(scope: CapabilityScope, transcript: WitNewTranscript): readonly unknown[] {
+function checkedSegments(transcript: WitNewTranscript): readonly unknown[] {
   const { mediaId, model, language, transcriptType, segments } = transcript;
-  scope.requireArgumentChars(charsOf([mediaId, model, language, transcriptType, segments, transcript.transcript]));
   if (mediaId !== undefined) idOf(mediaId);
   for (const [what, text] of Object.entries({ model, language, transcript_type: transcriptType })) checked(what, text, 'name');
   let parsed: unknown;
@@ -120,10 +117,6 @@ function idOf(mediaId: string): string {
 function checked<T extends string | undefined>(what: string, text: T, kind: keyof typeof maxChars): T {
   if (text !== undefined && text.length > maxChars[kind]) throw invalid(`${what} has ${text.length} characters, ${maxChars[kind]} are allowed`);
   return text;
-}
-
-function charsOf(texts: readonly (string | undefined)[]): number {
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
 const entries = (limit: number): number => Math.min(limit, maxEntries);

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
 import type { AudioPort, DeploymentCallOptions, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
 import type { CapabilityCalls } from './calls.ts';
+import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
 
@@ -37,8 +38,10 @@ export interface CapabilityScope {
   deployment(name: string): DeploymentPort;
   /** What a call of this deployment goes with. */
   callOptions(deployment: string): DeploymentCallOptions;
-  /** Throws `ArgumentsTooLarge` when the arguments of a call have more characters than they may. */
-  requireArgumentChars(chars: number): void;
+  /** What the host holds for the guest's helpers. */
+  readonly held: HeldChars;
+  /** Counts so many milliseconds as computed by the guest. */
+  charge(ms: number): void;
   /** Sends one streamed value, as JSON. */
   write(chunk: string): Promise<void>;
   keep(resource: Resource): number;

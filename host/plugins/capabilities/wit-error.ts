@@ -1,4 +1,5 @@
 import { AanaError, type ErrorKind, toErrorRecord } from '../../core/errors.ts';
+import { boundedJson, type JsonBounds } from '../../core/bounded-json.ts';
 import type { WitError } from '../protocol.ts';
 
 /** Each kind as guests see it: the world has not all of them. */
@@ -19,10 +20,13 @@ const guestKinds: Readonly<Record<ErrorKind, WitError['kind']>> = {
 };
 const kinds: ReadonlySet<ErrorKind> = new Set(Object.values(guestKinds));
 
+/** Of an error's data; deployments and other plugins' helpers write them. */
+const dataBounds: JsonBounds = { maxDepth: 256, maxElements: 100_000, maxChars: 1024 * 1024 };
+
 /** A host error as a guest gets it. */
 export function toWitError(thrown: unknown): WitError {
   const { kind, name, message, data } = toErrorRecord(thrown);
-  return { kind: guestKinds[kind], name, message, data: JSON.stringify(data) ?? '{}' };
+  return { kind: guestKinds[kind], name, message, data: boundedJson(data, dataBounds) };
 }
 
 /** A guest's error as the host throws it. What does not fit the record is made to. Whether a guest meant an `internal` one, nobody can tell; the SDK means its own. */

@@ -1,5 +1,7 @@
 import { createPlugin, type CallContext, type Plugin } from 'extism';
 import * as z from 'zod/mini';
+import { requireShallowError } from '../border.ts';
+import { toWitError } from '../capabilities/wit-error.ts';
 import type { Outcome, RuntimeMode, WitEndpoint, WitError } from '../protocol.ts';
 import { hookModule } from '../core-modules/hooks.ts';
 import type { Bridge, Invocation } from '../worker/bridge.ts';
@@ -152,6 +154,11 @@ function suspending(fn: HostFunction): HostFunction {
 
 /** What an endpoint ended with: an error of the world as JSON, or any text. */
 function guestError(text: string): WitError {
+  try {
+    requireShallowError(text); // writing it again would overflow the stack
+  } catch (error) {
+    return toWitError(error);
+  }
   const parsed = GuestError.safeParse(parsedJson(text));
   if (!parsed.success) return { kind: 'internal', name: 'PluginError', message: text, data: '{}' };
   const { data = {}, ...rest } = parsed.data;

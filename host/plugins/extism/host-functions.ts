@@ -37,6 +37,8 @@ const failed = 0n;
 export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks: Blocks, memory: (pointer: bigint, length: number) => Uint8Array): HostFunctions {
   let lastError: WitError | undefined;
   let body: Uint8Array = new Uint8Array();
+  /** Handles that the host has given and that were not released. */
+  const held = new Set<number>();
   /** What is known of the media that the guest holds, by their handles. */
   const infos = new Map<number, object>();
 
@@ -60,6 +62,7 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
     };
   const text = (context: CallContext, address: bigint): string => blocks.text(context, address);
   const handle = (number: number, info?: object): bigint => {
+    held.add(number);
     if (info) infos.set(number, info);
     return BigInt(number);
   };
@@ -130,7 +133,7 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       progress: (context, percent, what) => report(bridge, current(), Number(percent) / 100, text(context, what)),
       release: (_, number) => {
         infos.delete(Number(number));
-        bridge.post({ type: 'drop', id: current().id, handle: Number(number) });
+        if (held.delete(Number(number))) bridge.post({ type: 'drop', id: current().id, handle: Number(number) });
       },
       media_info: (context, number) => (infos.has(Number(number)) ? json(context, infos.get(Number(number))) : failed),
       http_body: (context) => blocks.store(context, body),

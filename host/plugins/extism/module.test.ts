@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { endpoint, type ExtismModule, extismModule } from '../fixtures/extism-module.ts';
@@ -63,6 +64,15 @@ Extism('a plugin that needs nothing answers under the name that it describes', a
   const plugin = await load({ functions: { 'say_hello': '(answer «"hello"»)' }, describes: [{ ...endpoint('say-hello'), summary: 'Says hello.' }] });
   assert.equal(plugin.endpoints, [{ name: 'say-hello', path: '/extism/say-hello', summary: 'Says hello.', description: '', inputSchema: { type: 'object' }, outputSchema: {}, streaming: false }]);
   assert.is(await run(plugin, 'say-hello'), 'hello');
+});
+
+Extism('lines that a plugin logs while it describes itself are counted, too', async ({ load, ports }) => {
+  const imports = env('log_info', '(param i64)');
+  const described = JSON.stringify([endpoint('ping')]);
+  const flood = `(local $i i32) (loop $next (call $log_info «a flood») (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $next (i32.lt_u (local.get $i) (i32.const 5000))))`;
+  await load({ imports, functions: { describe: `${flood} (answer «${described}»)`, ping: '(answer «1»)' } });
+  while (!ports.lines.some((line) => line.includes('further lines are dropped'))) await delay(2);
+  assert.is(ports.lines.filter((line) => line.includes('a flood')).length, 1000);
 });
 
 Extism('imports that there are not are refused by name', async ({ refusal }) => {

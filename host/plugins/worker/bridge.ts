@@ -1,7 +1,9 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { boundedArguments, isDeep } from '../border.ts';
+import { toWitError } from '../capabilities/wit-error.ts';
 import type { OutputRing } from '../output-ring.ts';
 import type { InstanceMemory } from './instance-memory.ts';
-import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker } from '../protocol.ts';
+import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker, type WitError } from '../protocol.ts';
 
 /** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
 const maxTurnMs = 10;
@@ -38,6 +40,8 @@ export interface Invocation extends RunMessage {
 export abstract class Bridge {
   protected readonly port: MessagePort;
   protected readonly control: Int32Array;
+  /** Lines logged outside of invocations so far. */
+  lines = 0;
   #lastCall = 0;
   #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
   /** Whether the first instance computed for too long while it was made. */
@@ -89,7 +93,7 @@ export abstract class Bridge {
     if (output) {
       const bytes = Buffer.byteLength(chunk);
       output.leftBytes -= bytes;
-      if (output.leftBytes >= 0 && !this.isCancelled(invocation) && !this.#isTurnOver() && output.ring.offer(chunk, bytes)) {
+      if (output.leftBytes >= 0 && !this.isCancelled(invocation) && !this.#isTurnOver() && !isDeep(chunk) && output.ring.offer(chunk, bytes)) {
         if (output.ring.mustTell()) this.post({ type: 'output', id: invocation.id });
         return undefined;
       }
@@ -115,7 +119,9 @@ export abstract class Bridge {
 
   abstract forget(id: number): void;
 
-  protected send(invocation: Invocation, operation: HostOperation, args: readonly unknown[]): number {
+  /** Throws as {@link call} does when the arguments are more than may cross. They are looked at in the guest's time. */
+  protected send(invocation: Invocation, operation: HostOperation, given: readonly unknown[]): number {
+    const args = bounded(operation, given, invocation.answerBytes);
     const call = ++this.#lastCall;
     this.leave();
     this.post({ type: 'call', id: invocation.id, call, cpuMs: invocation.cpuMs, request: { operation, args } as HostCall });
@@ -158,7 +164,12 @@ export class SuspendingBridge extends Bridge {
       this.leave();
       return new Promise(() => {});
     }
-    const call = this.send(invocation, operation, args);
+    let call: number;
+    try {
+      call = this.send(invocation, operation, args);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return new Promise((resolve, reject) => {
       const calls = this.#waiting.get(invocation.id) ?? new Map<number, Waiting>();
       this.#waiting.set(invocation.id, calls);
@@ -191,8 +202,21 @@ export class SuspendingBridge extends Bridge {
 }
 
 function valueOf(reply: HostReply): unknown {
-  if ('error' in reply) throw Object.assign(new Error(reply.error.message), { payload: reply.error });
+  if ('error' in reply) throw guestErrorOf(reply.error);
   return reply.value;
+}
+
+function bounded(operation: HostOperation, args: readonly unknown[], answerBytes: number): readonly unknown[] {
+  try {
+    return boundedArguments(operation, args, answerBytes);
+  } catch (error) {
+    throw guestErrorOf(toWitError(error));
+  }
+}
+
+/** What the glue takes for a WIT error. */
+function guestErrorOf(payload: WitError): Error {
+  return Object.assign(new Error(payload.message), { payload });
 }
 
 /** Applies `fn` to a value that is there or will be. */

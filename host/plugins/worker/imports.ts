@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { LogLevel } from '../../core/logger.ts';
+import { isDeep } from '../border.ts';
 import type { VideoInfo } from '../ports.ts';
 import type { WitSource } from '../protocol.ts';
 import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
@@ -105,10 +106,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
   };
 }
 
-/** A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut. */
+/** A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut, and fields that are nested too deep left out. */
 export function writeLog(bridge: Bridge, invocation: Invocation | undefined, level: LogLevel, message: string, fields: string): void {
-  const line = invocation ? ++invocation.lines : 1;
+  const line = ++(invocation ?? bridge).lines;
   if (line > maxLines + 1) return;
   if (line > maxLines) bridge.post({ type: 'log', id: invocation?.id, level: 'warn', message: `further lines are dropped after ${maxLines}`, fields: '' });
-  else bridge.post({ type: 'log', id: invocation?.id, level, message: message.slice(0, maxLineChars), fields: fields.length > maxLineChars ? '' : fields });
+  else bridge.post({ type: 'log', id: invocation?.id, level, message: message.slice(0, maxLineChars), fields: fields.length > maxLineChars || isDeep(fields) ? '' : fields });
 }

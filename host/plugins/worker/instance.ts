@@ -1,7 +1,7 @@
 import type { Outcome, WitEndpoint, WitError } from '../protocol.ts';
 import { hookModule, type Hooks } from '../core-modules/hooks.ts';
 import type { Bridge, Invocation } from './bridge.ts';
-import { hostImports } from './imports.ts';
+import { hostImports, writeLog } from './imports.ts';
 import type { InstanceMemory } from './instance-memory.ts';
 import { restoreMemory, type SavedMemory, saveMemory } from './saved-memory.ts';
 import { denyAllWasi } from './wasi.ts';
@@ -159,7 +159,7 @@ export class GuestInstance implements Guest {
     if (text.includes('RUST_BACKTRACE')) return;
     if (this.#printed.length >= maxPrinted) return;
     this.#printed += text;
-    this.#bridge.post({ type: 'log', id: this.#invocation?.id, level: 'warn', message: 'plugin printed', fields: JSON.stringify({ text: text.trim() }) });
+    writeLog(this.#bridge, this.#invocation, 'warn', 'plugin printed', JSON.stringify({ text: text.trim() }));
   }
 
   /** What the guest printed as it died says more than the trap. */

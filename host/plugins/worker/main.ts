@@ -1,6 +1,7 @@
 /** Entry of a plugin's worker thread: guests of one plugin, and nothing of the host but messages. */
 import { readlinkSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import { boundedEndpoints, boundedOutcome } from '../border.ts';
 import { OutputRing } from '../output-ring.ts';
 import type { Outcome, RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
 import { enableExtendedConstants, standInForPromising } from '../core-modules/wasm-features.ts';
@@ -111,9 +112,9 @@ try {
       bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
       return;
     }
-    const outcome = await instance.run(invocation);
+    const outcome = await instance.run(invocation).catch((error: unknown): Outcome => ({ state: 'trapped', reason: error instanceof Error ? error.message : String(error) }));
     const isAbandoned = !running.delete(message.id);
-    if (!isAbandoned) bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
+    if (!isAbandoned) bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome: boundedOutcome(outcome, message.answerBytes) });
     const isWhole = outcome.state === 'returned' || outcome.state === 'failed';
     if (!isAbandoned && isWhole && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
     else instance.release();
@@ -147,7 +148,7 @@ try {
         message satisfies never;
     }
   });
-  bridge.post({ type: 'ready', endpoints: guests.endpoints });
+  bridge.post({ type: 'ready', endpoints: boundedEndpoints(guests.endpoints) });
 } catch (error) {
   const reason = bridge.isStartStopped ? 'it computed for too long' : error instanceof Error ? error.message : String(error);
   bridge.post({ type: 'broken', reason });

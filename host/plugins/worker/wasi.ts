@@ -1,3 +1,6 @@
+/** Of one write to standard output or error; the rest is dropped. */
+const maxWrittenBytes = 8 * 1024;
+
 /** Standard input: always at its end. C's runtime opens it with standard output. */
 class EmptyInputStream {
   read(): never {
@@ -19,7 +22,7 @@ export function denyAllWasi(onOutput: (text: string) => void): (name: string) =>
       return 65_536n;
     }
     write(bytes: Uint8Array): void {
-      onOutput(this.#decoder.decode(bytes, { stream: true }));
+      if (bytes.length > 0) onOutput(this.#decoder.decode(bytes.subarray(0, maxWrittenBytes), { stream: true }));
     }
     blockingWriteAndFlush(bytes: Uint8Array): void {
       this.write(bytes);

@@ -1,0 +1,39 @@
+import * as fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { jsonShape } from './json-shape.ts';
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+/** Values inside of objects and arrays; an empty one counts as one. */
+function elementsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value);
+  return Math.max(1, inner.length) + inner.reduce<number>((sum, each) => sum + elementsOf(each), 0);
+}
+
+const Shape = suite('the shape of a JSON text');
+
+Shape('has the depth and the elements of its value', () => {
+  const text = fc.constantFrom('', '"', '\\', '\\"', '[', '{"a":[', ']', ',', 'é', '\\\\"', ':');
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 5 }, fc.constantFrom<unknown>(null, 1, true), text, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(text, tie('value'), { maxKeys: 4 })),
+  }));
+  fc.assert(
+    fc.property(value, (json) => {
+      assert.equal(jsonShape(JSON.stringify(json)), { depth: depthOf(json), elements: elementsOf(json) });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Shape('of what is no JSON ends, too', () => {
+  for (const text of ['"', '"\\', '"\\"', '[[', ']]', '{"a', '\\"[']) assert.ok(jsonShape(text).depth <= 2);
+  assert.is(jsonShape('['.repeat(1e6)).depth, 1e6);
+  assert.is(jsonShape(`"${'\\'.repeat(1e6)}"`).depth, 0);
+});
+
+Shape.run();
