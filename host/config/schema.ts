@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/deployment-options.ts';
 import { AllowedHosts, CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
+import { TaskQueueConfig } from './queue-schema.ts';
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -158,16 +159,6 @@ const DatabaseConfig = z
     connection_timeout: z.number().positive().max(3600).default(10).describe('Time for getting a connection, and for waiting for other writers, in seconds.'),
   })
   .describe('Where tasks and what plugins store are kept.');
-
-const TaskQueueConfig = z.strictObject({
-  enabled: z.boolean().default(true).describe('Whether requests can be deferred (`?defer=true`): they become tasks, kept in the database.'),
-  num_workers: z.int().min(1).max(1000).default(4).describe('Tasks that run at the same time.'),
-  execution_timeout: seconds(600, 'Time for one attempt at a task, in seconds. An endpoint and a request can have another one.'),
-  heartbeat_timeout: z.number().min(1).max(86_400).default(60).describe('A host that is not heard of for so long has lost its tasks to others, in seconds.'),
-  max_retries: z.int().min(1).max(100).default(3).describe('Attempts at a task, the first one included.'),
-  maximum_active_tasks_per_user: z.int().min(1).default(25).describe('Tasks of one user that run at the same time.'),
-  retention: z.number().min(0).max(31_536_000).default(604_800).describe('How long ended tasks are kept, in seconds; 0 is for ever.'),
-});
 
 const RateLimit = z.strictObject({
   capacity: z.int().min(1).max(1_000_000).describe('Requests that may come at once.'),

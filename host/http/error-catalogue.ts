@@ -61,6 +61,8 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TaskIsActive', 'bad-request', 'A task that is assigned or runs cannot be deleted.', { data: 'id' }),
   one('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried.', { data: 'id' }),
   one('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: 'id' }),
+  one('TooManyTasks', 'rate-limited', 'As many tasks of the user wait as may.', { data: 'max_waiting' }),
+  one('TooManyWatchers', 'rate-limited', 'The user reads the events of as many tasks as may be read at the same time.', { data: 'max_watchers' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
   one('ResultNotStored', 'internal', 'A task was done, but the database refused its result.'),
   one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not there just now.'),

@@ -70,7 +70,7 @@ function operation(operationId: string, summary: string, { answer, fails, ...oth
 export function deferParameters(defer: 'always' | 'optional'): oas31.ParameterObject[] {
   return [
     ...(defer === 'optional' ? [query('defer', { type: 'boolean', default: false }, 'Keep the request as a task, and answer with its id.')] : []),
-    query('priority', { type: 'integer', minimum: -1000, maximum: 1000, default: 0 }, 'Of the task: higher ones first.'),
+    query('priority', { type: 'integer', minimum: -1000, maximum: 1000, default: 0 }, 'Of the task: higher ones first among those of the same user.'),
     query('execution_timeout', { type: 'number', exclusiveMinimum: 0, maximum: 604_800 }, 'Of the task: seconds for one attempt.'),
     { name: 'Idempotency-Key', in: 'header', schema: { type: 'string', maxLength: 255 }, description: 'Of the task: the same key with the same request gives the same task.' },
   ];
@@ -106,7 +106,7 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
     {
       post: operation('retry_tasks', 'Give failed tasks new attempts, those that failed first', {
         answer: RETRIED,
-        fails: [422],
+        fails: [422, 429],
         parameters: [...FILTER, query('limit', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }, 'How many at most.')],
       }),
     },
@@ -119,7 +119,7 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
       delete: operation('delete_task', 'Remove a task that no host has', { answer: TASK, fails: [400, 404] }),
     },
   ],
-  ['/tasks/{task_id}/retry', { parameters: [ID], post: operation('retry_task', 'Give a failed task new attempts', { answer: TASK, fails: [400, 404, 409] }) }],
+  ['/tasks/{task_id}/retry', { parameters: [ID], post: operation('retry_task', 'Give a failed task new attempts', { answer: TASK, fails: [400, 404, 409, 429] }) }],
   ['/tasks/{task_id}/cancel', { parameters: [ID], post: operation('cancel_task', 'End a task that waits or runs', { answer: TASK, fails: [400, 404, 409] }) }],
   ['/tasks/{task_id}/attempts', { parameters: [ID], get: operation('list_task_attempts', 'What became of each attempt at a task', { answer: ATTEMPTS, fails: [404] }) }],
   [
@@ -131,7 +131,7 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
         summary: 'What happens to a task, as server-sent events',
         tags: ['tasks'],
         parameters: [query('last_event_id', { type: 'integer', minimum: 0 }, 'The event after which to begin; the header Last-Event-ID says the same.')],
-        responses: { '200': EVENTS, ...failures(404, 422, ...ALWAYS) },
+        responses: { '200': EVENTS, ...failures(404, 422, 429, ...ALWAYS) },
       },
     },
   ],

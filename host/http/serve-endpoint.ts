@@ -7,12 +7,14 @@ import type { HttpAppOptions } from './options.ts';
 import { readBody } from './request-body.ts';
 import { abortOnClose, traceparentOf } from './request-context.ts';
 import { JsonStream } from './stream.ts';
-import { deferRequest, isDeferred } from './task-routes.ts';
+import { admitDeferred, deferRequest, isDeferred } from './task-routes.ts';
 
 /** Runs an endpoint for a request, or keeps the request as a task. */
 export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
   const signal = abortOnClose(ctx);
-  await found.admit?.({ defer: isDeferred(ctx, found) });
+  const isForLater = isDeferred(ctx, found);
+  await found.admit?.({ defer: isForLater });
+  if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
   await using body = await readBody(ctx, options.limits, options.tempDir);
   // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
   const endpoint = options.registry.find(found.path);

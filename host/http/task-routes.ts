@@ -34,12 +34,31 @@ export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEnd
   return deferOption === 'always' || (deferOption === 'optional' && asked);
 }
 
+interface TaskOptions {
+  readonly priority: number | undefined;
+  readonly executionTimeoutS: number | undefined;
+}
+
 /** What a request says of the task that it is to become. */
-function taskOptionsOf(ctx: Context): { priority: number | undefined; executionTimeoutS: number | undefined } {
+function taskOptionsOf(ctx: Context): TaskOptions {
   return {
     priority: numberOf(ctx, 'priority', PRIORITY),
     executionTimeoutS: numberOf(ctx, 'execution_timeout', EXECUTION_TIMEOUT),
   };
+}
+
+/**
+ * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the operator lets its user have, with
+ * `TooManyTasks` when the user has as many tasks waiting as may. A repeated request is answered whatever waits.
+ */
+export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
+  const { userId, isAdmin } = callerOf(ctx);
+  const { priority, executionTimeoutS } = taskOptionsOf(ctx);
+  const { maxPriority = Infinity, maxExecutionTimeoutS = Infinity } = tasks.ceilings(userId, isAdmin);
+  const refused = (name: string, most: number): AanaError => badQuery(name, 'less_than_equal', `Input should be less than or equal to ${most}, the most for this user`, queryValue(ctx, name) ?? '');
+  if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
+  if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS) throw refused('execution_timeout', maxExecutionTimeoutS);
+  if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId);
 }
 
 /** Keeps a request as a task and answers with its id. */

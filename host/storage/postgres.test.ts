@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { skip } from '../test/skip.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
+import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { taskTests } from './fixtures/tasks.ts';
 
@@ -36,5 +37,6 @@ if (typeof databases === 'string') {
   Postgres.run();
   pluginValueTests(databases);
   taskTests(databases);
+  fairClaimTests(databases);
   conformance(databases);
 }

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/logger.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
+import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { taskTests } from './fixtures/tasks.ts';
 import { Storage } from './index.ts';
@@ -53,4 +54,5 @@ Sqlite('does not let readers write', async () => {
 Sqlite.run();
 pluginValueTests(databases);
 taskTests(databases);
+fairClaimTests(databases);
 conformance(databases);

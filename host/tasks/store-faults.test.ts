@@ -15,6 +15,7 @@ import { type Database, Storage, type StorageConfig, type TaskRecord } from '../
 import { PostgresProxy } from '../test/helpers/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
 import { TaskQueue } from './index.ts';
+import { queueConfig } from './fixtures/queue-config.ts';
 
 type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
 
@@ -45,7 +46,7 @@ class Context {
     const endpoints = new EndpointRegistry();
     const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
     endpoints.add(endpoint);
-    const limits = { num_workers: 16, execution_timeout: 600, heartbeat_timeout: 60, max_retries: 3, maximum_active_tasks_per_user: 25, retention: 3600 };
+    const limits = queueConfig({ num_workers: 16 });
     const queue = new TaskQueue({ storage, endpoints, dir: join(this.dir, 'tasks'), config: { ...limits, ...change }, log: silentLogger, signal: new AbortController().signal });
     const defer: Host['defer'] = async (input, upload) => {
       const files = new Map<string, UploadedFile>();

@@ -11,6 +11,7 @@ import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type Uploaded
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
 import { type DeferredRequest, TaskQueue, type TaskQueueConfig } from './index.ts';
+import { queueConfig } from './fixtures/queue-config.ts';
 
 interface Context {
   dir: string;
@@ -19,7 +20,7 @@ interface Context {
 }
 
 const databases = sqliteDatabases();
-const CONFIG: TaskQueueConfig = { num_workers: 2, execution_timeout: 600, heartbeat_timeout: 60, max_retries: 3, maximum_active_tasks_per_user: 25, retention: 3600 };
+const CONFIG = queueConfig({ num_workers: 2, retention: 3600 });
 const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
 
 const Queue = suite<Context>('TaskQueue');

@@ -3,25 +3,28 @@ import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
-  type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, UnknownOutcomeError, whileUnavailable,
+  type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
 } from '../storage/index.ts'; // prettier-ignore
+import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
 import { TaskRunner } from './task-runner.ts';
 import { watchTask } from './watch-task.ts';
+import { Watchers } from './watchers.ts';
 import { WriteTogether } from './write-together.ts';
 
 /** How long is looked for a task of which nobody knows whether it was stored. */
 const LOOK_MS = 30_000;
 
 /** In the words of the settings `TASK_QUEUE__…`; times in seconds. */
-export interface TaskQueueConfig {
+export interface TaskQueueConfig extends UserCeilingsConfig {
   readonly num_workers: number;
   readonly execution_timeout: number;
   readonly heartbeat_timeout: number;
   readonly max_retries: number;
   readonly maximum_active_tasks_per_user: number;
+  readonly reserved_workers: number;
   readonly retention: number;
 }
 
@@ -58,6 +61,7 @@ export class TaskQueue {
   readonly #runner: TaskRunner;
   readonly #sweeper: Sweeper;
   readonly #accepting: WriteTogether;
+  readonly #watchers = new Watchers();
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
@@ -65,7 +69,7 @@ export class TaskQueue {
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, subscribersOnly, retryable });
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable });
     this.#accepting = new WriteTogether(storage);
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
@@ -83,12 +87,14 @@ export class TaskQueue {
 
   /**
    * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key with the same request gives the
-   * same task. Throws what {@link checkInput} throws, and `IdempotencyKeyReused`.
+   * same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`, and `TooManyTasks` when the
+   * user has as many tasks waiting as may.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
     const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey } = request;
     checkInput(endpoint, input, files);
     const { config } = this.#options;
+    const { maxWaiting } = this.ceilings(userId, false);
     const data = JSON.stringify(input);
     const requestHash = await hashRequest(endpoint.path, data, files);
     const id = newId();
@@ -107,7 +113,7 @@ export class TaskQueue {
         idempotency_key: idempotencyKey ?? null,
         request_hash: requestHash,
       };
-      const accepted = await this.#accept(task);
+      const accepted = await this.#accept(task, maxWaiting);
       if (accepted.isNew) this.#runner.look();
       else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
@@ -118,17 +124,31 @@ export class TaskQueue {
   }
 
   /** Stores a task; when nobody knows whether it was, looks until somebody does, or for half a minute. */
-  async #accept(task: NewTask): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task));
+  async #accept(task: NewTask, maxWaiting: number | undefined): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task, { maxWaiting }));
     try {
       return await enqueue();
     } catch (error) {
       if (!mayBeCommitted(error)) throw error;
       return whileUnavailable(enqueue, AbortSignal.timeout(LOOK_MS)).catch((later: unknown) => {
-        if (later instanceof AanaError && later.kind === 'conflict') throw later; // another task has its key: this one is not there
+        if (later instanceof AanaError && (later.kind === 'conflict' || later.kind === 'rate-limited')) throw later; // another task has its key, or there is no room: this one is not there
         throw new UnknownOutcomeError('the database was lost while the task was stored, and it is not known whether it was; send the request again with the same Idempotency-Key', later);
       });
     }
+  }
+
+  /** Returns what a caller may ask of the queue. */
+  ceilings(userId: string | null, isAdmin: boolean): Ceilings {
+    return ceilingsOf(this.#options.config, userId, isAdmin);
+  }
+
+  /** Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none. */
+  async requireRoom(userId: string | null, wanted = 1): Promise<number> {
+    const { maxWaiting } = this.ceilings(userId, false);
+    if (userId === null || maxWaiting === undefined) return wanted;
+    const room = maxWaiting - (await this.#options.storage.read(({ tasks }) => tasks.waiting(userId, maxWaiting)));
+    if (room <= 0) throw tooManyTasks(maxWaiting);
+    return Math.min(room, wanted);
   }
 
   /** Throws `NotFoundException`, also for another user's task. */
@@ -170,16 +190,18 @@ export class TaskQueue {
     return this.get(id, userId);
   }
 
-  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others. */
+  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others, and `TooManyTasks` when the user has as many tasks waiting as may. */
   async retry(id: string, userId: string | null): Promise<TaskRecord> {
     await this.#statusOf(id, userId);
+    await this.requireRoom(userId);
     if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId)))) throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
     return this.get(id, userId);
   }
 
-  /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
-  retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
-    return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, limit));
+  /** Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids. Throws `TooManyTasks` when none may. */
+  async retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
+    const room = await this.requireRoom(userId, limit);
+    return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, room));
   }
 
   /** Removes a task, and gives what it was. Throws `TaskIsActive` for one that a host has. */
@@ -191,10 +213,20 @@ export class TaskQueue {
     return task;
   }
 
-  /** What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException` at once. */
+  /** What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException` or `TooManyWatchers` at once. */
   async watch(id: string, userId: string | null, { after, signal }: { readonly after: number; readonly signal: AbortSignal }): Promise<AsyncGenerator<TaskEvent, void>> {
     await this.#statusOf(id, userId);
-    return watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) });
+    const release = this.#watchers.add(userId, this.ceilings(userId, false).maxWatchers);
+    return releasing(watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }), release);
+  }
+}
+
+/** Gives what `values` gives, and calls `release` at the end, also when the reader stops earlier. */
+async function* releasing<T>(values: AsyncGenerator<T, void>, release: () => void): AsyncGenerator<T, void> {
+  try {
+    yield* values;
+  } finally {
+    release();
   }
 }
 

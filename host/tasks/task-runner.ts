@@ -22,6 +22,8 @@ export interface TaskRunnerOptions {
   /** A host that is not heard of for so long has lost its tasks. */
   readonly leaseMs: number;
   readonly activeOfUser: number;
+  /** Most tasks of one user that this host runs at a time. */
+  readonly activeOfUserHere: number;
   /** Whether tasks of users without an active subscription wait. */
   readonly subscribersOnly: boolean;
   /** Names of errors after which there is another attempt. */
@@ -122,14 +124,14 @@ export class TaskRunner {
 
   /** Gives how long there is nothing to take. When nobody has told of a task, it reads before it writes: writers wait for each other. */
   async #take(isTold: boolean): Promise<number> {
-    const { storage, endpoints, workers, leaseMs, activeOfUser, subscribersOnly } = this.#options;
+    const { storage, endpoints, workers, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly } = this.#options;
     const limit = workers - this.#running.size;
     if (limit <= 0) return POLL_MS;
     if (performance.now() < this.#doubtsUntil) await this.#adopt();
     const dueInMs = isTold ? 0 : await this.#dueInMs();
     if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
     const paths = endpoints.list().map(({ path }) => path);
-    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, subscribersOnly, starts: true })).catch((error: unknown) => {
+    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly, starts: true })).catch((error: unknown) => {
       if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
       throw error;
     });

@@ -2,10 +2,11 @@ import { AanaError } from '../../core/errors.ts';
 import type { Connection, Statement } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 import { statusesBefore, type TaskStatus } from '../task-state.ts';
+import { nextTasks, type NextTasksOptions, waitingOfUser } from './task-claims.ts';
 import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliveries.ts';
 
 const sql = loadStatements('tasks', [
-  'insert', 'find', 'findByKey', 'read', 'status', 'list', 'count', 'due', 'dueOfUsers', 'hasWaitingUsers', 'assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired',
+  'insert', 'find', 'findByKey', 'read', 'status', 'list', 'count', 'assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired',
   'cancel', 'retry', 'retryFailed', 'remove', 'prune', 'nextDue', 'beginAttempt', 'endAttempt', 'attempts', 'addEvent', 'events',
 ]); // prettier-ignore
 
@@ -19,9 +20,6 @@ export const TASKS_WAITING = 'waiting';
 
 /** What listeners are told, with the id, besides the id itself, when a task is cancelled. */
 export const TASK_CANCELLED = 'cancelled ';
-
-/** Two hosts that take users' tasks at a time would both count before either took; they take turns. */
-const CLAIM_LOCK = 4_161_616_174;
 
 export interface StoredFile {
   /** Name of the part of the form. */
@@ -115,19 +113,10 @@ export interface ClaimedTask extends Lease {
   readonly user_id: string | null;
 }
 
-export interface ClaimOptions {
-  /** Who takes them: unique for each process. */
-  readonly owner: string;
-  /** Paths of the endpoints that it has. */
-  readonly endpoints: readonly string[];
-  readonly limit: number;
+export interface ClaimOptions extends NextTasksOptions {
   readonly leaseMs: number;
   /** Whether they begin at once: they are `running` then, as after {@link TaskRepository.start}. Default: false. */
   readonly starts?: boolean;
-  /** Most tasks of one user that run at a time. */
-  readonly activeOfUser: number;
-  /** Whether tasks of users without an active subscription wait. Default: false. */
-  readonly subscribersOnly?: boolean | undefined;
 }
 
 /** How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not heard of. */
@@ -157,12 +146,6 @@ export interface AttemptBatch {
   readonly progress: number | undefined;
 }
 
-interface Due {
-  readonly id: string;
-  readonly priority: number;
-  readonly seq: number;
-}
-
 /** The durable queue. Every method belongs into a transaction, which tells others of it when it is committed. */
 export class TaskRepository {
   readonly #connection: Connection;
@@ -175,13 +158,16 @@ export class TaskRepository {
 
   /**
    * Gives the id of the task: an older one's when its key is there for the same request. A task that is enqueued again is found by its id, and as
-   * new as it was. Throws `IdempotencyKeyReused` for another request.
+   * new as it was. Throws `IdempotencyKeyReused` for another request, and `TooManyTasks` when `maxWaiting` tasks of the user wait already.
    */
-  async enqueue(task: NewTask): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  async enqueue(task: NewTask, { maxWaiting }: { readonly maxWaiting?: number | undefined } = {}): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.#connection.now();
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
     const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, now];
-    if ((await this.#connection.query(sql.insert, values)).length > 0) {
+    // Issued together, the count first, so that tasks which share a transaction are counted too.
+    const [waiting, inserted] = await Promise.all([user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting), this.#connection.query(sql.insert, values)]);
+    if (inserted.length > 0) {
+      if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
       await Promise.all([this.#tell(id, 'created', {}), this.#connection.notify(TASKS_WAITING)]);
       return { id, isNew: true };
     }
@@ -191,17 +177,11 @@ export class TaskRepository {
     throw new AanaError('IdempotencyKeyReused', 'conflict', `the idempotency key ${JSON.stringify(key)} was used for another request`, { data: { task_id: older?.id ?? null } });
   }
 
-  /** Takes tasks, the most urgent first, then the oldest. */
-  async claim({ owner, endpoints, limit, leaseMs, activeOfUser, subscribersOnly = false, starts = false }: ClaimOptions): Promise<ClaimedTask[]> {
-    const now = this.#connection.now();
-    const paths = JSON.stringify(endpoints);
-    const [due, waitingUsers] = await Promise.all([this.#connection.query<Due>(sql.due, [now, paths, limit]), this.#connection.query(sql.hasWaitingUsers)]);
-    if (waitingUsers.length > 0) {
-      if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
-      due.push(...(await this.#connection.query<Due>(sql.dueOfUsers, [now, paths, limit, activeOfUser, subscribersOnly])));
-    }
-    due.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
-    const claimed = await Promise.all(due.slice(0, limit).map(({ id }) => this.#assign(id, owner, now + leaseMs, starts)));
+  /** Takes the tasks that are next, see {@link nextTasks}. */
+  async claim({ leaseMs, starts = false, ...options }: ClaimOptions): Promise<ClaimedTask[]> {
+    const ids = await nextTasks(this.#connection, options);
+    const leaseExpiresAt = this.#connection.now() + leaseMs;
+    const claimed = await Promise.all(ids.map((id) => this.#assign(id, options.owner, leaseExpiresAt, starts)));
     return claimed.filter((task) => task !== undefined);
   }
 
@@ -322,6 +302,11 @@ export class TaskRepository {
     return rows.map(({ has_result: hasResult, ...task }) => ({ ...task, omitted: [...(task.data === null ? ['data' as const] : []), ...(task.result === null && Boolean(hasResult) ? ['result' as const] : [])] }));
   }
 
+  /** Returns how many tasks of a user wait for their first or next attempt; counts up to `most`. */
+  waiting(userId: string, most: number): Promise<number> {
+    return waitingOfUser(this.#connection, userId, most);
+  }
+
   async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
     const rows = await this.#connection.query<{ status: TaskStatus; count: number }>(sql.count, [userId]);
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
@@ -378,4 +363,10 @@ function fromClaimedRow(row: ClaimedRow): ClaimedTask {
 function errorName(json: string): string | null {
   const { error } = JSON.parse(json) as { readonly error?: unknown };
   return typeof error === 'string' ? error.replace(/[\0\p{Surrogate}]/gu, '\ufffd').slice(0, ERROR_NAME_LENGTH) : null;
+}
+
+/** Says that a user has so many tasks waiting that no more are taken. */
+export function tooManyTasks(maxWaiting: number): AanaError {
+  const message = `${maxWaiting} tasks of this user wait already, the most that may; try again when some have run, or cancel some`;
+  return new AanaError('TooManyTasks', 'rate-limited', message, { data: { max_waiting: maxWaiting } });
 }

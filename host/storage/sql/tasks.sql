@@ -36,37 +36,6 @@ order by seq desc limit $5 offset $6
 -- statement: count
 select status, count(*) as count from tasks where (cast($1 as text) is null or user_id = $1) group by status
 
--- Those of nobody in particular: due ($1), of endpoints that are here ($2), the most urgent first.
--- statement: due (sqlite)
-select id, priority, seq from tasks
-where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select value from json_each($2))
-order by priority desc, seq limit $3
--- statement: due (postgresql)
-select id, priority, seq from tasks
-where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
-order by priority desc, seq limit $3 for update skip locked
-
--- Those of users, as many of each as may be active ($4) besides those that are; with $5 only of those whose subscription is active.
--- statement: dueOfUsers (sqlite)
-select id, priority, seq from (
-  select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
-  where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select value from json_each($2))
-    and (not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = tasks.user_id and is_subscription_active))
-) as waiting
-where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
-order by priority desc, seq limit $3
--- statement: dueOfUsers (postgresql)
-select id, priority, seq from (
-  select id, priority, seq, user_id, row_number() over (partition by user_id order by priority desc, seq) as place from tasks
-  where status in ('created', 'not_finished') and user_id is not null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
-    and (not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = tasks.user_id and is_subscription_active))
-) as waiting
-where place + (select count(*) from tasks as active where active.user_id = waiting.user_id and active.status in ('assigned', 'running')) <= $4
-order by priority desc, seq limit $3
-
--- statement: hasWaitingUsers
-select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
-
 -- statement: assign (sqlite)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0

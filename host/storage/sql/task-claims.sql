@@ -1,0 +1,80 @@
+-- Due ($1), for endpoints that are here ($2), of nobody: the most urgent first, then the oldest.
+-- statement: ofNobody (sqlite)
+select id from tasks
+where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select value from json_each($2))
+order by priority desc, seq limit $3
+-- statement: ofNobody (postgresql)
+select id from tasks
+where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+order by priority desc, seq limit $3 for update skip locked
+
+-- The same of one user ($4), after the first $5.
+-- statement: ofUser (sqlite)
+select id from tasks
+where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select value from json_each($2))
+order by priority desc, seq limit $3 offset $5
+-- statement: ofUser (postgresql)
+select id from tasks
+where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+order by priority desc, seq limit $3 offset $5
+
+-- statement: hasWaitingUsers
+select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
+
+-- Users with something due who may have one more task at a time, those with the fewest first, then those whose turn was longest ago. Users are found
+-- by steps along the index of what waits: the length of a backlog costs no time. `here` are those of the host $4; $5 and $6 are the most that a user
+-- may have in all and here; with $7 only users whose subscription is active are meant.
+-- statement: users (sqlite)
+with recursive waiting (user_id) as (
+  select min(user_id) from tasks where status in ('created', 'not_finished') and user_id is not null
+  union all
+  select (select min(user_id) from tasks where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
+)
+select waiting.user_id, coalesce(held.active, 0) as active, coalesce(here, 0) as here, coalesce(taken_at, 0) as taken_at
+from waiting
+left join (
+  select user_id, count(*) as active, sum(case when lease_owner = $4 then 1 else 0 end) as here from tasks
+  where status in ('assigned', 'running') and user_id is not null group by user_id
+) as held on held.user_id = waiting.user_id
+left join task_turns on task_turns.user_id = waiting.user_id
+where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
+  and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
+  and exists (
+    select 1 from tasks
+    where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select value from json_each($2))
+  )
+order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3
+-- statement: users (postgresql)
+with recursive waiting (user_id) as (
+  select min(user_id) from tasks where status in ('created', 'not_finished') and user_id is not null
+  union all
+  select (select min(user_id) from tasks where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
+)
+select waiting.user_id, coalesce(held.active, 0) as active, coalesce(here, 0) as here, coalesce(taken_at, 0) as taken_at
+from waiting
+left join (
+  select user_id, count(*) as active, sum(case when lease_owner = $4 then 1 else 0 end) as here from tasks
+  where status in ('assigned', 'running') and user_id is not null group by user_id
+) as held on held.user_id = waiting.user_id
+left join task_turns on task_turns.user_id = waiting.user_id
+where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
+  and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
+  and exists (
+    select 1 from tasks
+    where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
+  )
+order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3
+
+-- statement: nobody
+select (select count(*) from tasks where status in ('assigned', 'running') and user_id is null) as active, coalesce((select taken_at from task_turns where user_id = ''), 0) as taken_at
+
+-- The users $1 had their turn.
+-- statement: turn (sqlite)
+insert into task_turns (user_id, taken_at) select value, $2 from json_each($1) where true
+on conflict (user_id) do update set taken_at = excluded.taken_at
+-- statement: turn (postgresql)
+insert into task_turns (user_id, taken_at) select value, $2 from json_array_elements_text(cast($1 as json)) as given (value)
+on conflict (user_id) do update set taken_at = excluded.taken_at
+
+-- statement: waitingOfUser
+select count(*) as count from (select 1 from tasks where status in ('created', 'not_finished') and user_id = $1 limit $2) as waiting
