@@ -11,6 +11,7 @@ import { remembered } from '../core/remembered.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
 import { httpPort, networkFrom, webhookPorts } from './outgoing-ports.ts';
+import { userPorts } from './user-ports.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
 import type { Network } from '../outgoing/index.ts';
@@ -18,7 +19,7 @@ import type { ReportProgress } from '../packages/index.ts';
 import { limitsFrom } from '../plugins/limits.ts';
 import { PluginHost } from '../plugins/plugin-host.ts';
 import { PluginSet } from '../plugins/plugin-set.ts';
-import { type MigrationSource, PluginStorage, Storage } from '../storage/index.ts';
+import { type MigrationSource, Storage } from '../storage/index.ts';
 import { TaskQueue } from '../tasks/index.ts';
 import { Webhooks } from '../webhooks/index.ts';
 
@@ -89,9 +90,8 @@ export class Services {
       ports: {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),
-        storage: new PluginStorage(this.storage),
         http: httpPort(config, this.#network),
-        repositories: this.storage,
+        forUser: userPorts(this.storage, config.api_service),
         log,
       },
     });

@@ -11,9 +11,7 @@ export async function check(config: Config, sources: readonly string[], log: Log
   const unreachable = (): never => {
     throw new AanaError('NotReady', 'unavailable', 'nothing runs in a check');
   };
-  const storage = { get: unreachable, set: unreachable, delete: unreachable, list: unreachable };
-  const repositories = { read: unreachable, write: unreachable };
-  const ports = { deployments: { handle: unreachable, reserve: unreachable }, openMediaScope: unreachable, storage, repositories, http: { fetch: unreachable }, log };
+  const ports = { deployments: { handle: unreachable, reserve: unreachable }, openMediaScope: unreachable, forUser: unreachable, http: { fetch: unreachable }, log };
   const host = new PluginHost({ ports, cacheDir: config.cache_dir, log, limits: limitsFrom(config.plugin_limits), grants: config.plugin_grants });
   let exitCode = 0;
   try {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/deployment-options.ts';
+import { ApiServiceConfig } from './access-schema.ts';
 import { AllowedHosts, CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
 import { TaskQueueConfig } from './queue-schema.ts';
 
@@ -174,10 +175,6 @@ const RateLimitsConfig = z.strictObject({
   keys: z.record(z.string().min(1), RateLimit.nullable()).default({}).describe('In place of `rate_limits.default`, by the `key_id` of an API key; null is no limit.'),
   documentation: RateLimit.nullable().default({ capacity: 300, interval_seconds: 60 }).describe('Requests of each address to `/openapi.json`, `/docs` and `/redoc`, which need no key; null is no limit.'),
   refused_keys: RateLimit.nullable().default({ capacity: 100, interval_seconds: 60 }).describe('API keys from each address that are looked up and not found; null is no limit. Keys that are known to this host go on working.'),
-});
-
-const ApiServiceConfig = z.strictObject({
-  enabled: z.boolean().default(false).describe('Whether requests need an API key. See [security.md](security.md).'),
 });
 
 const WebhookConfig = z.strictObject({

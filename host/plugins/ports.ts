@@ -10,10 +10,16 @@ export interface PluginPorts {
     reserve(name: string, context: RequestContext): ReservationPort;
   };
   openMediaScope(): MediaScopePort;
-  readonly storage: StoragePort;
-  readonly repositories: RepositoriesPort;
   readonly http: HttpPort;
   readonly log: Logger;
+  /** What invocations for one user read and write; null is nobody in particular, where no key is asked for. */
+  forUser(userId: string | null): UserPorts;
+}
+
+/** What the host keeps for one user. */
+export interface UserPorts {
+  readonly storage: StoragePort;
+  readonly repositories: RepositoriesPort;
 }
 
 /** Values by key, for each plugin apart. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */

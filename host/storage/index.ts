@@ -3,7 +3,7 @@ export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
 export { API_KEYS_CHANGED, type ApiKeyChanges, type ApiKeyRecord, hashApiKey, type NewApiKey } from './repositories/api-keys.ts';
-export { Repositories } from './repositories/index.ts';
+export { type MediaRepositories, Repositories } from './repositories/index.ts';
 export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord } from './repositories/media.ts';
 export { type AttemptBatch, type AttemptRecord, type ClaimedTask, type Lease, type ListedTask, type NewTask, type Outcome, type StoredFile, type TaskEvent, type TaskFilter, TASK_CANCELLED, type TaskRecord, TASKS_WAITING, tooManyTasks } from './repositories/tasks.ts';
 export { type ClaimedDelivery, DELIVERIES_WAITING, DELIVERY_STATUSES, type DeliveryAttempt, type DeliveryOutcome, type DeliveryRecord, type DeliveryStatus, type TaskHappening } from './repositories/webhook-deliveries.ts';

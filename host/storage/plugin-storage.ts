@@ -1,26 +1,34 @@
 import type { Storage } from './storage.ts';
 
-/** The storage of plugins: each call is a transaction of its own. */
+/** The storage of plugins, for one user or for everybody; each call is a transaction of its own. */
 export class PluginStorage {
   readonly #storage: Storage;
+  readonly #userId: string | null;
 
-  constructor(storage: Storage) {
+  /** `userId`: whose values are meant; null is nobody in particular. */
+  constructor(storage: Storage, userId: string | null = null) {
     this.#storage = storage;
+    this.#userId = userId;
   }
 
   get(plugin: string, key: string): Promise<Uint8Array | undefined> {
-    return this.#storage.read(({ pluginValues }) => pluginValues.get(plugin, key));
+    return this.#storage.read(({ pluginValues }) => pluginValues.get(this.#namespace(plugin), key));
   }
 
   set(plugin: string, key: string, value: Uint8Array): Promise<void> {
-    return this.#storage.write(({ pluginValues }) => pluginValues.set(plugin, key, value));
+    return this.#storage.write(({ pluginValues }) => pluginValues.set(this.#namespace(plugin), key, value));
   }
 
   delete(plugin: string, key: string): Promise<boolean> {
-    return this.#storage.write(({ pluginValues }) => pluginValues.delete(plugin, key));
+    return this.#storage.write(({ pluginValues }) => pluginValues.delete(this.#namespace(plugin), key));
   }
 
   list(plugin: string, options: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number }): Promise<string[]> {
-    return this.#storage.read(({ pluginValues }) => pluginValues.list(plugin, options));
+    return this.#storage.read(({ pluginValues }) => pluginValues.list(this.#namespace(plugin), options));
+  }
+
+  /** A name of a plugin has no slash, so that no plugin and user have the namespace of another plugin or user. */
+  #namespace(plugin: string): string {
+    return this.#userId === null ? plugin : `${plugin}/${this.#userId}`;
   }
 }

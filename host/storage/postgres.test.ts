@@ -4,6 +4,7 @@ import { skip } from '../test/skip.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
 import { fairClaimTests } from './fixtures/fair-claims.ts';
+import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { taskTests } from './fixtures/tasks.ts';
 
@@ -38,5 +39,6 @@ if (typeof databases === 'string') {
   pluginValueTests(databases);
   taskTests(databases);
   fairClaimTests(databases);
+  ownerTests(databases);
   conformance(databases);
 }

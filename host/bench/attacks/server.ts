@@ -14,7 +14,7 @@ const config = loadConfig();
 const log = createLogger({ level: 'error', format: 'text', write: (line) => process.stderr.write(line) });
 const fake = new FakePorts();
 /** Deployments that answer at once, under any name. */
-const ports: PluginPorts = { deployments: { handle: () => fake.deployments.handle('model'), reserve: () => fake.deployments.reserve('model', {}) }, openMediaScope: () => fake.openMediaScope(), storage: fake.storage, repositories: fake.repositories, http: fake.http, log };
+const ports: PluginPorts = { deployments: { handle: () => fake.deployments.handle('model'), reserve: () => fake.deployments.reserve('model', {}) }, openMediaScope: () => fake.openMediaScope(), forUser: (userId) => fake.forUser(userId), http: fake.http, log };
 
 /** The limits of the attack suite: an attack is to reach them while the neighbour is measured. One thread a plugin, so that its CPU time is a thread's. */
 const limits = { memoryBytes: 64 * 1024 * 1024, cpuMs: 2000, cpuSliceMs: 1000, graceMs: 100, outputBytes: 100_000, hostCalls: 500, handles: 20, maxThreads: 1 };

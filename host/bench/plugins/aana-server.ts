@@ -39,8 +39,7 @@ const plugins = new PluginHost({
   ports: {
     deployments: { handle: () => echo, reserve: unused },
     openMediaScope: unused,
-    storage: { get: unused, set: unused, delete: unused, list: unused },
-    repositories: { read: unused, write: unused },
+    forUser: unused,
     http: { fetch: unused },
     log,
   },

@@ -210,7 +210,8 @@ export class InvocationScope {
   get #forCapabilities(): CapabilityScope {
     const { ports, plugin, granted, files, requestUrls, context, startHelper } = this.#options;
     this.#capabilityScope ??= {
-      ...{ ports, plugin, granted, files, requestUrls, context, signal: this.#signal },
+      ports: { http: ports.http, ...ports.forUser(context.userId ?? null) },
+      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal },
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),

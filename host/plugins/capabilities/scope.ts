@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
-import type { AudioPort, DeploymentCallOptions, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, VideoPort } from '../ports.ts';
+import type { AudioPort, DeploymentCallOptions, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, UserPorts, VideoPort } from '../ports.ts';
 import type { CapabilityCalls } from './calls.ts';
 import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
@@ -22,7 +22,7 @@ export interface HelperTask {
 
 /** One invocation, as the capabilities of this folder see it. */
 export interface CapabilityScope {
-  readonly ports: PluginPorts;
+  readonly ports: Pick<PluginPorts, 'http'> & UserPorts;
   /** The plugin's name. */
   readonly plugin: string;
   readonly granted: Granted;

@@ -1,12 +1,16 @@
 import type { Connection } from '../database.ts';
 import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
+import { MediaOwner } from './media-owner.ts';
 import { PluginValueRepository } from './plugin-values.ts';
 import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
-/** The repositories on one connection: inside a transaction they all take part in it. */
+/** What is kept of media, of one owner. */
+export type MediaRepositories = Pick<Repositories, 'media' | 'videos' | 'captions' | 'transcripts'>;
+
+/** The repositories on one connection: inside a transaction they all take part in it. Media are those of nobody in particular; {@link Repositories.of} has those of a user. */
 export class Repositories {
   readonly connection: Connection;
   readonly media: MediaRepository;
@@ -21,14 +25,18 @@ export class Repositories {
 
   constructor(connection: Connection) {
     this.connection = connection;
-    this.media = new MediaRepository(connection);
-    this.videos = new VideoRepository(connection, this.media);
-    this.captions = new CaptionRepository(connection);
-    this.transcripts = new TranscriptRepository(connection);
+    ({ media: this.media, videos: this.videos, captions: this.captions, transcripts: this.transcripts } = this.of(null));
     this.tasks = new TaskRepository(connection);
     this.webhooks = new WebhookRepository(connection);
     this.webhookDeliveries = new WebhookDeliveryRepository(connection);
     this.apiKeys = new ApiKeyRepository(connection);
     this.pluginValues = new PluginValueRepository(connection);
+  }
+
+  /** Returns the media of a user, or of nobody in particular (null). A user keeps `maxBytes` at most; more is refused with `StorageFull`. */
+  of(userId: string | null, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): MediaRepositories {
+    const owner = new MediaOwner(this.connection, userId, maxBytes);
+    const media = new MediaRepository(this.connection, owner);
+    return { media, videos: new VideoRepository(this.connection, media, owner), captions: new CaptionRepository(this.connection, owner), transcripts: new TranscriptRepository(this.connection, owner) };
   }
 }

@@ -2,25 +2,7 @@ import { AanaError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
-import { loadStatements } from '../statements.ts';
-
-const sql = loadStatements('media', [
-  'exists',
-  'insert',
-  'remove',
-  'insertVideo',
-  'readVideo',
-  'listVideos',
-  'insertCaption',
-  'readCaption',
-  'listCaptions',
-  'removeCaption',
-  'insertTranscript',
-  'readTranscript',
-  'listTranscripts',
-  'listTranscriptInfos',
-  'removeTranscript',
-]);
+import { checkId, MediaOwner, rowBytes, sql } from './media-owner.ts';
 
 export interface VideoRecord {
   readonly path: string | null;
@@ -74,29 +56,42 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
-/** Media of any kind by their id; what belongs to one goes with it. */
+/** Media of any kind of one owner, by their id; what belongs to one goes with it. */
 export class MediaRepository {
   readonly #connection: Connection;
+  readonly #owner: MediaOwner;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
     this.#connection = connection;
+    this.#owner = owner;
   }
 
   async exists(id: string): Promise<boolean> {
-    return (await this.#connection.query(sql.exists, [checkId(id)])).length > 0;
+    return (await this.#owner.find(id)) !== undefined;
   }
 
-  /** Throws `MediaIdAlreadyExistsException`, also when two do this at once. */
+  /** Throws `MediaIdAlreadyExistsException`, also when two do this at once, and `StorageFull`. */
   async create(id: string, mediaType: string): Promise<void> {
+    await this.createRow(id, checkText('the media type', mediaType), rowBytes(id, mediaType));
+  }
+
+  /** The same for a media that counts `bytes`; returns the id of its row. */
+  async createRow(id: string, mediaType: string, bytes: number): Promise<string> {
     const length = [...checkId(id)].length;
     if (length < 1 || length > 255) throw new AanaError('ValidationError', 'invalid-input', `the id of a media has 1 to 255 characters, not ${length}`);
-    const rows = await this.#connection.query(sql.insert, [id, checkText('the media type', mediaType), this.#connection.now()]);
-    if (rows.length === 0) throw new AanaError('MediaIdAlreadyExistsException', 'conflict', `there is a media ${JSON.stringify(id)} already`, { data: { table: 'media', id } });
+    await this.#owner.count(bytes);
+    // Ids of rows are the same for all owners, those that users choose are not.
+    const [name, rowId] = this.#owner.isNobody ? [null, id] : [id, newId()];
+    const [row] = await this.#connection.query<{ id: string }>(sql.insert, [this.#owner.id, name, rowId, mediaType, bytes, this.#connection.now()]);
+    if (!row) throw new AanaError('MediaIdAlreadyExistsException', 'conflict', `there is a media ${JSON.stringify(id)} already`, { data: { table: 'media', id } });
+    return row.id;
   }
 
   /** Throws `NotFoundException`. */
   async delete(id: string): Promise<void> {
-    if ((await this.#connection.query(sql.remove, [checkId(id)])).length === 0) throw notFound('media', id);
+    const [size] = await this.#connection.query<{ bytes: number }>(sql.size, [this.#owner.id, checkId(id)]);
+    if ((await this.#connection.query(sql.remove, [this.#owner.id, id])).length === 0) throw notFound('media', id);
+    await this.#owner.count(-(size?.bytes ?? 0));
   }
 }
 
@@ -104,39 +99,43 @@ export class MediaRepository {
 export class VideoRepository {
   readonly #connection: Connection;
   readonly #media: MediaRepository;
+  readonly #owner: MediaOwner;
 
-  constructor(connection: Connection, media: MediaRepository) {
+  constructor(connection: Connection, media: MediaRepository, owner: MediaOwner = new MediaOwner(connection, null)) {
     this.#connection = connection;
     this.#media = media;
+    this.#owner = owner;
   }
 
   /** Makes an id when there is none. Throws `MediaIdAlreadyExistsException`. */
   async save({ media_id: id = newId(), ...video }: Partial<VideoRecord> & { readonly media_id?: string | undefined }): Promise<{ media_id: string }> {
     const { path = null, url = null, title = null, description = null } = video;
     for (const [what, text] of Object.entries({ path, url, title, description })) if (text !== null) checkText(what, text);
-    await this.#media.create(id, 'video');
-    await this.#connection.query(sql.insertVideo, [id, path, url, title, description]);
+    const row = await this.#media.createRow(id, 'video', rowBytes(id, path, url, title, description));
+    await this.#connection.query(sql.insertVideo, [row, path, url, title, description]);
     return { media_id: id };
   }
 
   /** Throws `NotFoundException`. */
   async getMetadata(mediaId: string): Promise<VideoRecord & { readonly media_id: string }> {
-    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [checkId(mediaId)]);
+    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [this.#owner.id, checkId(mediaId)]);
     if (!row) throw notFound('video', mediaId);
     return videoFromRow(row);
   }
 
   /** In the order of their ids. */
   async list({ after = '', limit = ALL }: Page<string> = {}): Promise<(VideoRecord & { readonly media_id: string })[]> {
-    return (await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [checkId(after), limit])).map(videoFromRow);
+    return (await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [this.#owner.id, checkId(after), limit])).map(videoFromRow);
   }
 }
 
 export class CaptionRepository {
   readonly #connection: Connection;
+  readonly #owner: MediaOwner;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
     this.#connection = connection;
+    this.#owner = owner;
   }
 
   /** Throws `ValidationError` when a number is out of its range, `NotFoundException` when there is no such media. */
@@ -148,11 +147,13 @@ export class CaptionRepository {
   /** Keeps them in this order. Throws as {@link save} does. */
   async saveAll(records: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]> {
     const captions = records.map(checkedCaption);
-    await requireMedia(this.#connection, captions);
+    const rows = await this.#owner.require(captions.map(({ media_id: mediaId }) => mediaId));
+    const sizes = captions.map(({ model, caption, caption_type: type }) => rowBytes(model, caption, type));
+    await this.#owner.count(sizes.reduce((sum, bytes) => sum + bytes, 0));
     const stored: Stored<CaptionRecord>[] = [];
-    for (const each of captions) {
+    for (const [index, each] of captions.entries()) {
       const { media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: type } = each;
-      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [mediaId, model, frameId, caption, timestamp, type, this.#connection.now()]);
+      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [this.#owner.id, rows.get(mediaId) ?? null, model, frameId, caption, timestamp, type, sizes[index] ?? 0, this.#connection.now()]);
       stored.push({ id: row?.id ?? 0, ...each });
     }
     return stored;
@@ -160,26 +161,30 @@ export class CaptionRepository {
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<CaptionRecord>> {
-    const [row] = isId(id) ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [id]) : [];
+    const [row] = isId(id) ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [this.#owner.id, id]) : [];
     if (!row) throw notFound('caption', String(id));
     return row;
   }
 
   /** Of one media, in the order of their times. */
   list(mediaId: string, { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {}): Promise<Stored<CaptionRecord>[]> {
-    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [checkId(mediaId), after.timestamp, after.id, limit]);
+    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [this.#owner.id, checkId(mediaId), after.timestamp, after.id, limit]);
   }
 
   async delete(id: number): Promise<void> {
-    if (!isId(id) || (await this.#connection.query(sql.removeCaption, [id])).length === 0) throw notFound('caption', String(id));
+    const [row] = isId(id) ? await this.#connection.query<{ bytes: number }>(sql.removeCaption, [this.#owner.id, id]) : [];
+    if (!row) throw notFound('caption', String(id));
+    await this.#owner.count(-row.bytes);
   }
 }
 
 export class TranscriptRepository {
   readonly #connection: Connection;
+  readonly #owner: MediaOwner;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
     this.#connection = connection;
+    this.#owner = owner;
   }
 
   /** Throws `ValidationError` when the confidence is out of its range, `NotFoundException` when there is no such media. */
@@ -190,30 +195,36 @@ export class TranscriptRepository {
     for (const what of ['model', 'transcript', 'language', 'transcript_type'] as const) checkText(what, transcript[what]);
     const { media_id: mediaId, model, transcript: text, segments, language, transcript_type: type } = transcript;
     if (isDeeper(segments, MAX_DEPTH)) throw invalid(`segments are nested more than ${MAX_DEPTH} deep`);
-    await requireMedia(this.#connection, [transcript]);
-    const [row] = await this.#connection.query<{ id: number }>(sql.insertTranscript, [mediaId, model, text, JSON.stringify(segments), language, confidence, type, this.#connection.now()]);
+    const rows = await this.#owner.require([mediaId]);
+    const json = JSON.stringify(segments);
+    const bytes = rowBytes(model, text, json, language, type);
+    await this.#owner.count(bytes);
+    const values = [this.#owner.id, rows.get(mediaId) ?? null, model, text, json, language, confidence, type, bytes, this.#connection.now()];
+    const [row] = await this.#connection.query<{ id: number }>(sql.insertTranscript, values);
     return { id: row?.id ?? 0, ...transcript };
   }
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<TranscriptRecord>> {
-    const [row] = isId(id) ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [id]) : [];
+    const [row] = isId(id) ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [this.#owner.id, id]) : [];
     if (!row) throw notFound('transcript', String(id));
     return fromRow(row);
   }
 
   /** Of one media, the oldest first. */
   async list(mediaId: string): Promise<Stored<TranscriptRecord>[]> {
-    return (await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [checkId(mediaId)])).map(fromRow);
+    return (await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.#owner.id, checkId(mediaId)])).map(fromRow);
   }
 
   /** The same without their texts. `after` is an id. */
   listInfos(mediaId: string, { after = 0, limit = ALL }: Page<number> = {}): Promise<Stored<TranscriptInfo>[]> {
-    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [checkId(mediaId), after, limit]);
+    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [this.#owner.id, checkId(mediaId), after, limit]);
   }
 
   async delete(id: number): Promise<void> {
-    if (!isId(id) || (await this.#connection.query(sql.removeTranscript, [id])).length === 0) throw notFound('transcript', String(id));
+    const [row] = isId(id) ? await this.#connection.query<{ bytes: number }>(sql.removeTranscript, [this.#owner.id, id]) : [];
+    if (!row) throw notFound('transcript', String(id));
+    await this.#owner.count(-row.bytes);
   }
 }
 
@@ -235,15 +246,6 @@ function checkedCaption(record: NewCaption): CaptionRecord {
   for (const what of ['model', 'caption', 'caption_type'] as const) checkText(what, caption[what]);
   return caption;
 }
-
-/** Of records that name a media, there must be it. */
-async function requireMedia(connection: Connection, records: readonly { readonly media_id: string | null }[]): Promise<void> {
-  for (const id of new Set(records.map((record) => record.media_id))) {
-    if (id !== null && (await connection.query(sql.exists, [checkId(id)])).length === 0) throw notFound('media', id);
-  }
-}
-
-const checkId = (id: string): string => checkText('the id of a media', id);
 
 /** Whether it can be the number of a row; a database may have no type for others. */
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;

@@ -1,6 +1,8 @@
+-- SQLite is told which index to use, because it takes the one on `status` for the better one: most tasks have another status in its estimate.
+
 -- Due ($1), for endpoints that are here ($2), of nobody: the most urgent first, then the oldest.
 -- statement: ofNobody (sqlite)
-select id from tasks
+select id from tasks indexed by tasks_waiting_of_nobody
 where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select value from json_each($2))
 order by priority desc, seq limit $3
 -- statement: ofNobody (postgresql)
@@ -10,7 +12,7 @@ order by priority desc, seq limit $3 for update skip locked
 
 -- The same of one user ($4), after the first $5.
 -- statement: ofUser (sqlite)
-select id from tasks
+select id from tasks indexed by tasks_waiting_of_user
 where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select value from json_each($2))
 order by priority desc, seq limit $3 offset $5
 -- statement: ofUser (postgresql)
@@ -18,7 +20,9 @@ select id from tasks
 where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
 order by priority desc, seq limit $3 offset $5
 
--- statement: hasWaitingUsers
+-- statement: hasWaitingUsers (sqlite)
+select 1 as found from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null limit 1
+-- statement: hasWaitingUsers (postgresql)
 select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
 
 -- Users with something due who may have one more task at a time, those with the fewest first, then those whose turn was longest ago. Users are found
@@ -26,9 +30,9 @@ select 1 as found from tasks where status in ('created', 'not_finished') and use
 -- may have in all and here; with $7 only users whose subscription is active are meant.
 -- statement: users (sqlite)
 with recursive waiting (user_id) as (
-  select min(user_id) from tasks where status in ('created', 'not_finished') and user_id is not null
+  select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null
   union all
-  select (select min(user_id) from tasks where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
+  select (select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
 )
 select waiting.user_id, coalesce(held.active, 0) as active, coalesce(here, 0) as here, coalesce(taken_at, 0) as taken_at
 from waiting
@@ -40,7 +44,7 @@ left join task_turns on task_turns.user_id = waiting.user_id
 where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
   and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
   and exists (
-    select 1 from tasks
+    select 1 from tasks indexed by tasks_waiting_of_user
     where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select value from json_each($2))
   )
 order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3

@@ -132,7 +132,9 @@ delete from tasks where seq in (
 ) returning id
 
 -- When the next one is due that waits for its time.
--- statement: nextDue
+-- statement: nextDue (sqlite)
+select min(available_at) as at from tasks indexed by tasks_due where status in ('created', 'not_finished')
+-- statement: nextDue (postgresql)
 select min(available_at) as at from tasks where status in ('created', 'not_finished')
 
 -- statement: beginAttempt

@@ -1,0 +1,111 @@
+// What users of plugins find of each other's, with API keys, real components and the whole application.
+import { mkdirSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AanaApp, silentLogger } from '../index.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+
+const SOURCE = `
+import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
+
+const keep = defineEndpoint({
+  name: 'keep', path: '/keep', summary: '', input: z.strictObject({ id: z.string() }), output: z.any(), uses: ['storage', 'repositories-write'],
+  run({ id }, { user, storage, repositories: { videos, transcripts } }) {
+    storage.set(id, user ?? 'nobody');
+    videos.save({ media_id: id, title: 'of ' + (user ?? 'nobody') });
+    return transcripts.save({ media_id: id, model: 'm', transcript: 'said', segments: [], language: 'en', language_confidence: 1 }).id;
+  },
+});
+const find = defineEndpoint({
+  name: 'find', path: '/find', summary: '', input: z.strictObject({ transcript: z.optional(z.number()) }), output: z.any(), uses: ['storage', 'repositories'],
+  run({ transcript }, { storage, repositories: { videos, transcripts } }) {
+    const keys = [...storage.keys('')];
+    return { stored: keys.map((key) => key + ' ' + storage.get(key)), videos: [...videos.list()].map(({ media_id: id, title }) => id + ' ' + title), said: transcript && transcripts.read(transcript).transcript };
+  },
+});
+export const endpoint = definePlugin([keep, find]);
+`;
+
+const Tenants = suite('users of plugins');
+let folder = '';
+let plugin = '';
+/** Counts databases, so that each application has one of its own. */
+let made = 0;
+
+Tenants.before(async () => {
+  folder = makeFolder();
+  plugin = join(folder, 'keeper');
+  mkdirSync(join(plugin, 'src'), { recursive: true });
+  await writeFile(join(plugin, 'plugin.json'), JSON.stringify({ name: 'keeper', version: '1.0.0', capabilities: ['storage', 'repositories', 'repositories-write'] }));
+  await writeFile(join(plugin, 'src/index.ts'), SOURCE);
+  await buildPlugin(plugin, { log: silentLogger });
+});
+Tenants.after(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Asking {
+  readonly app: AanaApp;
+  /** Asks as a user; nobody without one. */
+  ask(path: string, user: string | undefined, input: object): Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>;
+}
+
+async function asking(apiService: object, dataDir = `data-${++made}`): Promise<Asking> {
+  const app = await started(makeApp(folder, {}, { api_service: apiService, data_dir: join(folder, dataDir), plugin_limits: { threads: 1 }, plugin_grants: { keeper: { capabilities: ['*'] } } }).registerPlugins(plugin));
+  const keys = new Map<string, string>();
+  return {
+    app,
+    async ask(path, user, input) {
+      if (user !== undefined && !keys.has(user)) keys.set(user, (await app.apiKeys!.create({ user_id: user })).apiKey);
+      const response = await fetch(`${app.url}${path}`, { method: 'POST', body: JSON.stringify(input), headers: { 'content-type': 'application/json', 'x-api-key': keys.get(user ?? '') ?? '' } });
+      return { status: response.status, body: await response.json() };
+    },
+  };
+}
+
+Tenants('find what is their own, under ids that others use too', async () => {
+  const { app, ask } = await asking({ enabled: true });
+  await using _ = app;
+  const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
+  assert.is(typeof said, 'number', JSON.stringify(said));
+  assert.is((await ask('/keep', 'bob', { id: 'talk' })).status, 200, 'an id is not taken by somebody else');
+  assert.equal((await ask('/find', 'ann', { transcript: said })).body, { stored: ['talk ann'], videos: ['talk of ann'], said: 'said' });
+  assert.equal((await ask('/find', 'bob', {})).body, { stored: ['talk bob'], videos: ['talk of bob'] });
+  const stolen = await ask('/find', 'bob', { transcript: said });
+  assert.equal([stolen.status, stolen.body.error], [404, 'NotFoundException']);
+  assert.equal((await ask('/find', 'carl', {})).body, { stored: [], videos: [] });
+});
+
+Tenants('share what the application lets them share', async () => {
+  const { app, ask } = await asking({ enabled: true, share_repositories: true, shared_storage: ['keeper'] });
+  await using _ = app;
+  const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
+  assert.equal((await ask('/find', 'bob', { transcript: said })).body, { stored: ['talk ann'], videos: ['talk of ann'], said: 'said' });
+  assert.is((await ask('/keep', 'bob', { id: 'talk' })).body.error, 'MediaIdAlreadyExistsException');
+});
+
+Tenants('find nothing of the time before there were keys, unless it is shared', async () => {
+  const before = await asking({ enabled: false }, 'old');
+  assert.is((await before.ask('/keep', undefined, { id: 'talk' })).status, 200);
+  await before.app.shutdown();
+  {
+    const { app, ask } = await asking({ enabled: true }, 'old');
+    await using _ = app;
+    assert.equal((await ask('/find', 'ann', {})).body, { stored: [], videos: [] });
+  }
+  const { app, ask } = await asking({ enabled: true, share_repositories: true, shared_storage: ['*'] }, 'old');
+  await using _ = app;
+  assert.equal((await ask('/find', 'ann', {})).body, { stored: ['talk nobody'], videos: ['talk of nobody'] });
+});
+
+Tenants('keep no more than they may', async () => {
+  const { app, ask } = await asking({ enabled: true, maximum_repository_bytes_per_user: 1000 });
+  await using _ = app;
+  assert.is((await ask('/keep', 'ann', { id: 'one' })).status, 200);
+  const full = await ask('/keep', 'ann', { id: 'two' });
+  assert.equal([full.status, full.body.error], [413, 'StorageFull']);
+  assert.is((await ask('/keep', 'bob', { id: 'two' })).status, 200);
+});
+
+Tenants.run();

@@ -1,0 +1,26 @@
+import type { Config } from '../config/index.ts';
+import type { UserPorts } from '../plugins/ports.ts';
+import { PluginStorage, type Storage } from '../storage/index.ts';
+
+/** Returns what invocations for a user read and write of what is kept: the user's own, or what the application lets users share. */
+export function userPorts(storage: Storage, { share_repositories: sharesRepositories, shared_storage: shared, maximum_repository_bytes_per_user: maxBytes }: Config['api_service']): (userId: string | null) => UserPorts {
+  const common = new PluginStorage(storage);
+  const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
+  return (userId) => {
+    const own = userId === null ? common : new PluginStorage(storage, userId);
+    const storageOf = (plugin: string): PluginStorage => (isShared(plugin) ? common : own);
+    const owner = sharesRepositories ? null : userId;
+    return {
+      storage: {
+        get: (plugin, key) => storageOf(plugin).get(plugin, key),
+        set: (plugin, key, value) => storageOf(plugin).set(plugin, key, value),
+        delete: (plugin, key) => storageOf(plugin).delete(plugin, key),
+        list: (plugin, options) => storageOf(plugin).list(plugin, options),
+      },
+      repositories: {
+        read: (work) => storage.read((repositories) => work(repositories.of(owner, { maxBytes }))),
+        write: (work) => storage.write((repositories) => work(repositories.of(owner, { maxBytes }))),
+      },
+    };
+  };
+}

@@ -1,0 +1,68 @@
+import { AanaError } from '../../core/errors.ts';
+import type { Connection } from '../database.ts';
+import { checkText, notFound } from '../errors.ts';
+import { loadStatements } from '../statements.ts';
+
+/** The statements about media and what belongs to them. */
+export const sql = loadStatements('media', [
+  'find', 'insert', 'size', 'remove', 'insertVideo', 'readVideo', 'listVideos', 'insertCaption', 'readCaption', 'listCaptions', 'removeCaption',
+  'insertTranscript', 'readTranscript', 'listTranscripts', 'listTranscriptInfos', 'removeTranscript', 'lockUsage', 'setUsage',
+]); // prettier-ignore
+
+/** Nobody in particular: everybody where no keys are asked for, and what users share. */
+const NOBODY = '';
+/** What a row counts besides its texts. */
+const ROW_BYTES = 256;
+
+/** Whose media repositories see, and how much that owner may keep. */
+export class MediaOwner {
+  readonly id: string;
+  readonly #connection: Connection;
+  readonly #maxBytes: number;
+
+  /** `maxBytes`: of all rows of a user together; what belongs to nobody is not limited. */
+  constructor(connection: Connection, userId: string | null, maxBytes: number = Number.MAX_SAFE_INTEGER) {
+    this.#connection = connection;
+    this.id = userId ?? NOBODY;
+    this.#maxBytes = maxBytes;
+  }
+
+  get isNobody(): boolean {
+    return this.id === NOBODY;
+  }
+
+  /** Returns the id of the row of a media, by the id under which the owner knows it; undefined when there is none. */
+  async find(mediaId: string): Promise<string | undefined> {
+    return (await this.#connection.query<{ id: string }>(sql.find, [this.id, checkId(mediaId)]))[0]?.id;
+  }
+
+  /** Returns the ids of the rows of several media, by the ids under which the owner knows them. Throws `NotFoundException` when one is missing. */
+  async require(mediaIds: Iterable<string | null>): Promise<ReadonlyMap<string | null, string | null>> {
+    const found = new Map<string | null, string | null>([[null, null]]);
+    for (const mediaId of new Set(mediaIds)) {
+      if (mediaId === null) continue;
+      const id = await this.find(mediaId);
+      if (id === undefined) throw notFound('media', mediaId);
+      found.set(mediaId, id);
+    }
+    return found;
+  }
+
+  /** Counts bytes that are added, or removed when they are negative. Throws `StorageFull` when the user would keep more than may be kept. */
+  async count(bytes: number): Promise<void> {
+    if (this.isNobody || bytes === 0) return;
+    const [usage] = await this.#connection.query<{ bytes: number }>(sql.lockUsage, [this.id]);
+    const after = Math.max(0, (usage?.bytes ?? 0) + bytes);
+    if (bytes > 0 && after > this.#maxBytes) {
+      throw new AanaError('StorageFull', 'too-large', `a user keeps ${this.#maxBytes} bytes of videos, captions and transcripts at most; delete some media first`, { data: { limit: this.#maxBytes } });
+    }
+    await this.#connection.query(sql.setUsage, [this.id, after]);
+  }
+}
+
+/** Returns the bytes that a row with these texts counts. */
+export function rowBytes(...texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), ROW_BYTES);
+}
+
+export const checkId = (id: string): string => checkText('the id of a media', id);
