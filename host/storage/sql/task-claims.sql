@@ -27,7 +27,7 @@ select 1 as found from tasks where status in ('created', 'not_finished') and use
 
 -- Users with something due who may have one more task at a time, those with the fewest first, then those whose turn was longest ago. Users are found
 -- by steps along the index of what waits: the length of a backlog costs no time. `here` are those of the host $4; $5 and $6 are the most that a user
--- may have in all and here; with $7 only users whose subscription is active are meant.
+-- may have in all and here; with $7 only users whose subscription is active are meant. PostgreSQL would read whole backlogs for an "exists".
 -- statement: users (sqlite)
 with recursive waiting (user_id) as (
   select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null
@@ -63,10 +63,11 @@ left join (
 left join task_turns on task_turns.user_id = waiting.user_id
 where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
   and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
-  and exists (
-    select 1 from tasks
+  and (
+    select seq from tasks
     where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
-  )
+    order by priority desc, seq limit 1
+  ) is not null
 order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3
 
 -- statement: nobody
@@ -81,4 +82,4 @@ insert into task_turns (user_id, taken_at) select value, $2 from json_array_elem
 on conflict (user_id) do update set taken_at = excluded.taken_at
 
 -- statement: waitingOfUser
-select count(*) as count from (select 1 from tasks where status in ('created', 'not_finished') and user_id = $1 limit $2) as waiting
+select count(*) as count from (select 1 from tasks where status in ('created', 'not_finished') and user_id = $1 order by priority desc, seq limit $2) as waiting
