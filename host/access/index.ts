@@ -4,4 +4,4 @@ export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
 export { RateLimits, type RateLimitsConfig } from './rate-limits.ts';
-export { allowsPath, isScope, scopeOfPath, SCOPES } from './scopes.ts';
+export { allowsPath, allowsResult, isScope, scopeOfPath, SCOPES } from './scopes.ts';

@@ -24,6 +24,11 @@ export function allowsPath(scopes: readonly string[] | null, path: string): bool
   return scopes === null || scopes.includes(scope) || (scope === 'endpoints' && scopes.some((one) => one.startsWith('/') && matchesPath(one, path)));
 }
 
+/** Whether a key with these scopes (null: all) may read what a task of the endpoint at `path` gave: one that may run the endpoint, and one that may read tasks. */
+export function allowsResult(scopes: readonly string[] | null, path: string): boolean {
+  return allowsPath(scopes, path) || scopes?.includes('tasks') === true;
+}
+
 /** Whether a path is `pattern`, or below it where that ends with `/*`. */
 export function matchesPath(pattern: string, path: string): boolean {
   return pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;

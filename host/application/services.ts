@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiKeys, KeyLookUps } from '../access/index.ts';
+import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -102,7 +102,7 @@ export class Services {
     this.tasks = config.task_queue.enabled
       ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, signal })
       : undefined;
-    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, ...webhookPorts(config, this.#network), log });
+    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, mayRead: allowsResult, ...webhookPorts(config, this.#network), log });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }

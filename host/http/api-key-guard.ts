@@ -1,11 +1,12 @@
 import type { Context } from 'koa';
-import { AccessError, allowsPath, type ApiKeys, keyRefused, scopeOfPath } from '../access/index.ts';
+import { AccessError, type ApiKeys, keyRefused, scopeOfPath } from '../access/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
-import { callerOf, setCaller } from './caller.ts';
+import { type Caller, callerOf, setCaller } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isOpenPath } from './open-paths.ts';
+import { refusalToRun } from './run-rights.ts';
 
 /** Lets through who has an API key, for what the key is for, and says who that is. */
 export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard {
@@ -17,17 +18,11 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
     if (!apiKeys.isOpen) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
     if (key === undefined) throw keyRefused('ApiKeyNotProvided', 'an API key is needed: send the header x-api-key, or Authorization: Bearer');
     const record = await apiKeys.authenticate(key, ctx.ip);
-    setCaller(ctx, { userId: record.user_id, isAdmin: record.is_admin, keyId: record.key_id });
-    if (!allowsPath(record.scopes, ctx.path)) {
-      throw new AccessError('InsufficientScope', 'denied', `the API key is not for ${ctx.path}: its scopes are ${record.scopes?.join(', ')}`, { 'www-authenticate': 'Bearer error="insufficient_scope"' });
-    }
-    const endpoint = registry.find(ctx.path);
-    if ((scopeOfPath(ctx.path) === 'admin' || endpoint?.adminRequired === true) && !record.is_admin) {
-      throw new AccessError('AdminOnlyAccess', 'denied', `${ctx.path} is for admins: it needs an API key of one`);
-    }
-    if (endpoint?.activeSubscriptionRequired === true && !record.is_subscription_active) {
-      throw new AccessError('InactiveSubscription', 'denied', `${ctx.path} needs an active subscription`);
-    }
+    const caller: Caller = { userId: record.user_id, isAdmin: record.is_admin, keyId: record.key_id, scopes: record.scopes, hasSubscription: record.is_subscription_active };
+    setCaller(ctx, caller);
+    const refusal = refusalToRun(caller, ctx.path, registry.find(ctx.path));
+    if (refusal) throw refusal;
+    if (scopeOfPath(ctx.path) === 'admin' && !caller.isAdmin) throw new AccessError('AdminOnlyAccess', 'denied', `${ctx.path} is for admins: it needs an API key of one`);
     return next();
   };
 }

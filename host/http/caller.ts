@@ -8,10 +8,14 @@ export interface Caller {
   readonly isAdmin: boolean;
   /** Name of the API key that the request came with. */
   readonly keyId: string | null;
+  /** What the key is for; null is everything that its user may do. */
+  readonly scopes: readonly string[] | null;
+  /** Whether the user's subscription is active. */
+  readonly hasSubscription: boolean;
 }
 
 /** Everybody, while keys are not asked for; and who has not shown a key yet. */
-const ANYBODY: Caller = Object.freeze({ userId: null, isAdmin: false, keyId: null });
+const ANYBODY: Caller = Object.freeze({ userId: null, isAdmin: false, keyId: null, scopes: null, hasSubscription: true });
 
 export function callerOf(ctx: Context): Caller {
   return (ctx.state['caller'] as Caller | undefined) ?? ANYBODY;

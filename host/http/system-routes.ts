@@ -52,7 +52,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
   docsRoutes(router, title, apiKeys !== undefined);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   if (redocBundle) redocRoutes(router, title, redocBundle);
-  if (tasks) taskRoutes(router, { tasks, includeStacktrace });
+  if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
 }

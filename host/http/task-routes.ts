@@ -4,16 +4,18 @@ import type { Context } from 'koa';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { raceAbort } from '../core/abort.ts';
-import { type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
+import { type EndpointRegistry, type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
 import { type AttemptRecord, type ListedTask, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
 import { refuseForeignGet } from './foreign-page.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
 import { abortOnClose } from './request-context.ts';
+import { refusalToRun } from './run-rights.ts';
 
 export interface TaskRoutesOptions {
   readonly tasks: TaskQueue;
+  readonly registry: EndpointRegistry;
   readonly includeStacktrace: boolean;
 }
 
@@ -76,7 +78,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
 }
 
 /** The routes of the original for tasks, and `cancel` and `events`. */
-export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRoutesOptions): void {
+export function taskRoutes(router: Router, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
   const show = (ctx: Context, task: TaskRecord | ListedTask): object => taskInfo(task, showsInside(ctx, includeStacktrace));
 
   router.get('/tasks/count', async (ctx) => {
@@ -91,7 +93,7 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
   });
   router.post('/tasks/retry', async (ctx) => {
     const limit = numberOf(ctx, 'limit', z.int().min(1).max(1000)) ?? 100;
-    const ids = await tasks.retryFailed(userOf(ctx), filterOf(ctx), limit);
+    const ids = await tasks.retryFailed(userOf(ctx), { ...filterOf(ctx), endpoints: runnablePaths(ctx, registry) }, limit);
     ctx.body = { count: ids.length, task_ids: ids };
   });
   router.get('/tasks/get/:id', async (ctx) => {
@@ -108,7 +110,11 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
     ctx.body = show(ctx, await answered(tasks.delete(idOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/retry', async (ctx) => {
-    ctx.body = show(ctx, await answered(tasks.retry(idOf(ctx), userOf(ctx))));
+    const id = idOf(ctx);
+    const { endpoint: path } = await answered(tasks.get(id, userOf(ctx)));
+    const refusal = refusalToRun(callerOf(ctx), path, registry.find(path));
+    if (refusal) throw refusal;
+    ctx.body = show(ctx, await answered(tasks.retry(id, userOf(ctx))));
   });
   router.post('/tasks/:id/cancel', async (ctx) => {
     ctx.body = show(ctx, await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
@@ -122,6 +128,16 @@ export function taskRoutes(router: Router, { tasks, includeStacktrace }: TaskRou
     const signal = abortOnClose(ctx);
     await sendEvents(ctx, await answered(tasks.watch(idOf(ctx), userOf(ctx), { after, signal })), signal);
   });
+}
+
+/** Paths of the endpoints that a caller may run: a key must not run by a retry what it may not run by a request. Undefined where nobody is asked for a key. */
+function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly string[] | undefined {
+  const caller = callerOf(ctx);
+  if (caller.keyId === null) return undefined;
+  return registry
+    .list()
+    .filter((endpoint) => refusalToRun(caller, endpoint.path, endpoint) === undefined)
+    .map(({ path }) => path);
 }
 
 /** A task as clients see it: the keys of the original, and ours. */

@@ -30,7 +30,7 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
   };
 
   router.post('/webhooks', async (ctx) => {
-    const { webhook, newSecret } = await webhooks.create({ userId: userOf(ctx), ...(await inputOf(ctx, NewWebhook)) });
+    const { webhook, newSecret } = await webhooks.create({ userId: userOf(ctx), scopes: callerOf(ctx).scopes, ...(await inputOf(ctx, NewWebhook)) });
     ctx.status = 201;
     ctx.body = { ...webhookInfo(webhook), ...(newSecret !== undefined && { secret: newSecret }) };
   });
@@ -42,7 +42,7 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
   });
   router.put('/webhooks/:id', async (ctx) => {
     const id = idOf(ctx, 'id');
-    ctx.body = webhookInfo(await answered(webhooks.update(id, userOf(ctx), await inputOf(ctx, WebhookChange))));
+    ctx.body = webhookInfo(await answered(webhooks.update(id, userOf(ctx), { ...(await inputOf(ctx, WebhookChange)), scopes: callerOf(ctx).scopes })));
   });
   router.delete('/webhooks/:id', async (ctx) => {
     ctx.body = webhookInfo(await answered(webhooks.delete(idOf(ctx, 'id'), userOf(ctx))));

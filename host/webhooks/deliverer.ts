@@ -41,6 +41,8 @@ export interface DelivererOptions {
   readonly post: PostMessage;
   /** Never where users have keys: only admins see the inside. */
   readonly includeStacktrace: boolean;
+  /** Whether who has these scopes (null: all) may read results of the endpoint at a path. Default: everybody may. */
+  readonly mayRead?: ((scopes: readonly string[] | null, endpoint: string) => boolean) | undefined;
   readonly log: Logger;
 }
 
@@ -162,10 +164,10 @@ export class Deliverer {
 
   /** Undefined when it was ended by the shutdown. */
   async #attempt(delivery: ClaimedDelivery): Promise<Answer | undefined> {
-    const { config, post, includeStacktrace } = this.#options;
+    const { config, post, includeStacktrace, mayRead = () => true } = this.#options;
     try {
       const secret = await this.#secretOf(delivery);
-      const body = messageBody(delivery, includeStacktrace);
+      const body = messageBody(mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null }, includeStacktrace);
       const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now() });
       const { status, headers: answered } = await post({ url: delivery.url, headers, body, timeoutMs: config.timeout * 1000, signal: this.#ending.signal });
       const isGood = status >= 200 && status <= 299;

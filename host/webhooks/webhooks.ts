@@ -40,7 +40,7 @@ export class Webhooks {
    * Makes a webhook; where there is no secret for it, it gets one, which is given here and never again. Throws `ValidationError`,
    * `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`.
    */
-  async create({ userId, url, events, secret }: { readonly userId: string | null; readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
+  async create({ userId, url, events, secret, scopes = null }: { readonly userId: string | null; readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined; readonly scopes?: readonly string[] | null | undefined }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
     const { storage, config } = this.#options;
     const target = this.#checkedUrl(url);
     if (secret !== undefined) checkSecret(secret);
@@ -50,7 +50,7 @@ export class Webhooks {
       }
       const ofUser = userId === null ? undefined : await webhooks.secretOfUser(userId);
       const made = secret === undefined && ofUser === undefined && config.hmac_secret === null ? newSecret() : undefined;
-      return { webhook: await webhooks.save({ user_id: userId, url: target, events, secret: secret ?? made ?? null }), newSecret: made };
+      return { webhook: await webhooks.save({ user_id: userId, url: target, events, secret: secret ?? made ?? null, scopes }), newSecret: made };
     });
   }
 

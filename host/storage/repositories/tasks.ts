@@ -77,6 +77,8 @@ export interface ListedTask extends Omit<TaskRecord, 'data'> {
 /** Which tasks are meant; what is not given does not matter. */
 export interface TaskFilter {
   readonly endpoint?: string | undefined;
+  /** Paths of endpoints: those of others are not meant. Counts for {@link TaskRepository.retryFailed}. */
+  readonly endpoints?: readonly string[] | undefined;
   /** Name of the error that a failed task ended with. */
   readonly error?: string | undefined;
 }
@@ -280,8 +282,8 @@ export class TaskRepository {
   }
 
   /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
-  async retryFailed(userId: string | null, { endpoint, error }: TaskFilter, limit: number): Promise<string[]> {
-    const rows = await this.#connection.query<{ id: string }>(sql.retryFailed, [userId, endpoint ?? null, error ?? null, this.#connection.now(), limit]);
+  async retryFailed(userId: string | null, { endpoint, endpoints, error }: TaskFilter, limit: number): Promise<string[]> {
+    const rows = await this.#connection.query<{ id: string }>(sql.retryFailed, [userId, endpoint ?? null, error ?? null, this.#connection.now(), limit, endpoints ? JSON.stringify(endpoints) : null]);
     if (rows.length > 0) await Promise.all([...rows.map(({ id }) => this.#tell(id, 'created', {})), this.#connection.notify(TASKS_WAITING)]);
     return rows.map(({ id }) => id);
   }

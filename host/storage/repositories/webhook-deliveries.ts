@@ -41,6 +41,8 @@ export interface ClaimedDelivery {
   readonly url: string;
   /** The webhook's own. */
   readonly secret: string | null;
+  /** What the key was for that chose the URL; null is everything. */
+  readonly scopes: readonly string[] | null;
   /** Failed attempts of its webhook in a row, so far. */
   readonly failures: number;
   readonly event: WebhookEvent;
@@ -55,7 +57,7 @@ export interface ClaimedDelivery {
   readonly lease_token: number;
 }
 
-type WaitingWebhook = Pick<ClaimedDelivery, 'user_id' | 'url' | 'secret' | 'failures'>;
+type WaitingWebhook = Pick<ClaimedDelivery, 'user_id' | 'url' | 'secret' | 'scopes' | 'failures'>;
 
 export interface ClaimDeliveriesOptions {
   /** Who takes them: unique for each process. */
@@ -191,8 +193,9 @@ export class WebhookDeliveryRepository {
     return (await this.#connection.query(sql.prune, [before, limit])).length;
   }
 
-  #waiting(until: number): Promise<(WaitingWebhook & { readonly id: string; readonly due_at: number })[]> {
-    return this.#connection.query(sql.waiting, [until]);
+  async #waiting(until: number): Promise<(WaitingWebhook & { readonly id: string; readonly due_at: number })[]> {
+    const rows = await this.#connection.query<Omit<WaitingWebhook, 'scopes'> & { readonly id: string; readonly due_at: number; readonly scopes: string | null }>(sql.waiting, [until]);
+    return rows.map((row) => ({ ...row, scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as string[]) }));
   }
 
   async #withTries(rows: readonly Omit<DeliveryRecord, 'tries'>[]): Promise<DeliveryRecord[]> {

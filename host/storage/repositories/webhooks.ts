@@ -29,6 +29,8 @@ export interface NewWebhook {
   readonly events?: readonly string[] | null;
   /** What its deliveries are signed with, in place of the user's secret and the common one. */
   readonly secret?: string | null;
+  /** What the key is for that chooses the URL; null is everything that its user may do. Results of tasks are sent within it. */
+  readonly scopes?: readonly string[] | null;
 }
 
 /** What is not given, or null, stays. */
@@ -36,6 +38,8 @@ export interface WebhookChange {
   readonly url?: string | null | undefined;
   readonly events?: readonly string[] | null | undefined;
   readonly secret?: string | null | undefined;
+  /** Counts with a new URL: who chooses where results are sent to must be allowed to read them. Default: null, everything. */
+  readonly scopes?: readonly string[] | null | undefined;
 }
 
 /** Failed attempts in a row, and the time of the first one. */
@@ -55,10 +59,10 @@ export class WebhookRepository {
   }
 
   /** Throws `InvalidWebhookEventType`. */
-  async save({ user_id: userId, url, events, secret = null }: NewWebhook): Promise<WebhookRecord> {
+  async save({ user_id: userId, url, events, secret = null, scopes = null }: NewWebhook): Promise<WebhookRecord> {
     const webhook: WebhookRecord = { id: newId(), user_id: userId, url: checkText('url', url), events: checkedEvents(events ?? []), disabled_at: null, disabled_reason: null };
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.insert, [webhook.id, userId, url, JSON.stringify(webhook.events), secret, this.#connection.now()]);
+    await this.#connection.query(sql.insert, [webhook.id, userId, url, JSON.stringify(webhook.events), secret, textOf(scopes), this.#connection.now()]);
     return webhook;
   }
 
@@ -80,7 +84,7 @@ export class WebhookRepository {
     const after: WebhookRecord = { ...before, url: checkText('url', change.url ?? before.url), events: checkedEvents(change.events ?? before.events) };
     const secret = change.secret ?? null;
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.update, [id, after.url, JSON.stringify(after.events), secret, this.#connection.now()]);
+    await this.#connection.query(sql.update, [id, after.url, JSON.stringify(after.events), secret, textOf(change.scopes ?? null), this.#connection.now()]);
     return after;
   }
 
@@ -126,6 +130,10 @@ export class WebhookRepository {
 /** No events are all of them. */
 export function wantsEvent(events: readonly string[], event: WebhookEvent): boolean {
   return events.length === 0 || events.includes(event);
+}
+
+function textOf(scopes: readonly string[] | null): string | null {
+  return scopes && JSON.stringify(scopes);
 }
 
 function checkedEvents(events: readonly string[]): readonly WebhookEvent[] {

@@ -17,9 +17,9 @@ with recursive queues (id) as (
   union all
   select (select min(webhook_id) from webhook_deliveries where status = 'pending' and webhook_id > queues.id) from queues where queues.id is not null
 )
-select id, user_id, url, secret, failures, due_at from (
-  select id, user_id, url, secret, failures, case when first_due > paused_until then first_due else paused_until end as due_at from (
-    select webhooks.id, user_id, url, secret, failures, paused_until,
+select id, user_id, url, secret, scopes, failures, due_at from (
+  select id, user_id, url, secret, scopes, failures, case when first_due > paused_until then first_due else paused_until end as due_at from (
+    select webhooks.id, user_id, url, secret, scopes, failures, paused_until,
       (select min(due_at) from webhook_deliveries as one where one.webhook_id = webhooks.id and one.status = 'pending') as first_due
     from queues join webhooks on webhooks.id = queues.id where disabled_at is null
   ) as each_webhook

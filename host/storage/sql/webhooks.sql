@@ -1,5 +1,5 @@
 -- statement: insert
-insert into webhooks (id, user_id, url, events, secret, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $6)
+insert into webhooks (id, user_id, url, events, secret, scopes, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $7)
 
 -- A null user is a user, too: the one that everybody is while no keys are asked for.
 -- statement: read (sqlite)
@@ -13,7 +13,8 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is not distinct from $1 order by created_at, id
 
 -- statement: update
-update webhooks set url = $2, events = $3, secret = coalesce(cast($4 as text), secret), updated_at = $5 where id = $1
+-- The scopes ($5) are those of who chooses the URL.
+update webhooks set url = $2, events = $3, secret = coalesce(cast($4 as text), secret), scopes = case when url = $2 then scopes else $5 end, updated_at = $6 where id = $1
 
 -- statement: enable
 update webhooks set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null, paused_until = 0 where id = $1
