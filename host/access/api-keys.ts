@@ -130,6 +130,11 @@ export class ApiKeys {
     return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));
   }
 
+  /** Whether a text is itself a key. */
+  async isKey(text: string): Promise<boolean> {
+    return (await this.#storage.read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
+  }
+
   /** The oldest first; of one user, or of everybody (null). */
   list(userId: string | null = null, page: { readonly limit?: number; readonly offset?: number } = {}): Promise<ApiKeyRecord[]> {
     return this.#storage.read(({ apiKeys }) => apiKeys.list(userId, page));

@@ -116,6 +116,25 @@ Silence('is what requests, files, keys and models say: it is in the answers that
   assert.is(mistaken.status, 422);
   assertSilent('the answer to a key in a URL', await mistaken.text(), key);
 
+  // A key that was made elsewhere looks like anything; somebody puts it where its name belongs, or where other services have it.
+  for (const [method, path, status, headers] of [
+    ['DELETE', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
+    ['GET', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
+    ['PUT', `/api/subscriptions/${given}`, 422, { 'x-api-key': admin }],
+    ['POST', `/api/keys/${given}`, 405, { 'x-api-key': admin }],
+    ['POST', `/api/keys/${given}`, 401, {}],
+    ['POST', `/${given}/ask`, 404, { authorization: `Bearer ${given}` }],
+    ['POST', `/bot${given}/ask`, 404, { 'x-api-key': given }],
+    ['POST', `/${given}/ask`, 404, { 'x-api-key': admin }],
+    ['POST', `/ask/${encodeURIComponent('GATEWAYSECRET 0123456789')}`, 401, {}],
+    ['GET', '/tasks/GATEWAYSECRET-0123456789', 404, { 'x-api-key': admin }],
+  ] as const) {
+    const response = await fetch(url + path, { method, headers: { ...headers, 'content-type': 'application/json' }, ...(method === 'POST' || method === 'PUT' ? { body: '{"is_active":true}' } : {}) });
+    const text = await response.text();
+    assert.is(response.status, status, `${method} ${path}: ${text}`);
+    if (status === 422) assertSilent(`the answer to ${method} ${path}`, text, key);
+  }
+
   const task = JSON.parse(await send(url, { path: '/ask?defer=true', body: { prompt, how: 'throw' }, key, status: 200 })) as { task_id: string };
   await (await fetch(`${url}/tasks/${task.task_id}/events`, { headers: { 'x-api-key': key } })).text();
   const { result } = (await (await fetch(`${url}/tasks/${task.task_id}`, { headers: { 'x-api-key': key } })).json()) as { result: object };
@@ -126,6 +145,7 @@ Silence('is what requests, files, keys and models say: it is in the answers that
   assert.match(log(), /"message":"request failed".*"error":"RangeError".*talkative-deployment/, 'where it failed is known');
   assert.match(log(), /"message":"uncaught exception"/);
   assertSilent('the log', log(), key);
+  for (const path of ['/ask', '/api/keys/…', '/…/ask', `/tasks/${task.task_id}`, '/none']) assert.ok(log().includes(`"path":"${path}"`), `the log has ${path}`);
 });
 
 Silence('is broken where the operator wants it, in the log alone', async () => {

@@ -16,6 +16,12 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
     await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
     return body.input;
   };
+  /** What names a key or a subscription in the path; not the key itself, which would be said again. */
+  const nameIn = async (ctx: Context): Promise<string> => {
+    const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
+    if (id.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(id))) throw new HttpError('ValidationError', 422, 'this is an API key, not the key_id that names it: it stood in a URL, so revoke it');
+    return id;
+  };
   router.post('/api/keys', async (ctx) => {
     const { apiKey, record } = await apiKeys.create((await inputOf(ctx)) as NewKeyInput);
     ctx.status = 201;
@@ -29,26 +35,19 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
     ctx.body = { keys: found.map(apiKeyInfo) };
   });
   router.get('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.get(keyIdOf(ctx)));
+    ctx.body = apiKeyInfo(await apiKeys.get(await nameIn(ctx)));
   });
   router.put('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.update(keyIdOf(ctx), (await inputOf(ctx)) as KeyChangesInput));
+    ctx.body = apiKeyInfo(await apiKeys.update(await nameIn(ctx), (await inputOf(ctx)) as KeyChangesInput));
   });
   router.delete('/api/keys/:id', async (ctx) => {
-    const keyId = keyIdOf(ctx);
+    const keyId = await nameIn(ctx);
     await apiKeys.revoke(keyId);
     ctx.body = { key_id: keyId };
   });
   router.put('/api/subscriptions/:id', async (ctx) => {
-    const id = ctx.params['id'] ?? '';
+    const id = await nameIn(ctx);
     const { is_active: isActive } = parseInput(Subscription, await inputOf(ctx));
     ctx.body = { subscription_id: id, is_active: isActive, keys: await apiKeys.setSubscription(id, isActive) };
   });
-}
-
-/** Not the key itself, which would be said again, and stand in logs. */
-function keyIdOf(ctx: Context): string {
-  const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
-  if (id.startsWith(API_KEY_PREFIX)) throw new HttpError('ValidationError', 422, 'this is an API key, not the key_id that names it: it stood in a URL, so revoke it');
-  return id;
 }

@@ -1,14 +1,12 @@
 import type { Context } from 'koa';
-import { API_KEY_PREFIX } from '../access/index.ts';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
 import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
+import { keyHider } from './logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { takeRequestId, traceparentOf } from './request-context.ts';
 import { statusOfThrown } from './status.ts';
-
-const API_KEY = new RegExp(`${API_KEY_PREFIX}[0-9A-Za-z]+`, 'g');
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
 export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
@@ -22,18 +20,16 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
   } finally {
     const traceId = traceIdOf(traceparentOf(ctx));
     const ms = Math.round(performance.now() - startedAt);
-    options.log.info('request', { requestId, method: ctx.method, path: loggedPath(ctx), status: ctx.state['failedStatus'] ?? ctx.res.statusCode, ms, ...(traceId !== undefined && { traceId }) });
+    const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
+    options.log.info('request', { requestId, method: ctx.method, path: keyHider(ctx, status, options)(ctx.path), status, ms, ...(traceId !== undefined && { traceId }) });
   }
-}
-
-/** Somebody puts a key where its name belongs, sooner or later. */
-function loggedPath(ctx: Context): string {
-  return ctx.path.replaceAll(API_KEY, 'aana_…');
 }
 
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
   const status = statusOfThrown(error);
-  const fields = { requestId: ctx.state['requestId'], path: loggedPath(ctx), ...errorLogFields(error) };
+  const hide = keyHider(ctx, status, options);
+  const said = errorLogFields(error);
+  const fields = { requestId: ctx.state['requestId'], path: hide(ctx.path), ...said, ...(typeof said['reason'] === 'string' && { reason: hide(said['reason']) }) };
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
