@@ -88,7 +88,7 @@ export class AanaApp implements AsyncDisposable {
       services: this.#services,
       openapi: options.openapi_params,
       status: () => this.status(),
-      isReady: () => this.#lifecycle.phase === 'deployed' && this.status().status === 'RUNNING',
+      isReady: () => this.#lifecycle.phase === 'deployed' && this.#services.deployments.canServe,
       isDeployed: () => this.#lifecycle.hasStarted,
       log: this.#log,
     });

@@ -1,10 +1,11 @@
 // Deployments that come, change and go while the application serves.
 import { rmSync } from 'node:fs';
+import { kill } from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp, AanaError } from '../index.ts';
-import { makeApp, makeFolder } from './fixtures/test-app.ts';
+import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
 const Deployments = suite('deployments of a running application');
 let folder = '';
@@ -57,6 +58,59 @@ Deployments('one is changed and scaled, and keeps serving', async () => {
   while (processes.size < 2) processes.add((await facts())['pid']);
   assert.match((await failure(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } }))).message, /deployment sentiment: user_config: worse: /);
   assert.is(await label(app, 'nice'), 'positive');
+});
+
+/** What the application says while `until` does not hold: each pair of its state and of the answer of `/api/ready` once. */
+async function said(app: AanaApp, until: (status: string) => boolean): Promise<Set<string>> {
+  const seen = new Set<string>();
+  for (;;) {
+    const before = app.status().status;
+    const answers = await Promise.all(['/api/ready', '/readyz'].map(async (path) => (await fetch(`${app.url}${path}`)).status));
+    assert.is(answers[0], answers[1]);
+    if (before === app.status().status) seen.add(`${before} ${answers[0]}`);
+    if (until(app.status().status)) return seen;
+  }
+}
+
+async function pids(app: AanaApp, count: number): Promise<number[]> {
+  const found = new Set<number>();
+  while (found.size < count) found.add((await app.handle(SentimentDeployment, 'sentiment').facts())['pid'] as number);
+  return [...found];
+}
+
+Deployments('the application is ready while one of two replicas starts again, and not while the only one does', async () => {
+  await using app = await started(makeApp(folder).registerDeployment('sentiment', SentimentDeployment.options({ user_config: { good: ['fine'] }, num_replicas: 2 })));
+  const [first = 0] = await pids(app, 2);
+  kill(first, 'SIGKILL');
+  const during = new Set([...(await said(app, (status) => status === 'UNHEALTHY')), ...(await said(app, (status) => status === 'RUNNING'))]);
+  assert.equal([...during].filter((one) => one.endsWith('503')), [], 'a balancer keeps sending requests');
+  assert.ok(during.has('UNHEALTHY 200'), 'the status says what is wrong');
+  for (const pid of await pids(app, 2)) kill(pid, 'SIGKILL');
+  await said(app, (status) => status === 'UNHEALTHY');
+  assert.ok((await said(app, (status) => status === 'RUNNING')).has('UNHEALTHY 503'));
+  assert.is((await fetch(`${app.url}/api/ready`)).status, 200);
+});
+
+Deployments('the application is ready while one sleeps, is scaled or changed, comes or goes', async () => {
+  const sleeping = SentimentDeployment.options({ user_config: { good: ['fine'] }, autoscaling_config: { min_replicas: 0, max_replicas: 1 } });
+  await using app = await started(makeApp(folder).registerDeployment('asleep', sleeping).registerDeployment('sentiment', good('fine')));
+  const ready = async (): Promise<number> => (await fetch(`${app.url}/api/ready`)).status;
+  assert.is(await ready(), 200);
+  const steps: (() => Promise<unknown>)[] = [
+    () => app.handle(SentimentDeployment, 'asleep').classify({ text: 'fine' }),
+    () => app.scaleDeployment('sentiment', 2),
+    () => app.updateDeployment('sentiment', good('nice')),
+    () => app.registerDeployment('late', good('fine'), { deploy: true }),
+    () => app.unregisterDeployment('late'),
+    () => app.registerDeployment('broken', SentimentDeployment.options({ user_config: { broken: 'config' } }), { deploy: true }).catch(() => {}),
+  ];
+  for (const [n, step] of steps.entries()) {
+    let hasEnded = false;
+    const done = step().finally(() => (hasEnded = true));
+    done.catch(() => {}); // seen below
+    while (!hasEnded) assert.is(await ready(), 200, `step ${n}`);
+    await done;
+  }
 });
 
 Deployments.run();

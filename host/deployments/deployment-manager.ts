@@ -195,6 +195,11 @@ export class DeploymentManager {
     await this.#change(deployment, undefined, () => this.#changes.scale(deployment, replicas));
   }
 
+  /** Whether every deployment that was started serves calls, also with fewer replicas than it should have. */
+  get canServe(): boolean {
+    return [...this.#deployments.values()].every((deployment) => deployment.canServe !== false);
+  }
+
   status(): Record<string, ReplicaSetStatus> {
     return Object.fromEntries([...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]));
   }

@@ -56,6 +56,12 @@ export class ManagedDeployment {
     throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${this.name} is not started yet`, { data: { deployment: this.name } });
   }
 
+  /** Whether it serves calls; undefined while nobody counts on it, because it has not been started yet or is being removed. */
+  get canServe(): boolean | undefined {
+    if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone') return undefined;
+    return this.#failure === '' && this.replicas?.canServe === true;
+  }
+
   status(): ReplicaSetStatus {
     const status = this.replicas?.status();
     if (status && this.#failure === '') return status;

@@ -116,6 +116,14 @@ export class ReplicaSet {
     return this.#failure !== undefined;
   }
 
+  /** Whether a call is served soon: a replica is ready, or all of them sleep and the call wakes one. */
+  get canServe(): boolean {
+    if (!this.#isStarted || this.#failure || this.#stopping.signal.aborted) return false;
+    const { kept } = this.#fleet;
+    if (kept.some(({ slot }) => slot.replica?.state === 'ready')) return true;
+    return firstCount(this.#version) === 0 && kept.every(({ slot }) => slot.state === 'starting' && slot.restarts === 0);
+  }
+
   /** Replicas that could go without anybody noticing soon: those over the minimum when nothing runs or waits, all when none of them will serve again. */
   get dispensable(): readonly Member[] {
     const kept = this.#fleet.kept.sort((a, b) => useOf(a) - useOf(b));
