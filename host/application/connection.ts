@@ -10,6 +10,7 @@ import { prepareTempDir } from '../media/index.ts';
 import type { ConnectOptions } from './app-options.ts';
 import { Attached } from './attached.ts';
 import { openControl } from './control.ts';
+import { ignoreOutputErrors } from './output-errors.ts';
 
 export interface AppConnectionOptions {
   readonly app: AanaApp;
@@ -56,6 +57,7 @@ export class AppConnection {
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
     const { app, deployments, callback, log, logs } = this.#options;
+    ignoreOutputErrors();
     await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode, tls } = app.config;
     const files = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version } : undefined;

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { type Command, CommanderError } from 'commander';
+import { ignoresOutputErrors } from '../application/output-errors.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
@@ -33,9 +34,12 @@ async function main(argv: readonly string[]): Promise<number> {
 
 // `aana-host models list | head` is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (ignoresOutputErrors()) return; // a server goes on
+  if (error.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
+  process.exit(1);
 });
+process.stderr.on('error', () => {}); // there is nowhere to say so
 
 process.exitCode = await main(process.argv);
 // Everything has been closed by now; whatever was left open does not keep the process.
