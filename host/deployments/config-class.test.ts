@@ -44,9 +44,9 @@ const BAD: readonly (readonly [what: string, make: () => unknown, message: RegEx
   ['an unknown key', () => new WhisperConfig({ model: 'base' } as never), /^WhisperConfig: model: Extra inputs are not permitted$/],
   ['an unknown key inside', () => new LlamaTextGenerationConfig({ model_kwargs: { ctx: 1 } } as never), /^LlamaTextGenerationConfig: model_kwargs\.ctx: Extra inputs/],
   ['a compute type that there is not', () => new WhisperConfig({ compute_type: 'int4' }), /^WhisperConfig: compute_type: .*must be one of int8, int8_float32/],
-  ['a value out of range', () => new SentimentConfig({ good: 'fine' } as never), /^SentimentConfig: good: Input should be a valid list$/],
-  ['no object', () => new WhisperConfig('base' as never), /^WhisperConfig: Input should be a valid dictionary$/],
-  ['null', () => new WhisperConfig(null as never), /^WhisperConfig: Input should be a valid dictionary$/],
+  ['a value out of range', () => new SentimentConfig({ good: 'fine' } as never), /^SentimentConfig: good: Input should be a valid array$/],
+  ['no object', () => new WhisperConfig('base' as never), /^WhisperConfig: Input should be an object$/],
+  ['null', () => new WhisperConfig(null as never), /^WhisperConfig: Input should be an object$/],
 ];
 for (const [what, make, message] of BAD) {
   Configs(`refuse ${what} by the name of the class and the key`, () => {
@@ -78,7 +78,7 @@ const BAD_OPTIONS: readonly (readonly [what: string, make: () => unknown, messag
   ['an unknown resource', () => WhisperDeployment.options({ ray_actor_options: { gpus: 1 } } as never), /^WhisperDeployment\.options: ray_actor_options\.gpus: Extra inputs/],
   ['an unknown key of user_config', () => SentimentDeployment.options({ user_config: { bad: [] } } as never), /^SentimentDeployment\.options: user_config: bad: Extra inputs/],
   ['the configuration of another class', () => WhisperDeployment.options({ user_config: new SentimentConfig() as never }), /^WhisperDeployment\.options: user_config: good: Extra inputs/],
-  ['a user_config that is no object', () => WhisperDeployment.options({ user_config: 'base' as never }), /^WhisperDeployment\.options: user_config: Input should be a valid dictionary/],
+  ['a user_config that is no object', () => WhisperDeployment.options({ user_config: 'base' as never }), /^WhisperDeployment\.options: user_config: Input should be an object/],
 ];
 for (const [what, make, message] of BAD_OPTIONS) {
   Configs(`options refuse ${what} by name`, () => {

@@ -55,7 +55,7 @@ const BAD: [title: string, input: unknown, entries: [type: string, loc: (string 
   ['an unknown inner key', { video: { url: 'http://x', size: 1 } }, [['extra_forbidden', ['video', 'size']]]],
   ['a wrong type under a nullable key', { video: { url: 3 } }, [['string_type', ['video', 'url']]]],
   ['a number out of range', { video: {}, count: 0 }, [['greater_than_equal', ['count']]]],
-  ['a list in place of the object', [], [['dict_type', []]]],
+  ['a list in place of the object', [], [['model_type', []]]],
   ['a prototype key', JSON.parse('{"video":{},"__proto__":{"a":1}}'), [['extra_forbidden', ['__proto__']]]],
 ];
 for (const [title, input, entries] of BAD) {
@@ -194,7 +194,7 @@ Invoke('gives a host function its input with defaults, and streams what an async
 });
 
 Invoke('does not start when the signal has already aborted', async () => {
-  const error = await failure(invoke(look, { video: {} }, { ...options(), signal: AbortSignal.abort(new AanaError('CancelledError', 'cancelled', 'gone')) }));
+  const error = await failure(invoke(look, { video: { url: 'http://x' } }, { ...options(), signal: AbortSignal.abort(new AanaError('CancelledError', 'cancelled', 'gone')) }));
   assert.is(error.message, 'gone');
   assert.equal(runs, []);
 });

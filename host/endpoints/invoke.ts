@@ -2,6 +2,7 @@ import { AanaError } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import type { ValidationEntry } from '../schemas/index.ts';
 import { type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
+import { checkExactlyOne } from './exactly-one.ts';
 import { findFileReferences } from './file-references.ts';
 
 export interface InvokeOptions extends RequestContext {
@@ -59,6 +60,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
 /** The input as a run gets it. Throws `ValidationError` or `UploadedFileNotFound`. */
 export function checkInput(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap<string, UploadedFile> = NO_FILES): unknown {
   const accepted = endpoint.validate(input);
+  checkExactlyOne(endpoint.inputSchema, input);
   checkFiles(endpoint, input, files);
   return accepted;
 }

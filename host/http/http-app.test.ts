@@ -104,7 +104,7 @@ const BAD: [title: string, path: string, init: () => RequestInit, type: string, 
   ['a missing key', '/echo', () => form({}), 'missing', ['text']],
   ['an unknown key', '/echo', () => form({ text: '', nope: 1 }), 'extra_forbidden', ['nope']],
   ['a prototype key', '/echo', () => json('{"text":"","__proto__":{"x":1}}'), 'extra_forbidden', ['__proto__']],
-  ['a JSON value that is no object', '/echo', () => json('[1]'), 'dict_type', []],
+  ['a JSON value that is no object', '/echo', () => json('[1]'), 'model_type', []],
   ['nesting without end', '/echo', () => json(`{"text":"","more":${'['.repeat(5000)}${']'.repeat(5000)}}`), 'json_too_deep', []],
   ['a form without body', '/echo', () => form(undefined, { clip: clip() }), 'missing', ['body', 'body']],
   ['no body at all', '/echo', () => ({}), 'missing', ['body', 'body']],
@@ -144,6 +144,18 @@ for (const [title, path, init, type, loc] of BAD) {
     assert.is(answer.body.message, 'Validation error');
   });
 }
+
+Http('tells of a form without body that has another field both', async () => {
+  const data = new FormData();
+  data.append('bodi', '{"text":""}');
+  const misspelt: RequestInit[] = [{ body: new URLSearchParams({ bodi: '{"text":""}' }) }, { body: data }];
+  for (const init of misspelt) {
+    const answer = await send('/echo', init);
+    assertError(answer, 422, 'ValidationError');
+    const entries = answer.body.data as { type: string; loc: unknown[] }[];
+    assert.equal(entries.map(({ type, loc }) => [type, loc]), [['missing', ['body', 'body']], ['extra_forbidden', ['bodi']]]);
+  }
+});
 
 Http('answers a name that no uploaded part has with 422 UploadedFileNotFound', async () => {
   const answer = await send('/video/size', form({ video: { content: 'other' } }, { clip: clip() }));

@@ -98,8 +98,8 @@ function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
 function formField(text: string, limit: number): string {
   const form = new URLSearchParams(text);
   const unknown = [...new Set(form.keys())].filter((name) => name !== 'body');
-  if (unknown.length > 0) throw validationError(unknown.map(unknownField));
   const values = form.getAll('body');
+  checkFields(unknown, values.some((value) => value.trim() !== ''));
   if (values.length > 1) throw duplicateParts(['body']);
   const value = values[0] ?? '';
   if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit);
@@ -162,9 +162,8 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
     const files = uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>);
     await checkStored([...files.values()]);
     const unknown = names.filter((name) => name !== 'body' && !files.has(name));
-    if (unknown.length > 0) throw validationError(unknown.map(unknownField));
     const text = decodeUtf8(Buffer.concat(json));
-    if (text.trim() === '') throw missingBody();
+    checkFields(unknown, text.trim() !== '');
     return { input: parseJson(text, limits.max_json_depth), files, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
@@ -248,8 +247,16 @@ function storageFull(cause?: unknown): AanaError {
   return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', { cause });
 }
 
+/** Refuses a form that has other fields than `body`, or lacks that: with everything that is wrong, so that a misspelt field shows what it should have been. */
+function checkFields(unknown: readonly string[], hasBody: boolean): void {
+  const wrong = [...(hasBody ? [] : [MISSING_BODY]), ...unknown.map(unknownField)];
+  if (wrong.length > 0) throw validationError(wrong);
+}
+
+const MISSING_BODY: Parameters<typeof validationError>[0][number] = { type: 'missing', loc: ['body', 'body'], msg: 'Field required', input: null };
+
 function missingBody(): AanaError {
-  return validationError([{ type: 'missing', loc: ['body', 'body'], msg: 'Field required', input: null }]);
+  return validationError([MISSING_BODY]);
 }
 
 function unknownField(name: string): { type: string; loc: string[]; msg: string; input: null } {

@@ -106,7 +106,7 @@ Routes('what cannot be a webhook is refused with its place', async () => {
     [{ url: `http://example.org/${'x'.repeat(2100)}` }, 'url_too_long', ['url']],
     [{ url: 'http://example.org/', secret: 'short' }, 'string_too_short', ['secret']],
     [{ url: 'http://example.org/', secret: 'whsec_###################' }, 'value_error', ['secret']],
-    [[], 'dict_type', []],
+    [[], 'model_type', []],
   ];
   for (const [body, type, loc] of cases) {
     const { status, body: error } = await json('/webhooks', 'POST', body);

@@ -3,7 +3,11 @@ import * as z from 'zod/mini';
 /** Marks a string whose value is the field name of an uploaded file part; the HTTP layer resolves it. In JSON Schema: `"x-aana-file": true`. */
 export const FILE_REFERENCE = 'x-aana-file';
 
-const mediaId = z.string().check(z.regex(/^[A-Za-z0-9_-]{1,36}$/), z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'));
+/** Marks an object of which exactly one of the listed keys is given; null is as if it were not there. In JSON Schema: `"x-aana-exactly-one": ["path", "url"]`. */
+export const EXACTLY_ONE = 'x-aana-exactly-one';
+const SOURCES = ['path', 'url', 'content'] as const;
+
+const mediaId = z.string().check(z.minLength(1), z.maxLength(36), z.regex(/^[A-Za-z0-9_-]+$/), z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'));
 
 const mediaInput = (noun: string) =>
   z
@@ -18,9 +22,10 @@ const mediaInput = (noun: string) =>
       media_id: z.optional(z.nullable(mediaId)),
     })
     .check(
-      z.refine((media) => [media.path, media.url, media.content].filter((source) => source != null).length === 1, {
+      z.refine((media) => SOURCES.filter((source) => media[source] != null).length === 1, {
         error: "Exactly one of 'path', 'url', or 'content' must be provided.",
       }),
+      z.meta({ [EXACTLY_ONE]: SOURCES }),
     );
 
 /** A video by exactly one of a URL, a path on the server, or an uploaded file part. */

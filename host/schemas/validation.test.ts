@@ -23,14 +23,14 @@ const cases: readonly { what: string; schema: z.ZodMiniType; input: unknown; exp
     { type: 'extra_forbidden', loc: ['b'], input: 2 },
     { type: 'extra_forbidden', loc: ['c'], input: null },
   ] },
-  { what: 'an input that is no object', schema: Input, input: [], expected: [{ type: 'dict_type', loc: [], msg: 'Input should be a valid dictionary', input: [] }] },
+  { what: 'an input that is no object', schema: Input, input: [], expected: [{ type: 'model_type', loc: [], msg: 'Input should be an object', input: [] }] },
   { what: 'no source, as a value error of the video', schema: Input, input: { video: {} }, expected: [
     { type: 'value_error', loc: ['video'], msg: "Value error, Exactly one of 'path', 'url', or 'content' must be provided.", input: {} },
   ] },
   { what: 'two sources', schema: Input, input: { video: { path: '/a', url: 'http://a/b' } }, expected: [{ type: 'value_error', loc: ['video'] }] },
   { what: 'text for a whole number, a fraction, a number for a switch', schema: WhisperParams, input: { beam_size: 'a', best_of: 1.5, vad_filter: 1 }, expected: [
     { type: 'float_type', loc: ['beam_size'], input: 'a' },
-    { type: 'int_type', loc: ['best_of'], msg: 'Input should be a valid integer', input: 1.5 },
+    { type: 'int_from_float', loc: ['best_of'], msg: 'Input should be a valid integer, got a number with a fractional part', input: 1.5 },
     { type: 'bool_type', loc: ['vad_filter'], msg: 'Input should be a valid boolean', input: 1 },
   ] },
   { what: 'numbers out of range', schema: SamplingParams, input: { top_p: 0, min_p: 2, max_tokens: 0 }, expected: [
@@ -42,7 +42,28 @@ const cases: readonly { what: string; schema: z.ZodMiniType; input: unknown; exp
     { type: 'literal_error', loc: ['channels'], msg: "Input should be 'mix' or 'separate'", input: 'both' },
   ] },
   { what: 'a text that does not match a pattern', schema: VideoInput, input: { path: '/a', media_id: '!' }, expected: [
-    { type: 'string_pattern_mismatch', loc: ['media_id'], msg: "String should match pattern '^[A-Za-z0-9_-]{1,36}$'" },
+    { type: 'string_pattern_mismatch', loc: ['media_id'], msg: "String should match pattern '^[A-Za-z0-9_-]+$'" },
+  ] },
+  { what: 'the first rule that a text breaks', schema: VideoInput, input: { path: '/a', media_id: '!'.repeat(37) }, expected: [
+    { type: 'string_too_long', loc: ['media_id'], msg: 'String should have at most 36 characters' },
+  ] },
+  { what: 'a text that is too long', schema: VideoInput, input: { path: '/a', media_id: 'a'.repeat(37) }, expected: [{ type: 'string_too_long', loc: ['media_id'] }] },
+  { what: 'a text that is empty', schema: VideoInput, input: { path: '/a', media_id: '' }, expected: [
+    { type: 'string_too_short', loc: ['media_id'], msg: 'String should have at least 1 character', input: '' },
+  ] },
+  { what: 'the first rule that a number breaks', schema: z.strictObject({ n: z.number().check(z.multipleOf(2), z.lte(10), z.gt(20)) }), input: { n: 11 }, expected: [
+    { type: 'multiple_of', loc: ['n'], msg: 'Input should be a multiple of 2' },
+  ] },
+  { what: 'the length of a list that is too long, and nothing inside of it', schema: z.strictObject({ l: z.array(z.string()).check(z.maxLength(1)), s: z.string() }), input: { l: [1, 2], s: 3 }, expected: [
+    { type: 'too_long', loc: ['l'], msg: 'List should have at most 1 item after validation, not 2' },
+    { type: 'string_type', loc: ['s'] },
+  ] },
+  { what: 'values of another kind in the words for JSON', schema: z.strictObject({ l: z.array(z.string()), t: z.tuple([z.string()]), d: z.record(z.string(), z.string()), m: z.object({}), z: z.null() }), input: { l: {}, t: {}, d: [], m: [], z: 1 }, expected: [
+    { type: 'list_type', loc: ['l'], msg: 'Input should be a valid array' },
+    { type: 'tuple_type', loc: ['t'], msg: 'Input should be a valid array' },
+    { type: 'dict_type', loc: ['d'], msg: 'Input should be an object' },
+    { type: 'model_type', loc: ['m'], msg: 'Input should be an object' },
+    { type: 'none_required', loc: ['z'], msg: 'Input should be null' },
   ] },
   { what: "the schema's own message for a pattern", schema: VideoInput, input: { url: 'ftp://a' }, expected: [
     { type: 'string_pattern_mismatch', loc: ['url'], msg: 'must be an absolute http or https URL' },

@@ -18,9 +18,9 @@ export interface SchemaIssue {
   readonly [fact: string]: unknown;
 }
 
-/** The issues of a failed parse of `input` as entries for clients. */
+/** The issues of a failed parse of `input` as entries for clients: with the types and messages of pydantic for JSON, and as many of them. */
 export function validationEntries(issues: readonly SchemaIssue[], input: unknown): ValidationEntry[] {
-  return issues.flatMap((issue) => entriesOf(issue, input));
+  return firstOfEach(issues.flatMap((issue) => entriesOf(issue, input)));
 }
 
 /** One sentence for a `ValidationError`: how many things are wrong, and the first of them. */
@@ -40,12 +40,33 @@ const TYPES: Readonly<Record<string, readonly [type: string, msg: string]>> = {
   number: ['float_type', 'Input should be a valid number'],
   int: ['int_type', 'Input should be a valid integer'],
   boolean: ['bool_type', 'Input should be a valid boolean'],
-  array: ['list_type', 'Input should be a valid list'],
-  tuple: ['list_type', 'Input should be a valid list'],
-  object: ['dict_type', 'Input should be a valid dictionary'],
-  record: ['dict_type', 'Input should be a valid dictionary'],
-  null: ['none_required', 'Input should be None'],
+  array: ['list_type', 'Input should be a valid array'],
+  tuple: ['tuple_type', 'Input should be a valid array'],
+  object: ['model_type', 'Input should be an object'],
+  record: ['dict_type', 'Input should be an object'],
+  null: ['none_required', 'Input should be null'],
 };
+
+/** Rules for one text or number, in the order in which pydantic looks at them; it tells of the first that does not hold. */
+const RULES: readonly string[] = ['string_too_long', 'string_too_short', 'string_pattern_mismatch', 'multiple_of', 'less_than_equal', 'less_than', 'greater_than_equal', 'greater_than'];
+
+/** Leaves out what pydantic does not tell: all but the first rule that a text or a number breaks, and what is wrong inside of a list that is too long. */
+function firstOfEach(entries: readonly ValidationEntry[]): ValidationEntry[] {
+  if (entries.length < 2) return [...entries];
+  const broken = new Map<string, number>();
+  const tooLong = new Set<string>();
+  for (const { type, loc } of entries) {
+    const key = JSON.stringify(loc);
+    const rank = RULES.indexOf(type);
+    if (rank >= 0) broken.set(key, Math.min(rank, broken.get(key) ?? rank));
+    if (type === 'too_long') tooLong.add(key);
+  }
+  return entries.filter(({ type, loc }) => {
+    const rank = RULES.indexOf(type);
+    if (rank >= 0 && rank !== broken.get(JSON.stringify(loc))) return false;
+    return tooLong.size === 0 || !loc.some((_, depth) => tooLong.has(JSON.stringify(loc.slice(0, depth))));
+  });
+}
 
 function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
   const loc = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
@@ -60,6 +81,7 @@ function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
     case 'invalid_type': {
       if (issue['received'] === 'Infinity' || issue['received'] === 'NaN') return entry('finite_number', own ?? 'Input should be a finite number');
       const expected = String(issue['expected']);
+      if (expected === 'int' && typeof value === 'number') return entry('int_from_float', own ?? 'Input should be a valid integer, got a number with a fractional part');
       const [type, msg] = TYPES[expected] ?? ['value_error', `Input should be a valid ${expected}`];
       return entry(type, own ?? msg);
     }

@@ -1,0 +1,116 @@
+import { tooComplex } from './endpoint.ts';
+
+/** A JSON Schema, or a part of one. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** Gives the schemas that one leads to for the same value. */
+export type Follow = (root: Schema, schema: Schema) => unknown[];
+
+/** Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of a long list. */
+const MAX_VISITS = 500_000;
+
+/**
+ * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, whatever references and branches lead to
+ * it: the work grows with the sizes of the value and the schema, and not with the number of ways through the schema. Throws `ValidationError` when that
+ * is too much work all the same.
+ */
+export function visitPlaces(schema: object, input: unknown, follow: Follow, visit: (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]) => void): void {
+  let visits = 0;
+  const known = new Map<Schema, readonly Schema[]>();
+  const appliedBy = (one: Schema): readonly Schema[] => {
+    const all = known.get(one) ?? reached(schema as Schema, one, follow);
+    known.set(one, all);
+    return all;
+  };
+  const go = (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]): void => {
+    if (value === null || value === undefined) return;
+    const all = [...new Set(schemas.flatMap(appliedBy))];
+    visits += all.length;
+    if (visits > MAX_VISITS) throw tooComplex();
+    visit(all, value, loc);
+    const goDown = (inner: unknown, key: string | number, schemaOf: (one: Schema) => unknown): void => {
+      const next = [...new Set(all.map(schemaOf).filter(isObject))];
+      if (next.length > 0) go(next, inner, [...loc, key]);
+    };
+    if (Array.isArray(value)) value.forEach((item, i) => goDown(item, i, (one) => schemaOfItem(one, i)));
+    else if (isObject(value)) for (const [key, inner] of Object.entries(value)) goDown(inner, key, (one) => schemaOfKey(one, key));
+  };
+  go([schema as Schema], input, []);
+}
+
+const mentioned = new WeakMap<object, Map<string, boolean>>();
+
+/** Whether a schema has a keyword anywhere: most have none of ours, and nothing is looked for in their inputs. */
+export function mentions(schema: object, keyword: string): boolean {
+  const known = mentioned.get(schema) ?? new Map<string, boolean>();
+  mentioned.set(schema, known);
+  const is = known.get(keyword) ?? JSON.stringify(schema).includes(JSON.stringify(keyword));
+  known.set(keyword, is);
+  return is;
+}
+
+/** Every schema that may apply to the same value: a reference, and all branches. */
+export function branchesOf(root: Schema, schema: Schema): unknown[] {
+  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(schema[keyword]));
+  return typeof schema['$ref'] === 'string' ? [resolveReference(root, schema['$ref']), ...branches] : branches;
+}
+
+/** Every schema that does apply to the same value, unless that is null: of branches to choose from, only one that is the only one. */
+export function certainBranchesOf(root: Schema, schema: Schema): unknown[] {
+  const chosen = ['anyOf', 'oneOf'].flatMap((keyword) => {
+    const branches = listOf(schema[keyword]).filter((branch) => !(isObject(branch) && branch['type'] === 'null'));
+    return branches.length === 1 ? branches : [];
+  });
+  const reference = typeof schema['$ref'] === 'string' ? [resolveReference(root, schema['$ref'])] : [];
+  return [...reference, ...listOf(schema['allOf']), ...chosen];
+}
+
+/** A schema, and all that `follow` leads to from it. */
+function reached(root: Schema, schema: Schema, follow: Follow): readonly Schema[] {
+  const all = new Set<Schema>();
+  const waiting: unknown[] = [schema];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (!isObject(next) || all.has(next)) continue;
+    all.add(next);
+    waiting.push(...follow(root, next));
+  }
+  return [...all];
+}
+
+function schemaOfItem(schema: Schema, i: number): unknown {
+  const prefix = listOf(schema['prefixItems']);
+  return i < prefix.length ? prefix[i] : schema['items'];
+}
+
+function schemaOfKey(schema: Schema, key: string): unknown {
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
+}
+
+/** A reference inside the same schema, such as `#/$defs/Video`. */
+function resolveReference(root: Schema, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined;
+  const keys = reference
+    .slice(1)
+    .split('/')
+    .slice(1)
+    .map((key) => decoded(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key; // a percent sign that begins no escape stands for itself
+  }
+}
+
+export function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
