@@ -1,7 +1,9 @@
 import type { LlamaEvent, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
+import type { CallContext } from '../replicas/implementation.ts';
 import { InferenceException } from '../replicas/inference-exception.ts';
+import { termsOf } from './request-terms.ts';
 
 type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
 
@@ -33,7 +35,8 @@ export class LlamaRequests {
    * request at the engine's next step. Throws the signal's reason, `InferenceException` when the engine failed, and else an error that says what was
    * wrong with the request: `PromptTooLongException`, `EmptyPrompt`, `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
    */
-  async *run(engine: NativeLlamaEngine, prompt: string, sampling: LlamaSampling, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
+  async *run(engine: NativeLlamaEngine, prompt: string, sampling: LlamaSampling, context: CallContext): AsyncGenerator<string, void, undefined> {
+    const { signal } = context;
     signal.throwIfAborted();
     const id = this.#nextId++;
     const queue = new AsyncQueue<LlamaEvent>();
@@ -45,7 +48,7 @@ export class LlamaRequests {
     signal.addEventListener('abort', onAbort, { once: true });
     let ended = false;
     try {
-      engine.submit(id, prompt, { ...sampling, parseSpecial: true });
+      engine.submit(id, prompt, { ...sampling, ...termsOf(context), parseSpecial: true });
       for await (const event of queue) {
         if (event.type !== 'text') {
           ended = true;
@@ -83,7 +86,7 @@ export class LlamaRequests {
       case 'slow-reader':
         return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was given up: ${message}`, { data });
       case 'deadline-exceeded':
-        return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was given up: ${message}`, { data });
+        return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was given up: ${message}`, { data, fault });
       case 'no-room':
         return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
       case 'engine-ended':

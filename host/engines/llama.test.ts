@@ -75,9 +75,16 @@ Llama('streams an answer in many pieces', async () => {
   assert.ok((await texts({ dialog: QUESTION })).length > 5);
 });
 
+Llama('is told the deadline of a call, and ends the call when it has passed', async () => {
+  const error = await failure(llm.call('generate', { prompt: 'Once upon a time', sampling_params: { max_tokens: 450 } }, { deadlineAt: Date.now() + 150, userId: 'u', priority: 2 }));
+  assert.equal([error.name, error.kind], ['DeadlineExceeded', 'deadline-exceeded']);
+  assert.ok(['cancelled', 'overload'].includes(error.fault), error.fault); // it may not have begun by then
+  assert.ok(textOf(await llm.call('generate', { prompt: 'Once upon a time' }, { deadlineAt: Date.now() + 600_000 })).length > 0);
+});
+
 Llama('calls an empty prompt the mistake of the caller', async () => {
-  const { name, kind, message } = await failure(llm.call('generate', { prompt: '' }));
-  assert.equal([name, kind], ['EmptyPrompt', 'bad-request']);
+  const { name, fault, message } = await failure(llm.call('generate', { prompt: '' }));
+  assert.equal([name, fault], ['EmptyPrompt', 'caller']);
   assert.match(message, 'the prompt is empty; smollm2-135m-instruct needs at least one character');
 });
 

@@ -62,14 +62,14 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     info: { model: spec.model_name, ...engine.info },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
-      chat: (args, { signal }) => llama.chat(args as unknown as ChatArgs, signal),
-      chat_stream: (args, { signal }) => chunks(llama.chatPieces(args as unknown as ChatArgs, signal)),
-      generate: (args, { signal }) => llama.generate(args as unknown as GenerateArgs, signal),
-      generate_stream: (args, { signal }) => chunks(llama.pieces(args as unknown as GenerateArgs, signal)),
-      generate_batch: (args, { signal }) => llama.generateBatch(args as unknown as GenerateBatchArgs, signal),
+      chat: (args, context) => llama.chat(args as unknown as ChatArgs, context),
+      chat_stream: (args, context) => chunks(llama.chatPieces(args as unknown as ChatArgs, context)),
+      generate: (args, context) => llama.generate(args as unknown as GenerateArgs, context),
+      generate_stream: (args, context) => chunks(llama.pieces(args as unknown as GenerateArgs, context)),
+      generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: async (args) => llama.countTokens(args),
     },
-    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, UNLIMITED)),
+    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
     // An engine that ends while it has no request tells nobody.
     checkHealth: async () => {
@@ -90,8 +90,6 @@ function endProcess(reason: string): void {
 
 const engineEnded = (reason: string): AanaError => new AanaError('EngineEnded', 'internal', reason);
 
-type Signal = CallContext['signal'];
-
 class Llama {
   readonly #engine: NativeLlamaEngine;
   readonly #requests: LlamaRequests;
@@ -111,18 +109,18 @@ class Llama {
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
 
-  async chat(args: ChatArgs, signal: Signal): Promise<ChatOutput> {
-    return { message: { role: 'assistant', content: await joined(this.chatPieces(args, signal)) } };
+  async chat(args: ChatArgs, context: CallContext): Promise<ChatOutput> {
+    return { message: { role: 'assistant', content: await joined(this.chatPieces(args, context)) } };
   }
 
-  async generate(args: GenerateArgs, signal: Signal): Promise<TextChunk> {
-    return { text: await joined(this.pieces(args, signal)) };
+  async generate(args: GenerateArgs, context: CallContext): Promise<TextChunk> {
+    return { text: await joined(this.pieces(args, context)) };
   }
 
   /** All at the same time. When one fails, the others are cancelled. */
-  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, signal: Signal): Promise<{ texts: string[] }> {
+  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<{ texts: string[] }> {
     const failed = new AbortController();
-    const all = AbortSignal.any([signal, failed.signal]);
+    const all = { ...context, signal: AbortSignal.any([context.signal, failed.signal]) };
     try {
       const outputs = await Promise.all(prompts.map((prompt) => this.generate({ ...rest, prompt }, all)));
       return { texts: outputs.map(({ text }) => text) };
@@ -133,18 +131,18 @@ class Llama {
   }
 
   /** The pieces of the answer. What the answer was begun with is part of the first. */
-  async *chatPieces({ dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs, signal: Signal): AsyncGenerator<string> {
+  async *chatPieces({ dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs, context: CallContext): AsyncGenerator<string> {
     let begin = prefix ?? '';
     const prompt = this.#template(dialog, true) + begin;
-    for await (const piece of this.#run(prompt, sampling, signal)) {
+    for await (const piece of this.#run(prompt, sampling, context)) {
       yield begin + piece;
       begin = '';
     }
     if (begin !== '') yield begin;
   }
 
-  pieces({ prompt, sampling_params: sampling }: GenerateArgs, signal: Signal): AsyncGenerator<string> {
-    return this.#run(prompt, sampling, signal);
+  pieces({ prompt, sampling_params: sampling }: GenerateArgs, context: CallContext): AsyncGenerator<string> {
+    return this.#run(prompt, sampling, context);
   }
 
   countTokens(args: { readonly dialog?: ChatDialog; readonly text?: string }): { tokens: number; max_tokens: number } {
@@ -152,9 +150,9 @@ class Llama {
     return { tokens: this.#engine.countTokens(text, true), max_tokens: this.#engine.info.contextTokens };
   }
 
-  #run(prompt: string, sampling: SamplingParams | null | undefined, signal: Signal): AsyncGenerator<string, void, undefined> {
+  #run(prompt: string, sampling: SamplingParams | null | undefined, context: CallContext): AsyncGenerator<string, void, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
-    return this.#requests.run(this.#engine, prompt, merged, signal);
+    return this.#requests.run(this.#engine, prompt, merged, context);
   }
 
   #template(dialog: ChatDialog, addAssistant: boolean): string {

@@ -1,6 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
-import { loadNative, nativeAddonPath, type NativeBinding } from '../../native/lib/index.ts';
+import { loadNative, nativeAddonPath, type NativeBinding, type NativeFault } from '../../native/lib/index.ts';
 
 /** The addon, its log lines in `log`; what the engines tell of each model they load is for debugging. Once per process. */
 export function openNative(log: Logger): NativeBinding {
@@ -9,8 +9,15 @@ export function openNative(log: Logger): NativeBinding {
   return native;
 }
 
-/** The name and text of whatever the addon threw. */
-export function nativeFailure(thrown: unknown): { readonly code: string; readonly message: string } {
-  if (!(thrown instanceof Error)) return { code: 'failed', message: String(thrown) };
-  return { code: 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : 'failed', message: thrown.message };
+export interface NativeFailure {
+  readonly code: string;
+  readonly fault: NativeFault;
+  readonly message: string;
+}
+
+/** The name, the fault and the text of whatever the addon threw. */
+export function nativeFailure(thrown: unknown): NativeFailure {
+  if (!(thrown instanceof Error)) return { code: 'failed', fault: 'deployment', message: String(thrown) };
+  const { code = 'failed', fault = 'deployment', message } = thrown as Error & Partial<NativeFailure>;
+  return { code, fault, message };
 }

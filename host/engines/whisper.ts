@@ -8,6 +8,7 @@ import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.
 import { InferenceException } from '../replicas/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { isSilent, mixDown, readPcm } from './pcm.ts';
+import { termsOf } from './request-terms.ts';
 import { WHISPER_LANGUAGES } from './whisper-languages.ts';
 
 /** What a replica starts from; `deployments/whisper-deployment.ts` makes it. */
@@ -73,13 +74,13 @@ class Whisper {
   /** Listens to a second of silence: one whole pass of the model, and nothing to say. */
   async warmUp(): Promise<void> {
     const params = { language: 'en', beamSize: 1, bestOf: 1, temperatures: [0], withoutTimestamps: true, wordTimestamps: false, vad: false };
-    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, UNLIMITED, undefined);
+    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, { signal: UNLIMITED }, undefined);
   }
 
-  async transcribe(args: Record<string, unknown>, { signal }: CallContext): Promise<AsrOutput> {
+  async transcribe(args: Record<string, unknown>, context: CallContext): Promise<AsrOutput> {
     const params = this.#params(args);
     const channels = await this.#channels(args, params);
-    const transcriptions = await this.#transcribeAll(channels, params, signal);
+    const transcriptions = await this.#transcribeAll(channels, params, context);
     const segments = transcriptions
       .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
       .sort((a, b) => a.time_interval.start - b.time_interval.start);
@@ -90,7 +91,7 @@ class Whisper {
    * One item for each segment as it becomes final; channels in turn. Where the language has to be found first, these items leave it
    * empty and a last one without segments tells it.
    */
-  async *transcribeStream(args: Record<string, unknown>, { signal }: CallContext): AsyncGenerator<AsrOutput> {
+  async *transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
     const params = this.#params(args);
     const channels = await this.#channels(args, params);
     const known = this.#knownLanguage(params);
@@ -104,7 +105,7 @@ class Whisper {
     };
     const work = async (): Promise<void> => {
       try {
-        const transcriptions = await this.#transcribeAll(channels, params, AbortSignal.any([signal, left.signal]), onSegment);
+        const transcriptions = await this.#transcribeAll(channels, params, { ...context, signal: AbortSignal.any([context.signal, left.signal]) }, onSegment);
         if (count === 0) queue.push(silence());
         else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
         queue.end();
@@ -138,14 +139,14 @@ class Whisper {
   async #transcribeAll(
     channels: readonly Channel[],
     params: WhisperParams,
-    signal: AbortSignal,
+    context: CallContext,
     onSegment?: (segment: WhisperNativeSegment, speaker: string | null) => void,
   ): Promise<Transcription[]> {
     const native = this.#nativeParams(params);
     const heard = channels.filter(({ samples }) => !isSilent(samples));
     const settled = await Promise.allSettled(
       heard.map(async ({ samples, speaker }): Promise<Transcription> => {
-        const result = await this.#transcribeOne(samples, native, signal, onSegment && ((segment) => onSegment(segment, speaker)));
+        const result = await this.#transcribeOne(samples, native, context, onSegment && ((segment) => onSegment(segment, speaker)));
         return { result, speaker };
       }),
     );
@@ -158,21 +159,30 @@ class Whisper {
   async #transcribeOne(
     samples: Float32Array,
     params: WhisperNativeParams,
-    signal: AbortSignal,
+    context: CallContext,
     onSegment: ((segment: WhisperNativeSegment) => void) | undefined,
   ): Promise<WhisperNativeResult> {
+    const { signal } = context;
     signal.throwIfAborted();
     const id = this.#nextId++;
     const onAbort = (): void => this.#engine.cancelTranscription(id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#engine.transcribe(id, samples, params, onSegment);
+      return await this.#engine.transcribe(id, samples, { ...params, ...termsOf(context) }, onSegment);
     } catch (error) {
       signal.throwIfAborted();
-      throw new InferenceException(this.#modelName, nativeFailure(error).message);
+      throw this.#failure(error);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  #failure(thrown: unknown): AanaError {
+    const { code, fault, message } = nativeFailure(thrown);
+    const data = { model_name: this.#modelName };
+    if (code === 'deadline-exceeded') return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${this.#modelName} was given up: ${message}`, { data, fault });
+    if (fault === 'caller') return new AanaError('InvalidArguments', 'invalid-input', `${this.#modelName} cannot take the request: ${message}`, { data });
+    return new InferenceException(this.#modelName, message);
   }
 
   #nativeParams(params: WhisperParams): WhisperNativeParams {

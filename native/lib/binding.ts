@@ -22,9 +22,9 @@ export type NativeFault = 'caller' | 'deployment' | 'overload' | 'cancelled';
 
 /** For whom a request is computed, and until when its answer is of use. */
 export interface RequestTerms {
-  /** Tenants share an engine evenly; requests without one are those of one more tenant. */
+  /** Tenants share an engine evenly, whatever the number and priority of their requests; requests without one are those of one more tenant. */
   readonly tenant?: string | null;
-  /** Requests of a higher priority begin first. Default: 0. */
+  /** Requests of a higher priority begin before others of their tenant. Default: 0. */
   readonly priority?: number;
   /** Milliseconds from now; a request that has not ended by then fails with `deadline-exceeded`. Default: none. */
   readonly deadlineMs?: number;

@@ -59,7 +59,7 @@ test('a request whose deadline passes while it is answered ends then and leaves 
   endOf(await llama.generate('A cat'));
 });
 
-test('a request of a higher priority begins before those that came earlier', async () => {
+test('a request of a higher priority begins before those of its tenant that came earlier', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const first = llama.submit(prompt, { maxTokens: 4 });
   const [low, high] = [llama.submit('A cat', { maxTokens: 4, priority: -1 }), llama.submit('A dog', { maxTokens: 4, priority: 2 })];
@@ -69,13 +69,13 @@ test('a request of a higher priority begins before those that came earlier', asy
   assert.ok(ends.indexOf(high) < ends.indexOf(middle) && ends.indexOf(middle) < ends.indexOf(low), `${ends}`);
 });
 
-test('a tenant with one request does not wait behind all of another one', async () => {
-  await using llama = await TestEngine.load({ maxSequences: 2 });
-  const many = Array.from({ length: 8 }, (_, n) => llama.submit(`Story number ${n}`, { maxTokens: 12, tenant: 'many' }));
+test('a tenant with one request does not wait behind all of another one, whatever their priority', async () => {
+  await using llama = await TestEngine.load({ maxSequences: 1 });
+  const many = Array.from({ length: 8 }, (_, n) => llama.submit(`Story number ${n}`, { maxTokens: 12, tenant: 'many', priority: 1000 }));
   const one = llama.submit('A cat', { maxTokens: 12, tenant: 'one' });
   await Promise.all([...many, one].map((id) => llama.finish(id)));
   const ends = llama.events.filter(({ type }) => type === 'end').map(({ id }) => id);
-  assert.ok(ends.indexOf(one) <= 3, `${ends}`);
+  assert.ok(ends.indexOf(one) <= 1, `${ends}`);
 });
 
 test('a request whose reader is behind gives up its place, and goes on where it was', async () => {

@@ -6,6 +6,7 @@ import { defaultLimits } from '../limits.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { HostReply } from '../protocol.ts';
 import { HeldChars } from './held-chars.ts';
+import { RequestUrls } from './request-urls.ts';
 import { InvocationScope, type InvocationScopeOptions } from './invocation-scope.ts';
 
 const manifest: PluginManifest = {
@@ -13,7 +14,7 @@ const manifest: PluginManifest = {
   ...{ capabilities: ['media', 'deployments', 'remote'], deployments: ['model'], hosts: [], limits: {}, endpoints: {} },
 };
 const scopeWith = (options: Partial<InvocationScopeOptions> = {}): InvocationScope =>
-  new InvocationScope({ ports: new FakePorts(), plugin: 'sample', context: { requestId: 'r' }, files: new Map(), write: undefined, granted: grantTo(manifest, {}, defaultLimits), startHelper: undefined, ...options });
+  new InvocationScope({ ports: new FakePorts(), plugin: 'sample', context: { requestId: 'r' }, files: new Map(), requestUrls: new RequestUrls('{}'), write: undefined, granted: grantTo(manifest, {}, defaultLimits), startHelper: undefined, ...options });
 const valueOf = <T>(reply: HostReply): T => {
   if ('error' in reply) throw new Error(`${reply.error.name}: ${reply.error.message}`);
   return reply.value as T;

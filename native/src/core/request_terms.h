@@ -12,7 +12,7 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 // For whom a request is computed, and until when its answer is of use.
 struct RequestTerms {
   std::string tenant;    // empty: nobody in particular, which is a tenant like any other
-  int32_t priority = 0;  // higher is sooner
+  int32_t priority = 0;  // higher is sooner, among the requests of the tenant
   Deadline deadline;     // none: it may take as long as it takes
 
   bool IsOverdue(std::chrono::steady_clock::time_point now) const { return deadline && *deadline <= now; }

@@ -152,18 +152,15 @@ void DecodeLoop::Park() {
     if (!longest || sequence.paused_at() < longest->sequence->paused_at()) longest = &slot;
   }
   if (!longest) return;
-  parked_.push_back(slots_.Release(*longest));
+  parked_.push_back(Release(*longest));
 }
 
 void DecodeLoop::AdmitWaiting() {
   while (!waiting_.empty() && slots_.HasFree()) {
-    auto next = waiting_.TakeNext([this](std::string_view tenant) { return SlotsOf(tenant); });
+    auto next = waiting_.TakeNext(turns_);
+    turns_.Begin(next->terms().tenant);
     slots_.Admit(next);
   }
-}
-
-size_t DecodeLoop::SlotsOf(std::string_view tenant) const {
-  return static_cast<size_t>(std::ranges::count_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->terms().tenant == tenant; }));
 }
 
 Deadline DecodeLoop::NextDue() const {
@@ -299,10 +296,15 @@ void DecodeLoop::FailAll(const std::string& message) {
   slots_.ForgetAll();
 }
 
-void DecodeLoop::Finish(Slot& slot, FinishReason reason) { Emit(slots_.Release(slot)->End(reason)); }
+std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
+  turns_.End(slot.sequence->terms().tenant);
+  return slots_.Release(slot);
+}
+
+void DecodeLoop::Finish(Slot& slot, FinishReason reason) { Emit(Release(slot)->End(reason)); }
 
 void DecodeLoop::Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message) {
-  Emit(slots_.Release(slot)->Failure(code, fault, message, context_.n_context()));
+  Emit(Release(slot)->Failure(code, fault, message, context_.n_context()));
 }
 
 }  // namespace aana::llama

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/llama/batch.h"
@@ -16,6 +15,7 @@
 #include "core/llama/slots.h"
 #include "core/llama/waiting_line.h"
 #include "core/pulse.h"
+#include "core/tenant_turns.h"
 
 namespace aana::llama {
 
@@ -46,7 +46,6 @@ class DecodeLoop {
   void AdmitWaiting();
   // When the next of these has something to do, if no command comes before.
   Deadline NextDue() const;
-  size_t SlotsOf(std::string_view tenant) const;
 
   // False when no sequence can go on now.
   bool Step();
@@ -61,6 +60,8 @@ class DecodeLoop {
   void FailYoungest(const std::vector<Share>& plan);
   void FailAll(const std::string& message);
 
+  // Frees the slot.
+  std::unique_ptr<Sequence> Release(Slot& slot);
   void Finish(Slot& slot, FinishReason reason);
   void Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message);
   void Emit(Event event) { events_.push_back(std::move(event)); }
@@ -74,6 +75,7 @@ class DecodeLoop {
   Scheduler scheduler_;
   Slots slots_;
   Batch batch_;
+  TenantTurns turns_;
   WaitingLine waiting_;                            // for a slot
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;

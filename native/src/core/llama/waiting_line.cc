@@ -7,10 +7,10 @@
 
 namespace aana::llama {
 
-std::unique_ptr<Sequence> WaitingLine::TakeNext(const std::function<size_t(std::string_view tenant)>& slots_of) {
+std::unique_ptr<Sequence> WaitingLine::TakeNext(const TenantTurns& turns) {
   const auto rank = [&](const std::unique_ptr<Sequence>& sequence) {
     const auto& terms = sequence->terms();
-    return std::tuple(-static_cast<int64_t>(terms.priority), slots_of(terms.tenant), sequence->number);
+    return std::tuple(turns.Rank(terms.tenant), -static_cast<int64_t>(terms.priority), sequence->number);
   };
   const auto next = std::ranges::min_element(line_, {}, rank);
   auto taken = std::move(*next);

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "core/llama/sequence.h"
+#include "core/tenant_turns.h"
 
 namespace aana::llama {
 
-// Sequences that wait for a slot. The highest priority goes first; among those, the tenant that has the fewest slots; among those, the oldest.
+// Sequences that wait for a slot. Tenants take turns; of a tenant's sequences the one of the highest priority goes first, of those the oldest.
 class WaitingLine {
  public:
   void Add(std::unique_ptr<Sequence> sequence) { line_.push_back(std::move(sequence)); }
@@ -19,8 +18,8 @@ class WaitingLine {
   auto begin() const { return line_.begin(); }
   auto end() const { return line_.end(); }
 
-  // Takes the one whose turn it is. `slots_of` counts the slots of a tenant. The line is not empty.
-  std::unique_ptr<Sequence> TakeNext(const std::function<size_t(std::string_view tenant)>& slots_of);
+  // Takes the one whose turn it is. The line is not empty.
+  std::unique_ptr<Sequence> TakeNext(const TenantTurns& turns);
   // Null when no sequence has this id.
   std::unique_ptr<Sequence> Take(RequestId id);
   // Takes those whose deadline has passed.

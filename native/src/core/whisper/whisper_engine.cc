@@ -141,7 +141,7 @@ void WhisperEngine::RunThread() {
     }
     if (!work) return;
     const auto& tenant = work->request->terms.tenant;
-    threads_by_tenant_[tenant]++;
+    turns_.Begin(tenant);
     lock.unlock();
     std::string error;
     Fault fault = Fault::kDeployment;
@@ -161,7 +161,7 @@ void WhisperEngine::RunThread() {
       error = "unknown failure";
     }
     lock.lock();
-    if (--threads_by_tenant_[tenant] == 0) threads_by_tenant_.erase(tenant);
+    turns_.End(tenant);
     if (!error.empty()) End(*work->request, {.end = TranscriptionEnd::kFailed, .error = error, .fault = fault});
     wake_.notify_all();  // what was waiting for this step can go on
   }
@@ -169,7 +169,7 @@ void WhisperEngine::RunThread() {
 
 std::optional<WhisperEngine::Work> WhisperEngine::TakeWork() {
   EndOverdue();
-  const auto rank = [&](const RequestPtr& request) { return std::pair(-static_cast<int64_t>(request->terms.priority), ThreadsOf(request->terms.tenant)); };
+  const auto rank = [&](const RequestPtr& request) { return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority)); };
   auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
     if ((*it)->HasWork() && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
@@ -205,11 +205,6 @@ void WhisperEngine::EndOverdueIfDue() {
   if (Clock::now() < next_deadline_.load(std::memory_order_relaxed)) return;
   std::lock_guard lock(mutex_);
   EndOverdue();
-}
-
-size_t WhisperEngine::ThreadsOf(const std::string& tenant) const {
-  const auto found = threads_by_tenant_.find(tenant);
-  return found == threads_by_tenant_.end() ? 0 : found->second;
 }
 
 void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/pulse.h"
+#include "core/tenant_turns.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/transcriber.h"
 #include "core/whisper/types.h"
@@ -34,7 +35,7 @@ struct TranscriptionOutcome {
 };
 
 // One Whisper model and a thread per state. Requests are cut into windows of speech, and the threads take windows from the requests in
-// turn, so that a long one does not hold up a short one: of the highest priority first, then for the tenant that the fewest threads work for. Any thread may call; callbacks come from the engine's threads, one at a time
+// turn, so that a long one does not hold up a short one. Tenants take turns, and of a tenant's requests those of a higher priority go first. Any thread may call; callbacks come from the engine's threads, one at a time
 // for a request, must not block and must not call the engine.
 class WhisperEngine {
  public:
@@ -77,7 +78,6 @@ class WhisperEngine {
   std::optional<Work> TakeWork();  // with the lock held
   void EndOverdue();               // with the lock held
   void EndOverdueIfDue();
-  size_t ThreadsOf(const std::string& tenant) const;  // with the lock held
   void Analyse(Request& request, VoiceDetector& detector);
   void Transcribe(Request& request, size_t window);
   void FlushSegments(Request& request);                        // with the lock held
@@ -94,7 +94,7 @@ class WhisperEngine {
   bool stopping_ = false;
   std::deque<RequestPtr> turn_;  // the front is served next
   std::unordered_map<uint64_t, RequestPtr> request_by_id_;
-  std::unordered_map<std::string, size_t> threads_by_tenant_;  // of tenants that threads work for
+  TenantTurns turns_;
   // The earliest deadline of the requests; the end of time without one. Written with the lock held.
   std::atomic<std::chrono::steady_clock::time_point> next_deadline_{std::chrono::steady_clock::time_point::max()};
 
