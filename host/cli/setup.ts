@@ -1,9 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { AanaApp } from '../app.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { check } from '../deployments/check.ts';
-import { builtinDefinitions, defaultThreads } from '../deployments/index.ts';
+import { builtinDefinitions, defaultCpus } from '../deployments/index.ts';
 import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';
 import { asksFor } from '../plugins/asked-capabilities.ts';
@@ -86,6 +87,6 @@ async function pullDeploymentModels({ config, log, signal }: SetupOptions, model
     if (!definition && config.app !== null) continue; // a class of the application's own, which is known when it starts
     if (!definition) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`);
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
-    await definition.prepare(checked, { models, log, signal, threads: defaultThreads(), numGpus: devices.num_gpus, progress: () => {} });
+    await definition.prepare(checked, { models, log, signal, cpus: async () => defaultCpus(availableParallelism()), numGpus: devices.num_gpus ?? 0, progress: () => {} });
   }
 }

@@ -43,6 +43,8 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'cuda_visible_devices', kind: 'text', env: 'CUDA_VISIBLE_DEVICES' },
   { key: 'devices.gpus', kind: 'json', env: 'AANA_GPUS' },
   { key: 'devices.memory_bytes', kind: 'number', env: 'AANA_MEMORY_BYTES' },
+  { key: 'devices.cpus', kind: 'number', env: 'AANA_CPUS' },
+  { key: 'devices.placement', kind: 'text', env: 'AANA_PLACEMENT' },
   { key: 'native_build', kind: 'text', env: 'AANA_BUILD', flag: '--native-build <mode>' },
   { key: 'shutdown_grace_s', kind: 'number', env: 'AANA_SHUTDOWN_GRACE_S', flag: '--shutdown-grace <seconds>' },
   { key: 'media.allow_paths', kind: 'paths', env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>' },

@@ -32,6 +32,8 @@ export interface ChangeOptions {
   readonly progress: Report;
   /** Seconds that a new replica must serve before the next old one goes. */
   readonly watchS: number;
+  /** Processors that each replica of it should keep busy. */
+  cpusOf(bound: BoundDeployment, plan: DevicePlan): number;
 }
 
 /** Bounds of autoscaling. */
@@ -88,7 +90,10 @@ export class DeploymentChanges {
       return undefined;
     }
     const { name } = deployment;
-    const spec = await this.#starter.prepare(name, bound, options.signal, options.progress);
+    // Replicas that stay keep their threads.
+    const cpus = (kind === 'reconfigure' ? deployment.cpus : undefined) ?? options.cpusOf(bound, plan);
+    const spec = await this.#starter.prepare(name, bound, async () => cpus, options.signal, options.progress);
+    deployment.cpus = cpus;
     if (kind === 'reconfigure' && (await this.#reconfigure(deployment, bound, spec))) return undefined;
     return this.#roll(deployment, bound, spec, plan, options);
   }

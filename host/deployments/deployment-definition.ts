@@ -19,10 +19,10 @@ export interface PrepareContext {
   readonly models: ModelSource;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** CPU threads per replica, unless the configuration names a number. */
-  readonly threads: number;
-  /** GPUs per replica: 0 keeps the model off them, undefined takes what there is. */
-  readonly numGpus: number | undefined;
+  /** Processors that each replica should keep busy, unless the configuration names threads. To be asked once models are there: looking at the machine takes a while. */
+  cpus(): Promise<number>;
+  /** GPUs per replica; 0 is the CPU. */
+  readonly numGpus: number;
   /** `fraction` is 0 to 1, undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
 }

@@ -6,7 +6,6 @@ import type { Machine } from '../devices/index.ts';
 import type { ModelSource } from './deployment-definition.ts';
 import { DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
 import type { DeploymentOptionsInput } from './deployment-options.ts';
-import { defaultThreads } from './deployment-starter.ts';
 import { SampleDeployment } from './fixtures/sample-deployment.ts';
 
 const Manager = suite('the deployment manager');
@@ -53,7 +52,6 @@ const REFUSED: readonly (readonly [what: string, options: unknown, pattern: RegE
   ['an unknown key inside model_kwargs', { type: 'LlamaTextGenerationDeployment', user_config: { model_kwargs: { n_context: 1 } } }, /model_kwargs\.n_context: /],
   ['two thirds of a GPU', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 2 / 3 } }, /deployment asr: ray_actor_options\.num_gpus: .*four decimals/],
   ['one and a half GPUs', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 1.5 } }, /num_gpus: .*must be a whole number/],
-  ['memory on no device', { type: 'WhisperDeployment', ray_actor_options: { memory_bytes: 1 } }, /ray_actor_options\.memory_bytes: .*needs num_gpus/],
   ['an unknown key of autoscaling_config', { type: 'WhisperDeployment', autoscaling_config: { max_replica: 2 } }, /autoscaling_config\.max_replica: /],
   ['a minimum over the maximum', { type: 'WhisperDeployment', autoscaling_config: { min_replicas: 2 } }, /autoscaling_config\.max_replicas: .*less than min_replicas/],
   ['two numbers of replicas', { type: 'WhisperDeployment', num_replicas: 1, autoscaling_config: {} }, /num_replicas: .*together with autoscaling_config/],
@@ -171,7 +169,7 @@ Manager('serves calls with as many replicas as it was told', async () => {
   );
 });
 
-const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
+const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9, cpus: 8 };
 const visible = async (made: DeploymentManager, name: string): Promise<unknown> => made.handle(name).call('environment', { name: 'CUDA_VISIBLE_DEVICES' });
 
 Manager('gives each replica its GPUs and no others, the largest first', async () => {
@@ -181,6 +179,20 @@ Manager('gives each replica its GPUs and no others, the largest first', async ()
   );
   await made.start();
   assert.equal(await Promise.all(['large', 'small', 'tiny', 'cpu'].map((name) => visible(made, name))), ['GPU-a', 'GPU-b', 'GPU-b', '']);
+});
+
+Manager('runs on the CPU what asks for no GPU, where there are some', async () => {
+  const made = manager({ free: {}, small: { ray_actor_options: { num_gpus: 0.5 } } }, TWO_GPUS);
+  await made.start();
+  assert.equal([await visible(made, 'free'), made.status()['free']?.replicas[0]?.device], ['', 'CPU']);
+  assert.is(((await made.handle('free').call('spec', {})) as { num_gpus: number }).num_gpus, 0);
+});
+
+Manager('gives replicas threads so that all of them together fit the processors', async () => {
+  const made = manager({ one: {}, two: { num_replicas: 2 }, three: { ray_actor_options: { num_cpus: 4 } } }, { gpus: [], memoryBytes: 64e9, cpus: 10 });
+  await made.start();
+  const threads = await Promise.all(['one', 'two', 'three'].map(async (name) => ((await made.handle(name).call('spec', {})) as { threads: number }).threads));
+  assert.equal(threads, [2, 2, 4]);
 });
 
 Manager('keeps a replica on its GPU when its process dies', async () => {
@@ -211,6 +223,7 @@ const TOO_MUCH: readonly (readonly [what: string, deployments: Record<string, Om
   ['more GPUs than there are when it wakes', { big: { ray_actor_options: { num_gpus: 3 }, autoscaling_config: { min_replicas: 0 } } }, /asks for 3 GPU/],
   ['more memory than is set aside', { big: { ray_actor_options: { num_gpus: 1, memory_bytes: 81e9 } } }, /asks for 1 GPU and 75 GiB of memory/],
   ['more memory than a GPU has', { big: { user_config: { weights_bytes: 81e9 }, ray_actor_options: { num_gpus: 0.5 } } }, /needs at least 75 GiB of memory \(75 GiB for its weights, 0\.00 GiB for its context\); fake has 75 GiB/],
+  ['more processors than there are', { one: { ray_actor_options: { num_cpus: 6 } }, big: { ray_actor_options: { num_cpus: 3 } } }, /deployment big: it asks for 3 processors; this machine has 8 processors, 6 of them taken, and /],
   ['more memory than the machine has', { big: { user_config: { weights_bytes: 65e9 }, ray_actor_options: { num_gpus: 0 } } }, /needs at least 61 GiB of memory .* this machine has 60 GiB/],
 ];
 for (const [what, deployments, pattern] of TOO_MUCH) {
@@ -264,10 +277,6 @@ Manager('refuses calls after its shutdown', async () => {
   const handle = made.handle('one');
   await made.shutdown({ graceMs: 0 });
   assert.is((await failure(() => handle.call('echo', { text: '' }))).kind, 'unavailable');
-});
-
-Manager('takes half of the cores for a model, 1 to 8', () => {
-  assert.equal([1, 2, 3, 8, 64].map(defaultThreads), [1, 1, 1, 4, 8]);
 });
 
 Manager.run();

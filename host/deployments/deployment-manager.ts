@@ -5,6 +5,7 @@ import type { RequestContext } from '../core/request-context.ts';
 import type { ReplicaSetStatus, Reservation } from '../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
+import { cpusOfReplica } from './cpu-plan.ts';
 import { DeploymentCalls } from './deployment-calls.ts';
 import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
@@ -115,7 +116,8 @@ export class DeploymentManager {
     const giveUp = new AbortController();
     const all = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     // Devices are looked for while the first model is fetched; what asks for more than there is ends that.
-    const places = this.#makePlan(all).then((plan) => plan.reserve(deployments.map(planned)));
+    const plan = this.#makePlan(all);
+    const places = plan.then((made) => made.reserve(deployments.map(planned)));
     places.catch((error: unknown) => giveUp.abort(error));
     const failures: StartFailure[] = [];
     const onFailure = (deployment: string, error: unknown): void => {
@@ -127,7 +129,7 @@ export class DeploymentManager {
     // Models are fetched one after the other; replicas load while the next model is fetched.
     for (const deployment of deployments) {
       if (all.aborted || (sequential && failures.length > 0)) break;
-      const { prepared, started } = this.#deploy(deployment, places.then((each) => each.get(deployment.name)), all, onProgress);
+      const { prepared, started } = this.#deploy(deployment, plan, places.then((each) => each.get(deployment.name)), all, onProgress);
       starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
       await (sequential ? starts.at(-1) : prepared.catch(() => {}));
     }
@@ -146,11 +148,12 @@ export class DeploymentManager {
     if (deployment.state === 'serving') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, { data: { deployment: name } });
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
-    const reserve = async (): Promise<DeploymentPlaces | undefined> => {
+    const makePlan = async (): Promise<DevicePlan> => {
       await deployment.replicas?.stop(0); // those of the last time, which failed
-      return (await this.#makePlan(all)).reserve([planned(deployment)]).get(name);
+      return this.#makePlan(all);
     };
-    await this.#deploy(deployment, reserve(), all, onProgress).started;
+    const plan = makePlan();
+    await this.#deploy(deployment, plan, plan.then((made) => made.reserve([planned(deployment)]).get(name)), all, onProgress).started;
   }
 
   /**
@@ -180,7 +183,7 @@ export class DeploymentManager {
     return this.#change(deployment, signal, async (all) => {
       const plan = await this.#makePlan(all);
       const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
-      const report = await this.#changes.update(deployment, bound, plan, { signal: all, progress, watchS });
+      const report = await this.#changes.update(deployment, bound, plan, { signal: all, progress, watchS, cpusOf: (next) => this.#cpusOf(deployment, next, plan) });
       onProgress?.({ deployment: name, fraction: 1, text: report.outcome, isReady: true });
       return report;
     });
@@ -233,6 +236,7 @@ export class DeploymentManager {
   /** From registered to serving. `prepared` settles when its model is there. */
   #deploy(
     deployment: ManagedDeployment,
+    plan: Promise<DevicePlan>,
     places: Promise<DeploymentPlaces | undefined>,
     signal: AbortSignal,
     onProgress: DeployOptions['onProgress'],
@@ -242,7 +246,8 @@ export class DeploymentManager {
     deployment.enter('start');
     const failed = new AbortController();
     const all = AbortSignal.any([signal, failed.signal]);
-    const prepared = this.#starter.prepare(name, deployment.bound, all, progress);
+    const cpus = async (): Promise<number> => (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
+    const prepared = this.#starter.prepare(name, deployment.bound, cpus, all, progress);
     const start = async (): Promise<void> => {
       try {
         const [spec, reserved] = await Promise.all([prepared, places]);
@@ -281,9 +286,18 @@ export class DeploymentManager {
   async #makePlan(signal: AbortSignal): Promise<DevicePlan> {
     await this.#options.beforeReplicas?.(); // the addon is asked for devices
     signal.throwIfAborted();
-    const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
-    this.#plan ??= new DevicePlan(machine, this.#options.log);
+    if (!this.#plan) {
+      const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
+      this.#plan ??= new DevicePlan(machine, this.#options.log);
+    }
+    await this.#plan.look(signal);
     return this.#plan;
+  }
+
+  /** Processors that each replica of `next`, which a deployment is or becomes, should keep busy beside all others. */
+  #cpusOf(deployment: ManagedDeployment, next: BoundDeployment, { machine }: DevicePlan): number {
+    const others = [...this.#deployments.values()].filter((other) => other !== deployment).map(({ bound }) => bound.options);
+    return cpusOfReplica(next.options, [...others, next.options], machine);
   }
 
   #require(name: string): ManagedDeployment {

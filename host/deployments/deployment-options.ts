@@ -34,9 +34,9 @@ export const DeploymentOptions = z
   drain_timeout_s: z.number().min(0).max(86_400).default(3600).describe('Seconds that running calls may take to finish on a replica that is not wanted any more, after an update or with less load, as long as nobody needs its place.'),
   ray_actor_options: z
     .strictObject({
-      num_gpus: GPUS.optional().describe('GPUs per replica, below 1 a share of one: who runs where follows from it, what a replica uses is not capped. 0 keeps the model off them. A machine without a GPU runs it on the CPU. Default: whatever there is.'),
-      num_cpus: z.number().min(0).optional().describe('CPU threads per replica, where `user_config` names none.'),
-      memory_bytes: z.int().min(1).optional().describe('Memory that each replica sets aside on its GPUs, or of the machine where it runs on the CPU. Needs `num_gpus`.'),
+      num_gpus: GPUS.optional().describe('GPUs per replica, below 1 a share of one: who runs where follows from it, what a replica uses is not capped. A machine without a GPU runs it on the CPU. Default: 0, the CPU.'),
+      num_cpus: z.number().min(0).optional().describe('Processors that each replica keeps for itself, and its threads where `user_config` names none. Default: none; threads are as many as the replicas of all deployments together have processors for.'),
+      memory_bytes: z.int().min(1).optional().describe('Memory that each replica sets aside on its GPUs, or of the machine where it runs on the CPU.'),
     })
     .default({})
     .describe('Devices of each replica.'),
@@ -45,10 +45,9 @@ export const DeploymentOptions = z
 })
   .superRefine((options, context) => {
     const refuse = (path: readonly string[], message: string): void => context.addIssue({ code: 'custom', path: [...path], message, input: options });
-    const { autoscaling_config: scaling, ray_actor_options: devices } = options;
+    const { autoscaling_config: scaling } = options;
     if (scaling && options.num_replicas !== undefined) refuse(['num_replicas'], 'must not be given together with autoscaling_config');
     if (scaling?.min_replicas === 0 && options.max_queued_requests === 0) refuse(['max_queued_requests'], 'must be at least 1 when min_replicas is 0: the first call waits for a replica');
-    if (devices.memory_bytes !== undefined && devices.num_gpus === undefined) refuse(['ray_actor_options', 'memory_bytes'], 'needs num_gpus, which says where it is');
   });
 export type DeploymentOptions = z.infer<typeof DeploymentOptions>;
 /** As people write it: what has a default may be absent. */

@@ -1,6 +1,6 @@
 import { AanaError } from '../core/errors.ts';
-import { type Placement, placementEnvironment, type PlacementLedger, placementText } from '../devices/index.ts';
-import type { Place } from '../replicas/index.ts';
+import { type DeviceUse, type Placement, placementEnvironment, type PlacementLedger, placementText } from '../devices/index.ts';
+import type { Place, ReplicaMemory } from '../replicas/index.ts';
 import type { DeploymentOptions } from './deployment-options.ts';
 import type { MemoryNeed } from './memory-need.ts';
 
@@ -15,18 +15,26 @@ const GIB = 2 ** 30;
 export class DeploymentPlaces {
   readonly #ledger: PlacementLedger;
   readonly #planned: PlannedDeployment;
+  /** Notes what is free of the main memory. */
+  readonly #look: () => void;
   /** Set aside, not handed out yet. */
   readonly #reserved: Placement[] = [];
   readonly #taken = new Set<Placement>();
   /** Of the replicas that an update found: whoever of them left may come back to it. */
   readonly #held = new Set<Placement>();
+  /** As estimated from the model's file; as measured once a replica has told. */
   #need: MemoryNeed | undefined;
+  #isMeasured = false;
+  /** Of replicas on the CPU that have told: memory of their own. */
+  readonly #ownBytes = new WeakMap<Placement, number>();
   /** On the CPU: the place that the weights, which all share, are counted with. */
   #weightsAt: Placement | undefined;
 
-  constructor(ledger: PlacementLedger, planned: PlannedDeployment) {
+  /** `look` is called before places are taken; without it the table counts as it is. */
+  constructor(ledger: PlacementLedger, planned: PlannedDeployment, look: () => void = () => {}) {
     this.#ledger = ledger;
     this.#planned = planned;
+    this.#look = look;
   }
 
   /** Those that replicas have. */
@@ -36,11 +44,12 @@ export class DeploymentPlaces {
 
   /** Whether its replicas run on a GPU. */
   get isOnGpu(): boolean {
-    return this.#ledger.machine.gpus.length > 0 && this.#planned.options.ray_actor_options.num_gpus !== 0;
+    return this.#ledger.machine.gpus.length > 0 && this.#gpus > 0;
   }
 
   /** Sets places aside for `count` replicas. Throws `InsufficientResources`, naming what is asked for and what there is; then none is. */
   reserve(count: number): void {
+    this.#look();
     for (let index = 0; index < count; index += 1) {
       const placement = this.#place(this.#ledger);
       if (!placement) {
@@ -61,12 +70,14 @@ export class DeploymentPlaces {
    * device has not as much left.
    */
   countMemory(need: MemoryNeed): void {
+    this.#look();
     this.#need = need;
     for (const placement of this.#reserved) if (!this.#count(this.#ledger, placement)) throw this.#tooLittleMemory(need, placement);
   }
 
   /** Throws `InsufficientResources` when `count` replicas would not fit into a machine that is empty but for what others keep. */
   requireRoom(count: number, given: Iterable<Placement>): void {
+    this.#look();
     const ledger = this.#ledger.without([...given, ...this.#reserved, ...this.#taken]);
     const trial = new DeploymentPlaces(ledger, this.#planned);
     trial.reserve(count);
@@ -75,6 +86,7 @@ export class DeploymentPlaces {
 
   /** Whether one more replica would fit if these places were given back. */
   wouldFit(given: Iterable<Placement>): boolean {
+    this.#look();
     const trial = new DeploymentPlaces(this.#ledger.without(given), this.#planned);
     trial.#need = this.#need;
     trial.#weightsAt = this.#weightsAt;
@@ -83,11 +95,17 @@ export class DeploymentPlaces {
 
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined {
+    this.#look();
     const placement = this.#reserved.shift() ?? this.#takeBack() ?? this.#placeMore();
     if (!placement) return undefined;
     this.#taken.add(placement);
     const { machine } = this.#ledger;
-    const place: Place = { env: placementEnvironment(machine, placement), device: placementText(machine, placement), release: () => this.#release(placement) };
+    const place: Place = {
+      env: placementEnvironment(machine, placement),
+      device: placementText(placement),
+      onMemory: (memory) => this.#onMemory(placement, memory),
+      release: () => this.#release(placement),
+    };
     placements.set(place, placement);
     return place;
   }
@@ -131,19 +149,58 @@ export class DeploymentPlaces {
   }
 
   #place(ledger: PlacementLedger): Placement | undefined {
-    const { name, options } = this.#planned;
-    return ledger.place({ deployment: name, gpus: options.ray_actor_options.num_gpus, reservedBytes: this.#reservedBytes });
+    return ledger.place({ deployment: this.#planned.name, gpus: this.#gpus, cpus: this.#cpus, reservedBytes: this.#reservedBytes });
+  }
+
+  /** A replica told what it uses: that counts from now on, for it and for those that come. */
+  #onMemory(placement: Placement, { privateBytes, fileBytes, gpus }: ReplicaMemory): void {
+    if (!this.#taken.has(placement)) return;
+    if (placement.gpus.length === 0) {
+      const weightsBytes = this.#need?.weightsBytes ?? 0;
+      // A model that is mapped is read bit by bit, so its file counts; one that is not mapped lies in the process's own memory.
+      const isMapped = fileBytes * 2 >= weightsBytes;
+      this.#learn({ weightsBytes: isMapped ? Math.max(fileBytes, weightsBytes) : fileBytes, contextBytes: privateBytes });
+      this.#ownBytes.set(placement, privateBytes);
+      this.#weightsAt ??= placement;
+      this.#ledger.measure(placement, this.#useOf(placement, this.#weightsAt === placement));
+      return;
+    }
+    if (gpus.length !== placement.gpus.length) return; // it cannot tell
+    const bytes = gpus.map(({ usedBytes }) => usedBytes);
+    const total = bytes.reduce((sum, each) => sum + each, 0);
+    const weightsBytes = Math.min(total, this.#need?.weightsBytes ?? 0);
+    this.#learn({ weightsBytes, contextBytes: total - weightsBytes, parts: bytes });
+    this.#ledger.measure(placement, { bytes });
+    if (!this.#ledger.machine.probe?.freeGpuBytes) return;
+    placement.gpus.forEach((gpu, index) => this.#ledger.noteFree(gpu, gpus[index]?.freeBytes ?? 0));
+  }
+
+  /** The next replica needs as much as the largest so far. */
+  #learn(measured: MemoryNeed): void {
+    const before = this.#isMeasured ? this.#need : undefined;
+    this.#isMeasured = true;
+    this.#need = { ...measured, weightsBytes: Math.max(measured.weightsBytes, before?.weightsBytes ?? 0), contextBytes: Math.max(measured.contextBytes, before?.contextBytes ?? 0) };
+  }
+
+  /** What a replica uses of each of its devices. On the CPU weights count once, with one of the replicas; being mapped, they show as free memory. */
+  #useOf(placement: Placement, hasWeights: boolean): DeviceUse {
+    const { gpus } = placement;
+    const contextBytes = this.#ownBytes.get(placement) ?? this.#need?.contextBytes ?? 0;
+    const weightsBytes = this.#need?.weightsBytes ?? 0;
+    if (gpus.length === 0) return { bytes: [(hasWeights ? weightsBytes : 0) + contextBytes], visibleBytes: [contextBytes] };
+    const parts = gpus.map((_, index) => (this.#need?.parts ? (this.#need.parts[index] ?? 0) : 1));
+    const sum = parts.reduce((total, part) => total + part, 0);
+    return { bytes: parts.map((part) => (sum > 0 ? ((weightsBytes + contextBytes) * part) / sum : 0)) };
   }
 
   #count(ledger: PlacementLedger, placement: Placement): boolean {
     if (!this.#need) return true;
-    const { weightsBytes, contextBytes } = this.#need;
     const before = this.#weightsAt;
     const hasLeft = before !== undefined && this.#held.has(before) && !this.#taken.has(before);
     const hasWeights = placement.gpus.length > 0 || before === undefined || before === placement || hasLeft;
-    const fits = ledger.count(placement, hasWeights ? weightsBytes + contextBytes : contextBytes);
+    const fits = ledger.count(placement, this.#useOf(placement, hasWeights));
     if (!fits || !hasWeights || placement.gpus.length > 0) return fits;
-    if (hasLeft && before !== placement) ledger.count(before, contextBytes);
+    if (hasLeft && before !== placement) ledger.count(before, this.#useOf(before, false));
     this.#weightsAt = placement;
     return true;
   }
@@ -162,6 +219,10 @@ export class DeploymentPlaces {
     return this.#planned.options.ray_actor_options.num_gpus ?? 0;
   }
 
+  get #cpus(): number {
+    return this.#planned.options.ray_actor_options.num_cpus ?? 0;
+  }
+
   get #reservedBytes(): number {
     return this.#planned.options.ray_actor_options.memory_bytes ?? 0;
   }
@@ -171,14 +232,22 @@ export class DeploymentPlaces {
     const [asked, reserved] = [this.#gpus, this.#reservedBytes];
     const isOnGpus = gpus.length > 0 && asked > 0;
     const bytes = Math.max(reserved, this.#need ? this.#need.weightsBytes + this.#need.contextBytes : 0);
-    const demand = [isOnGpus ? `${asked} GPU` : 'the CPU', bytes > 0 ? `${gib(bytes)} of memory` : undefined].filter(Boolean).join(' and ');
+    const processors = this.#cpus > 0 ? `${this.#cpus} processors` : undefined;
+    const demand = [isOnGpus ? `${asked} GPU` : (processors ?? 'the CPU'), isOnGpus ? processors : undefined, bytes > 0 ? `${gib(bytes)} of memory` : undefined].filter(Boolean).join(' and ');
     const loads = this.#ledger.loads();
     const supply = isOnGpus
-      ? `${gpus.length} GPU: ${gpus.map(({ name, memoryBytes: total }, gpu) => `${name} with ${gib(total)}, ${Math.round((loads[gpu]?.share ?? 0) * 100)} % and ${gib(loads[gpu]?.memoryBytes ?? 0)} taken`).join('; ')}`
-      : `${gib(memoryBytes)} of memory, ${gib(this.#ledger.cpuMemoryBytes)} taken`;
-    return this.#insufficient(`${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ${supply}`, {
-      demand: { num_replicas: count, num_gpus: asked, memory_bytes: bytes },
-      supply: { num_gpus: gpus.length, memory_bytes: isOnGpus ? gpus.map((gpu) => gpu.memoryBytes) : memoryBytes },
+      ? `${gpus.length} GPU: ${gpus
+          .map(({ name, memoryBytes: total }, gpu) => {
+            const { share = 0, memoryBytes: taken = 0, foreignBytes = 0 } = loads[gpu] ?? {};
+            return `${name} with ${gib(total)}, ${Math.round(share * 100)} % and ${gib(taken)} taken${byOthers(foreignBytes)}`;
+          })
+          .join('; ')}`
+      : `${gib(memoryBytes)} of memory, ${gib(this.#ledger.cpuMemoryBytes)} taken${byOthers(this.#ledger.foreignMainBytes)}`;
+    const { cpus } = this.#ledger.machine;
+    const processorsLeft = this.#cpus > 0 && cpus !== undefined ? `${cpus} processors, ${this.#ledger.usedCpus} of them taken, and ` : '';
+    return this.#insufficient(`${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ${processorsLeft}${supply}`, {
+      demand: { num_replicas: count, num_gpus: asked, num_cpus: this.#cpus, memory_bytes: bytes },
+      supply: { num_gpus: gpus.length, num_cpus: cpus ?? null, memory_bytes: isOnGpus ? gpus.map((gpu) => gpu.memoryBytes) : memoryBytes },
     });
   }
 
@@ -187,8 +256,10 @@ export class DeploymentPlaces {
     const devices = placement.gpus.map((gpu) => machine.gpus[gpu]);
     const supply = devices.length > 0 ? devices.map((gpu) => gpu?.memoryBytes ?? 0) : [machine.memoryBytes];
     const where = devices.length > 0 ? devices.map((gpu) => gpu?.name).join(' and ') : 'this machine';
+    const loads = this.#ledger.loads();
+    const foreign = placement.gpus.length > 0 ? placement.gpus.map((gpu) => loads[gpu]?.foreignBytes ?? 0).reduce((sum, bytes) => sum + bytes, 0) : this.#ledger.foreignMainBytes;
     const asked = `a replica needs at least ${gib(need.weightsBytes + need.contextBytes)} of memory (${gib(need.weightsBytes)} for its weights, ${gib(need.contextBytes)} for its context)`;
-    return this.#insufficient(`${asked}; ${where} has ${supply.map(gib).join(' and ')}, less what other replicas have. A smaller model, a shorter context or fewer replicas would fit`, {
+    return this.#insufficient(`${asked}; ${where} has ${supply.map(gib).join(' and ')}, less what other replicas have${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`, {
       demand: { weights_bytes: need.weightsBytes, context_bytes: need.contextBytes },
       supply: { memory_bytes: supply },
     });
@@ -205,6 +276,10 @@ const placements = new WeakMap<Place, Placement>();
 /** Where a place is in the table of devices. */
 export function placementOf(place: Place): Placement | undefined {
   return placements.get(place);
+}
+
+function byOthers(bytes: number): string {
+  return bytes > 0 ? `, ${gib(bytes)} used by other programs` : '';
 }
 
 function gib(bytes: number): string {

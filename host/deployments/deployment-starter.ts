@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../replicas/index.ts';
@@ -22,13 +21,6 @@ export interface DeploymentStarterOptions {
 /** Progress as a deployment tells it; the manager adds the name. */
 export type Report = (fraction: number | undefined, text: string) => void;
 
-const MAX_DEFAULT_THREADS = 8;
-
-/** Half of the cores, so that the rest of the machine stays responsive; at least 1. */
-export function defaultThreads(cores: number = availableParallelism()): number {
-  return Math.min(MAX_DEFAULT_THREADS, Math.max(1, Math.floor(cores / 2)));
-}
-
 /** From options to running replicas. */
 export class DeploymentStarter {
   readonly #options: DeploymentStarterOptions;
@@ -37,13 +29,12 @@ export class DeploymentStarter {
     this.#options = options;
   }
 
-  /** Fetches models. Throws `FailedDeployment` that names the deployment and the reason. */
-  async prepare(name: string, { definition, options }: BoundDeployment, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
+  /** Fetches models. `cpus` are those that each replica should keep busy. Throws `FailedDeployment` that names the deployment and the reason. */
+  async prepare(name: string, { definition, options }: BoundDeployment, cpus: () => Promise<number>, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
     const log = this.#options.log.child({ deployment: name });
-    const { num_gpus: numGpus, num_cpus: numCpus } = options.ray_actor_options;
-    const threads = numCpus === undefined ? defaultThreads() : Math.max(1, Math.floor(numCpus));
+    const { num_gpus: numGpus = 0 } = options.ray_actor_options;
     try {
-      return await definition.prepare(options.user_config, { models: this.#options.models, log, signal, numGpus, threads, progress });
+      return await definition.prepare(options.user_config, { models: this.#options.models, log, signal, numGpus, cpus, progress });
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);

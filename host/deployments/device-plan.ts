@@ -13,6 +13,17 @@ export class DevicePlan {
     this.#log = log;
   }
 
+  get machine(): Machine {
+    return this.#ledger.machine;
+  }
+
+  /** Notes what other programs leave of the devices. Rejects with the signal's reason only. */
+  async look(signal: AbortSignal): Promise<void> {
+    const free = (await this.machine.probe?.freeGpuBytes?.(signal)) ?? [];
+    free.forEach((bytes, gpu) => bytes !== undefined && this.#ledger.noteFree(gpu, bytes));
+    this.#lookAtMain();
+  }
+
   /**
    * Sets places aside for all replicas that must run, the largest first, so that what fits together is found to fit. Throws
    * `InsufficientResources`, naming what is asked for and what there is; then no place is set aside.
@@ -33,7 +44,12 @@ export class DevicePlan {
 
   /** Places for a deployment, of which none is set aside. */
   placesFor(planned: PlannedDeployment): DeploymentPlaces {
-    return new DeploymentPlaces(this.#ledger, planned);
+    return new DeploymentPlaces(this.#ledger, planned, () => this.#lookAtMain());
+  }
+
+  #lookAtMain(): void {
+    const free = this.machine.probe?.freeMainBytes?.();
+    if (free !== undefined) this.#ledger.noteFree('main', free);
   }
 
   #reserveOne(planned: PlannedDeployment, places: DeploymentPlaces | undefined): void {

@@ -9,7 +9,7 @@ export { type DeploymentDescription, describeDeployment, type MethodDescription 
 export type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 export type { ReplicaRange, UpdateReport } from './deployment-changes.ts';
 export { builtinDefinitions, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress, type DeployOptions, type StartOptions, type UpdateOptions } from './deployment-manager.ts';
-export { defaultThreads } from './deployment-starter.ts';
+export { defaultCpus } from './cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle-options.ts';
 export { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';

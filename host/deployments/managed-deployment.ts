@@ -10,6 +10,8 @@ export class ManagedDeployment {
   bound: BoundDeployment;
   places: DeploymentPlaces | undefined;
   replicas: ReplicaSet | undefined;
+  /** Processors that each of its replicas was given to keep busy. */
+  cpus: number | undefined;
   /** Ends what is being done to it when it is removed. */
   readonly ending = new AbortController();
   /** Settles when what is being done to it has ended. */

@@ -56,6 +56,7 @@ Memory('counts weights, and keys and values of all sequences', async () => {
 
 const CASES: readonly (readonly [what: string, metadata: Record<string, number | readonly number[]>, settings: Partial<LlamaMemorySettings>, contextBytes: number])[] = [
   ['the trained context where none is given', {}, { contextTokens: 0 }, BYTES_PER_TOKEN * 2048 * 4],
+  ['no more than the trained context', {}, { contextTokens: 100_000 }, BYTES_PER_TOKEN * 2048 * 4],
   ['34 bytes for 32 numbers as q8_0', {}, { kvType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
   ['heads of a size of their own', { 'llama.attention.key_length': 128, 'llama.attention.value_length': 96 }, {}, 10 * 2 * (128 + 96) * 2 * 4000],
   ['heads that differ from layer to layer', { 'llama.attention.head_count_kv': [2, 0, 0, 4, 0, 0, 0, 0, 0, 0] }, {}, 6 * 128 * 2 * 4000],

@@ -7,6 +7,8 @@ export interface MemoryNeed {
   readonly weightsBytes: number;
   /** What is kept of the texts or sounds that it works on. */
   readonly contextBytes: number;
+  /** How it is divided among several GPUs, in any unit. Default: equally. */
+  readonly parts?: readonly number[] | undefined;
 }
 
 export interface LlamaMemorySettings {
@@ -16,13 +18,14 @@ export interface LlamaMemorySettings {
   readonly kvType: 'f16' | 'q8_0';
   /** Layers on the GPU, of which alone the memory is counted; −1 is all. */
   readonly gpuLayers: number;
+  readonly parts?: readonly number[] | undefined;
 }
 
 /** Bytes of one number of the context memory: q8_0 keeps 32 of them in 34 bytes. */
 const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
 
 /** From the header of a GGUF file: its weights, and keys and values for all sequences. What the header does not tell counts as nothing. */
-export async function llamaMemory(path: string, { contextTokens, sequences, kvType, gpuLayers }: LlamaMemorySettings): Promise<MemoryNeed> {
+export async function llamaMemory(path: string, { contextTokens, sequences, kvType, gpuLayers, parts }: LlamaMemorySettings): Promise<MemoryNeed> {
   const { size } = await stat(path);
   const header = await readGgufHeader(path);
   const architecture = header?.get('general.architecture');
@@ -41,9 +44,11 @@ export async function llamaMemory(path: string, { contextTokens, sequences, kvTy
   const kvHeads = typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
   const headSize = heads > 0 ? one('embedding_length') / heads : 0;
   const numbersPerToken = kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
-  const tokens = (contextTokens || one('context_length')) * sequences;
+  const trained = one('context_length');
+  // The engine makes no sequence longer than those that the model was trained with.
+  const tokens = (contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained) * sequences;
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
-  return { weightsBytes: Math.ceil(size * part), contextBytes: Math.ceil(numbersPerToken * tokens * KV_BYTES[kvType] * part) };
+  return { weightsBytes: Math.ceil(size * part), contextBytes: Math.ceil(numbersPerToken * tokens * KV_BYTES[kvType] * part), ...(parts && { parts }) };
 }
 
 const WHISPER_MAGIC = 0x67676d6c;

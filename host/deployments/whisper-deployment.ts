@@ -52,6 +52,8 @@ const GGML_TYPE = /^(f16|f32|q\d_\d)$/;
 
 const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo', [WhisperModelSize.TURBO]: 'large-v3-turbo' };
 
+const DEFAULT_STATES = 2;
+
 const VAD_MODEL = 'silero-vad-v6.2.0';
 
 const ggmlTypes: ReadonlyMap<string, string> = new Map(Object.entries(COMPUTE_TYPES));
@@ -64,8 +66,8 @@ const schema = z.strictObject({
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
     .describe('Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.'),
-  threads: z.int().min(1).max(256).optional().describe('CPU threads of one transcription. Default: half of the cores, 8 at most.'),
-  max_states: z.int().min(1).max(16).default(2).describe('Windows of speech that are transcribed at the same time.'),
+  threads: z.int().min(1).max(256).optional().describe('CPU threads of one transcription. Default: the processors that a replica has, divided by `max_states`.'),
+  max_states: z.int().min(1).max(16).optional().describe('Windows of speech that are transcribed at the same time. Default: 2; 1 where a replica has one processor and no GPU.'),
 });
 /** What a Whisper deployment loads, and how. */
 export class WhisperConfig extends configClass(schema) {}
@@ -102,14 +104,17 @@ export const WhisperDeployment = defineDeployment({
   },
   async prepare(config, context) {
     const size = whisperSize(config.model_size);
+    const [modelPath, vadModelPath] = [await pullModel(whisperModelId(config), context), await pullModel(VAD_MODEL, context)];
+    const cpus = await context.cpus();
+    const states = config.max_states ?? (context.numGpus > 0 ? DEFAULT_STATES : Math.min(DEFAULT_STATES, cpus));
     return {
-      model_path: await pullModel(whisperModelId(config), context),
-      vad_model_path: await pullModel(VAD_MODEL, context),
+      model_path: modelPath,
+      vad_model_path: vadModelPath,
       model_name: `whisper_${size ?? config.model_size}`,
       model_size: size,
-      threads: config.threads ?? context.threads,
-      max_states: config.max_states,
-      use_gpu: context.numGpus !== 0,
+      threads: config.threads ?? Math.max(1, Math.floor(cpus / states)),
+      max_states: states,
+      use_gpu: context.numGpus > 0,
     };
   },
   memory: (spec) => whisperMemory(String(spec['model_path']), Number(spec['max_states'])),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from '../core/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { runContained } from '../processes/index.ts';
-import { nativeAddonPath, type NativeDevice } from '../../native/lib/index.ts';
+import { nativeAddonPath, type NativeDevice, type NativeDriverGpu } from '../../native/lib/index.ts';
 
 export interface AddonDevicesOptions {
   /** With the `CUDA_VISIBLE_DEVICES` of the host: the addon lists what that leaves. */
@@ -17,15 +17,21 @@ export interface AddonDevicesOptions {
 
 const PROGRAM = new URL('./process/list-addon-devices.js', import.meta.url);
 
+export interface AddonGpus {
+  readonly gpus: readonly NativeDevice[];
+  /** As NVIDIA's driver has them, with UUIDs, in the order of the addon's CUDA devices. */
+  readonly driver: readonly NativeDriverGpu[];
+}
+
 /**
  * The GPUs that the native addon can use, as a process of its own finds them. Undefined when it cannot be asked: it is not built, or
  * does not load. Rejects with the signal's reason only.
  */
-export async function listAddonGpus({ env, log, timeoutMs, signal, program }: AddonDevicesOptions): Promise<NativeDevice[] | undefined> {
+export async function listAddonGpus({ env, log, timeoutMs, signal, program }: AddonDevicesOptions): Promise<AddonGpus | undefined> {
   if (!program && !existsSync(nativeAddonPath(packageRoot))) return undefined;
   let reason: string;
   try {
-    const { code, signal: endedBy, stdout, stderr } = await runContained(process.execPath, [fileURLToPath(program ?? PROGRAM)], { env, timeoutMs, signal });
+    const { code, signal: endedBy, stdout, stderr } = await runContained(process.execPath, [fileURLToPath(program ?? PROGRAM)], { env: { ...env, CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }, timeoutMs, signal });
     if (code === 0) return gpusOf(stdout.toString('utf8'));
     reason = `its process ended with ${endedBy ?? code}: ${stderr.trim().split('\n').at(-1)?.slice(0, 500) ?? ''}`;
   } catch (error) {
@@ -37,7 +43,7 @@ export async function listAddonGpus({ env, log, timeoutMs, signal, program }: Ad
 }
 
 /** The last line is the list; libraries may print before it. */
-function gpusOf(text: string): NativeDevice[] {
-  const devices = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as NativeDevice[];
-  return devices.filter(({ type }) => type === 'gpu');
+function gpusOf(text: string): AddonGpus {
+  const { devices, driver } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as { readonly devices: readonly NativeDevice[]; readonly driver: readonly NativeDriverGpu[] };
+  return { gpus: devices.filter(({ type }) => type === 'gpu'), driver };
 }

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
 import { findMachine } from './find-machine.ts';
-import { parseNvidiaSmi } from './nvidia-smi.ts';
+import { parseNvidiaSmi, parseParts } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 
 const Devices = suite('finding devices');
@@ -78,7 +78,50 @@ Devices('finds no GPU, and says nothing, where there is neither a driver nor a G
 
 Devices('takes the addon’s GPUs where there is no nvidia-smi', async () => {
   const { gpus } = await findMachine({ env: environment(undefined, { LIST: 'gpu' }), log: silentLogger, addonProgram: ADDON });
-  assert.equal(gpus, [{ id: undefined, name: 'a GPU', memoryBytes: 4 }]);
+  assert.equal(gpus, [{ id: undefined, device: 'MTL0', name: 'a GPU', memoryBytes: 4 }]);
+});
+
+Devices('names CUDA’s GPUs by UUID without nvidia-smi, where the driver tells them', async () => {
+  const { gpus } = await findMachine({ env: environment(undefined, { LIST: 'cuda' }), log: silentLogger, addonProgram: ADDON });
+  assert.equal(gpus, [
+    { id: 'GPU-1', name: 'a GPU', memoryBytes: 4 },
+    { id: 'MIG-2', name: 'a GPU', memoryBytes: 4, isPart: true },
+  ]);
+});
+
+Devices('names CUDA’s GPUs by their place where nobody tells their UUIDs', async () => {
+  const find = async (visible?: string): Promise<unknown> => {
+    const env = environment(undefined, { LIST: 'cuda-only', ...(visible !== undefined && { CUDA_VISIBLE_DEVICES: visible }) });
+    return (await findMachine({ env, log: silentLogger, addonProgram: ADDON })).gpus.map(({ id }) => id);
+  };
+  assert.equal(await find(), ['0', '1']);
+  assert.equal(await find('3, GPU-x'), ['3', 'GPU-x']);
+});
+
+const CUT = 'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaaa1111)\\n  MIG 3g.40gb     Device  0: (UUID: MIG-p1)\\n  MIG 1g.10gb+me  Device  1: (UUID: MIG-p2)\\nGPU 1: NVIDIA A10 (UUID: GPU-bbbb2222)\\n';
+const PARTS = [
+  { id: 'MIG-p1', name: 'NVIDIA H100 80GB HBM3 3g.40gb', memoryBytes: 40e9, isPart: true },
+  { id: 'MIG-p2', name: 'NVIDIA H100 80GB HBM3 1g.10gb+me', memoryBytes: 10e9, isPart: true },
+];
+const A10 = { id: 'GPU-bbbb2222', name: 'NVIDIA A10, rev. 2', memoryBytes: 24576 * MIB };
+const SMI = `case "$1" in -L) printf '${CUT}';; *uuid,memory.free*) printf 'GPU-aaaa1111, 1000\\nGPU-bbbb2222, 2000\\n[N/A], [N/A]\\n';; *) printf '${TWO}';; esac`;
+
+Devices('finds the parts of a GPU that is cut, in place of the whole', async () => {
+  const find = async (visible?: string): Promise<unknown> => {
+    const env = environment(SMI, { LIST: 'gpu', ...(visible !== undefined && { CUDA_VISIBLE_DEVICES: visible }) });
+    return (await findMachine({ env, log: silentLogger, addonProgram: ADDON })).gpus;
+  };
+  assert.equal(await find(), [...PARTS, A10]);
+  assert.equal(await find('1,MIG-p2'), [A10, PARTS[1]]);
+  assert.equal(await find('0'), [PARTS[0]]);
+  assert.is(parseParts('no list\n  MIG 1g.5gb Device 0: (UUID: MIG-x)').size, 0);
+});
+
+Devices('asks how much of each GPU is free, as the driver sees all processes', async () => {
+  const { probe } = await findMachine({ env: environment(SMI, { LIST: 'gpu' }), log: silentLogger, addonProgram: ADDON });
+  assert.equal(await probe?.freeGpuBytes?.(undefined), [undefined, undefined, 2000 * MIB]);
+  const { probe: ofAddon } = await findMachine({ env: environment(undefined, { LIST: 'cuda' }), log: silentLogger, addonProgram: ADDON });
+  assert.equal(await ofAddon?.freeGpuBytes?.(undefined), [3, 3]);
 });
 
 Devices('uses no GPU that the addon cannot use, and warns', async () => {
@@ -114,12 +157,16 @@ Devices('rejects with the reason of its signal', async () => {
 Devices('asks nobody when devices are declared, and lets the environment choose among them', async () => {
   const gpus = [{ memory_bytes: 5 }, { id: 'GPU-x', name: 'big', memory_bytes: 9 }];
   const env = environment('exec /bin/sleep 600', { CUDA_VISIBLE_DEVICES: 'GPU-x,0' });
-  assert.equal(await findMachine({ env, log: silentLogger, declared: { gpus, memory_bytes: 7 } }), {
+  const { probe, ...machine } = await findMachine({ env, log: silentLogger, declared: { gpus, memory_bytes: 7, cpus: 3, placement: 'pack' } });
+  assert.equal(probe, { freeMainBytes: undefined, freeGpuBytes: undefined });
+  assert.equal(machine, {
     gpus: [
       { id: 'GPU-x', name: 'big', memoryBytes: 9 },
       { id: '0', name: 'declared GPU', memoryBytes: 5 },
     ],
     memoryBytes: 7,
+    cpus: 3,
+    placement: 'pack',
   });
   assert.equal((await findMachine({ env: {}, log: silentLogger, declared: { gpus: [] } })).gpus, []);
 });

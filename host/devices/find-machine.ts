@@ -1,14 +1,16 @@
-import { totalmem } from 'node:os';
 import type { Logger } from '../core/logger.ts';
-import { listAddonGpus } from './addon-devices.ts';
+import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import type { Gpu, Machine } from './machine.ts';
-import { listNvidiaGpus } from './nvidia-smi.ts';
+import { freeMainBytes, totalMainBytes, usableCpus } from './main-memory.ts';
+import { freeNvidiaBytes, listNvidiaGpus } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 
 /** Devices as an operator declares them, in place of those that are found. */
 export interface DeclaredDevices {
   readonly gpus?: readonly { readonly id?: string | undefined; readonly name?: string | undefined; readonly memory_bytes: number }[] | null | undefined;
   readonly memory_bytes?: number | null | undefined;
+  readonly cpus?: number | null | undefined;
+  readonly placement?: Machine['placement'];
 }
 
 export interface FindMachineOptions {
@@ -23,33 +25,69 @@ export interface FindMachineOptions {
   readonly addonProgram?: URL | undefined;
 }
 
+type FreeGpuBytes = (signal: AbortSignal | undefined) => Promise<readonly (number | undefined)[]>;
+
+interface Found {
+  readonly gpus: readonly Gpu[];
+  readonly freeBytes: FreeGpuBytes | undefined;
+}
+
 /**
  * What replicas can be placed on. GPUs are those of `nvidia-smi` that `CUDA_VISIBLE_DEVICES` leaves and that the native addon can
- * use; where there is no `nvidia-smi`, those that the addon lists. Neither: no GPUs, which is no error.
+ * use; where there is no `nvidia-smi`, those that the addon lists. Neither: no GPUs, which is no error. What is declared is taken at its word: nobody
+ * looks how much of it is free.
  */
 export async function findMachine(options: FindMachineOptions): Promise<Machine> {
-  const { env, log, declared } = options;
-  const memoryBytes = declared?.memory_bytes ?? usableMemory();
+  const { env, declared } = options;
   const visible = env['CUDA_VISIBLE_DEVICES'];
-  if (declared?.gpus) return { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), memoryBytes };
+  const { gpus, freeBytes }: Found = declared?.gpus ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined } : await findGpus(options);
+  const declaredBytes = declared?.memory_bytes ?? undefined;
+  return {
+    gpus,
+    memoryBytes: declaredBytes ?? totalMainBytes(),
+    cpus: declared?.cpus ?? usableCpus(),
+    placement: declared?.placement,
+    probe: { freeMainBytes: declaredBytes === undefined ? () => freeMainBytes() : undefined, freeGpuBytes: gpus.length > 0 ? freeBytes : undefined },
+  };
+}
 
-  const ask = { env, log, signal: options.signal, timeoutMs: options.timeoutMs ?? 15_000 };
-  const [ofDriver, ofAddon] = await Promise.all([listNvidiaGpus(ask), listAddonGpus({ ...ask, program: options.addonProgram })]);
+async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: FindMachineOptions): Promise<Found> {
+  const visible = env['CUDA_VISIBLE_DEVICES'];
+  const ask = { env, log, timeoutMs, program: addonProgram };
+  const [ofDriver, ofAddon] = await Promise.all([listNvidiaGpus({ ...ask, signal }), listAddonGpus({ ...ask, signal })]);
   const gpus = visibleGpus(ofDriver, visible);
-  if (gpus.length > 0 && ofAddon?.length === 0) {
+  if (gpus.length > 0 && ofAddon?.gpus.length === 0) {
     log.warn('the native addon can use none of the GPUs of this machine; models run on the CPU', { gpus: gpus.map(({ name }) => name) });
-    return { gpus: [], memoryBytes };
+    return { gpus: [], freeBytes: undefined };
   }
-  if (ofDriver.length > 0) return { gpus, memoryBytes };
-  return { gpus: (ofAddon ?? []).map(({ description, memoryTotalBytes }): Gpu => ({ id: undefined, name: description, memoryBytes: memoryTotalBytes })), memoryBytes };
+  if (ofDriver.length > 0) {
+    return {
+      gpus,
+      freeBytes: async (asker) => {
+        const free = await freeNvidiaBytes({ ...ask, signal: asker });
+        return gpus.map(({ id }) => (id === undefined ? undefined : free.get(id)));
+      },
+    };
+  }
+  return {
+    gpus: ofAddon ? gpusOfAddon(ofAddon, visible) : [],
+    freeBytes: async (asker) => (await listAddonGpus({ ...ask, signal: asker }))?.gpus.map(({ memoryFreeBytes }) => memoryFreeBytes) ?? [],
+  };
+}
+
+/** CUDA's devices by the UUIDs that the driver's library gives, or else by their place; others by the engines' names of them. */
+function gpusOfAddon({ gpus, driver }: AddonGpus, visible: string | undefined): Gpu[] {
+  const cuda = gpus.filter(({ name }) => name.startsWith('CUDA'));
+  const listed = visible?.split(',').map((part) => part.trim());
+  return gpus.map((gpu) => {
+    const { name, description, memoryTotalBytes: memoryBytes } = gpu;
+    const at = cuda.indexOf(gpu);
+    if (at === -1) return { id: undefined, device: name, name: description, memoryBytes };
+    const id = (driver.length === cuda.length ? driver[at]?.uuid : undefined) ?? listed?.[at] ?? String(at);
+    return { id, name: description, memoryBytes, ...(id.startsWith('MIG-') && { isPart: true }) };
+  });
 }
 
 function toDriverGpu({ id, name, memory_bytes: memoryBytes }: NonNullable<DeclaredDevices['gpus']>[number], index: number): DriverGpu {
-  return { index, uuid: id, id: id ?? String(index), name: name ?? 'declared GPU', memoryBytes };
-}
-
-/** The machine's memory, or the container's limit where that is less. */
-function usableMemory(): number {
-  const limit = process.constrainedMemory(); // 0, or more than there is, when there is no limit
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return { index, uuid: id, id: id ?? String(index), name: name ?? 'declared GPU', memoryBytes, ...(id?.startsWith('MIG-') && { isPart: true }) };
 }

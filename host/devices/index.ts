@@ -1,4 +1,4 @@
 export { type DeclaredDevices, findMachine, type FindMachineOptions } from './find-machine.ts';
-export type { Gpu, Machine } from './machine.ts';
+export type { Gpu, Machine, MemoryProbe } from './machine.ts';
 export { placementEnvironment, placementText } from './placement-environment.ts';
-export { type Demand, type GpuLoad, type Placement, PlacementLedger } from './placement-ledger.ts';
+export { type Demand, type DeviceUse, type GpuLoad, type Placement, PlacementLedger } from './placement-ledger.ts';

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Machine } from './machine.ts';
 import { placementEnvironment } from './placement-environment.ts';
-import { type Demand, type Placement, PlacementLedger } from './placement-ledger.ts';
+import { type Demand, type DeviceUse, type Placement, PlacementLedger } from './placement-ledger.ts';
 
 const Ledger = suite('the placement ledger');
 
@@ -11,7 +11,8 @@ const machine = (gpuCount: number, gpuGiB = 80, memoryGiB = 16): Machine => ({
   gpus: Array.from({ length: gpuCount }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: gpuGiB * GIB })),
   memoryBytes: memoryGiB * GIB,
 });
-const demand = (deployment: string, gpus: number | undefined, reservedGiB = 0): Demand => ({ deployment, gpus, reservedBytes: reservedGiB * GIB });
+const demand = (deployment: string, gpus: number, reservedGiB = 0): Demand => ({ deployment, gpus, reservedBytes: reservedGiB * GIB });
+const use = (...gib: number[]): DeviceUse => ({ bytes: gib.map((each) => each * GIB) });
 const placed = (ledger: PlacementLedger, wanted: Demand): Placement => ledger.place(wanted) ?? assert.unreachable('no room') ?? ({} as Placement);
 const sharesOf = (ledger: PlacementLedger): number[] => ledger.loads().map(({ share }) => share);
 
@@ -64,7 +65,7 @@ Ledger('holds a place after its release: others get nothing of it, its deploymen
   assert.is(ledger.place(demand('asr', 0.5)), undefined);
   assert.is(ledger.place(demand('asr', 0.1, 21)), undefined);
   const small = placed(ledger, demand('llm', 0.2, 10));
-  assert.equal(ledger.loads(), [{ share: 0.6, memoryBytes: 60 * GIB }]);
+  assert.equal(ledger.loads(), [{ share: 0.6, memoryBytes: 60 * GIB, foreignBytes: 0 }]);
   const large = placed(ledger, demand('llm', 0.7, 10));
   assert.equal(sharesOf(ledger), [0.9]);
   assert.not.ok(ledger.retake(old));
@@ -84,7 +85,7 @@ Ledger('keeps memory that is set aside for its owner', () => {
   placed(ledger, demand('llm', 0.1, 60));
   assert.is(ledger.place(demand('asr', 0.1, 21)), undefined);
   assert.ok(ledger.place(demand('asr', 0.1, 20)));
-  assert.equal(ledger.loads(), [{ share: 0.2, memoryBytes: 80 * GIB }]);
+  assert.equal(ledger.loads(), [{ share: 0.2, memoryBytes: 80 * GIB, foreignBytes: 0 }]);
 });
 
 Ledger('divides memory that is set aside among the GPUs of a replica', () => {
@@ -96,47 +97,116 @@ Ledger('divides memory that is set aside among the GPUs of a replica', () => {
 Ledger('refuses to count more memory than a device has left, and leaves the table as it was', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   const [one, other] = [placed(ledger, demand('a', 0.5, 10)), placed(ledger, demand('b', 0.5))];
-  assert.ok(ledger.count(one, 50 * GIB));
-  assert.not.ok(ledger.count(other, 31 * GIB));
-  assert.ok(ledger.count(other, 30 * GIB));
-  assert.ok(ledger.count(one, GIB)); // less than it has set aside counts as that
+  assert.ok(ledger.count(one, use(50)));
+  assert.not.ok(ledger.count(other, use(31)));
+  assert.ok(ledger.count(other, use(30)));
+  assert.ok(ledger.count(one, use(1))); // less than it has set aside counts as that
   assert.is(ledger.loads()[0]?.memoryBytes, 40 * GIB);
 });
 
 Ledger('runs on the CPU what asks for GPUs where there are none, within the main memory', () => {
   const ledger = new PlacementLedger(machine(0, 0, 16));
   const place = placed(ledger, demand('llm', 2, 10));
-  assert.equal([place.gpus, place.unbound], [[], false]);
+  assert.equal(place.gpus, []);
   assert.is(ledger.place(demand('asr', 0.5, 7)), undefined);
-  assert.not.ok(ledger.count(placed(ledger, demand('asr', 0.5)), 7 * GIB));
+  assert.not.ok(ledger.count(placed(ledger, demand('asr', 0.5)), use(7)));
   assert.is(ledger.cpuMemoryBytes, 10 * GIB);
-});
-
-Ledger('leaves one that asks for no number all GPUs, and counts nothing', () => {
-  const ledger = new PlacementLedger(machine(1));
-  const place = placed(ledger, demand('llm', undefined));
-  assert.ok(place.unbound);
-  assert.ok(ledger.count(place, 1000 * GIB));
-  assert.equal(ledger.loads(), [{ share: 0, memoryBytes: 0 }]);
-  assert.not.ok(placed(new PlacementLedger(machine(0)), demand('llm', undefined)).unbound);
 });
 
 Ledger('does not count memory where nobody knows how much there is', () => {
   const ledger = new PlacementLedger(machine(1, 0));
-  assert.ok(ledger.count(placed(ledger, demand('llm', 1, 500)), 1000 * GIB));
+  assert.ok(ledger.count(placed(ledger, demand('llm', 1, 500)), use(1000)));
 });
 
-const ENVIRONMENTS: readonly (readonly [what: string, gpus: number | undefined, environment: Record<string, string>])[] = [
-  ['a share', 0.5, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: 'GPU-0' }],
-  ['two GPUs', 2, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: 'GPU-0,GPU-1' }],
-  ['the CPU', 0, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '' }],
-  ['no number', undefined, {}],
+Ledger('packs: takes the fullest GPU that has room, so that whole ones are left', () => {
+  const ledger = new PlacementLedger({ ...machine(3), placement: 'pack' });
+  const order = [0.5, 0.25, 0.5, 0.25, 0.5].map((share) => placed(ledger, demand('asr', share)).gpus);
+  assert.equal(order, [[0], [0], [1], [0], [1]]);
+  assert.equal(placed(ledger, demand('llm', 1)).gpus, [2]);
+});
+
+Ledger('gives a process one part of a cut GPU, never several', () => {
+  const { gpus, memoryBytes } = machine(4, 20);
+  const ledger = new PlacementLedger({ gpus: gpus.map((gpu, index) => ({ ...gpu, isPart: index < 3 })), memoryBytes });
+  assert.is(ledger.place(demand('llm', 2)), undefined);
+  assert.equal(placed(ledger, demand('asr', 0.5)).gpus, [0]);
+  assert.equal(placed(ledger, demand('llm', 1)).gpus, [1]);
+});
+
+Ledger('counts processors, those of replicas on GPUs too', () => {
+  const ledger = new PlacementLedger({ ...machine(1), cpus: 4 });
+  placed(ledger, { ...demand('llm', 1), cpus: 2.5 });
+  assert.is(ledger.place({ ...demand('asr', 0), cpus: 2 }), undefined);
+  const small = placed(ledger, { ...demand('asr', 0), cpus: 1.5 });
+  placed(ledger, demand('free', 0));
+  ledger.release(small);
+  assert.ok(ledger.place({ ...demand('asr', 0), cpus: 1 }));
+  assert.is(ledger.usedCpus, 3.5);
+});
+
+Ledger('counts on each GPU the part of a model that lies there', () => {
+  const ledger = new PlacementLedger(machine(2, 80));
+  const llm = placed(ledger, demand('llm', 2));
+  assert.not.ok(ledger.count(llm, use(81, 10)));
+  assert.ok(ledger.count(llm, use(70, 20)));
+  assert.equal(ledger.loads().map(({ memoryBytes }) => memoryBytes), [70 * GIB, 20 * GIB]);
+});
+
+Ledger('leaves others what they use of a device, and learns that they have gone', () => {
+  const ledger = new PlacementLedger(machine(1, 80));
+  const llm = placed(ledger, demand('llm', 0.5));
+  assert.ok(ledger.count(llm, use(20)));
+  ledger.noteFree(0, 30 * GIB); // 50 are used, 20 of them by the replica
+  assert.equal(ledger.loads(), [{ share: 0.5, memoryBytes: 20 * GIB, foreignBytes: 30 * GIB }]);
+  assert.is(ledger.place(demand('asr', 0.1, 31)), undefined);
+  assert.is(ledger.without([llm]).place(demand('asr', 0.1, 51)), undefined, 'a copy knows of them too');
+  assert.ok(ledger.without([llm]).place(demand('asr', 0.1, 50)));
+  ledger.noteFree(0, 60 * GIB);
+  assert.ok(ledger.place(demand('asr', 0.1, 60)));
+});
+
+Ledger('does not take mapped files of replicas, which show as free, for use by nobody', () => {
+  const ledger = new PlacementLedger(machine(0, 0, 16));
+  const llm = placed(ledger, demand('llm', 0));
+  assert.ok(ledger.count(llm, { bytes: [10 * GIB], visibleBytes: [2 * GIB] }));
+  ledger.noteFree('main', 11 * GIB); // 5 are used, 2 of them by the replica
+  assert.is(ledger.foreignMainBytes, 3 * GIB);
+  assert.is(ledger.place(demand('asr', 0, 4)), undefined);
+  assert.ok(ledger.place(demand('asr', 0, 3)));
+});
+
+Ledger('takes what was measured for true, also where it is more than there was room for', () => {
+  const ledger = new PlacementLedger(machine(1, 80));
+  const llm = placed(ledger, demand('llm', 0.5));
+  assert.ok(ledger.count(llm, use(20)));
+  ledger.measure(llm, use(85));
+  assert.is(ledger.loads()[0]?.memoryBytes, 85 * GIB);
+  assert.is(ledger.place(demand('asr', 0.1)), undefined);
+  ledger.measure(llm, use(25));
+  assert.ok(ledger.place(demand('asr', 0.1, 55)));
+  ledger.release(llm);
+  ledger.measure(llm, use(1));
+});
+
+const ENVIRONMENTS: readonly (readonly [what: string, gpus: number, devices: string, names: string])[] = [
+  ['a share', 0.5, 'GPU-0', ''],
+  ['two GPUs', 2, 'GPU-0,GPU-1', ''],
+  ['the CPU', 0, '', ''],
 ];
-for (const [what, gpus, environment] of ENVIRONMENTS) {
+for (const [what, gpus, devices, names] of ENVIRONMENTS) {
   Ledger(`makes the environment of a replica that asks for ${what}`, () => {
     const two = machine(2);
-    assert.equal(placementEnvironment(two, placed(new PlacementLedger(two), demand('a', gpus))), environment);
+    const environment = placementEnvironment(two, placed(new PlacementLedger(two), demand('a', gpus)));
+    assert.equal(environment, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: devices, AANA_GPU_DEVICES: names });
   });
 }
+
+Ledger('names GPUs to a replica that no variable of their own can choose', () => {
+  const two: Machine = { gpus: ['Vulkan0', 'Vulkan1'].map((device) => ({ id: undefined, device, name: 'fake', memoryBytes: 0 })), memoryBytes: 0 };
+  const ledger = new PlacementLedger(two);
+  placed(ledger, demand('a', 1));
+  const environment = placementEnvironment(two, placed(ledger, demand('a', 1)));
+  assert.equal(environment, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '', AANA_GPU_DEVICES: 'Vulkan1' });
+});
 
 Ledger.run();

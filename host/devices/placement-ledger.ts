@@ -3,8 +3,10 @@ import type { Machine } from './machine.ts';
 /** What one replica asks for. */
 export interface Demand {
   readonly deployment: string;
-  /** Below 1 a share of one GPU, else whole GPUs; 0 is the CPU; undefined takes what there is and is not counted. */
-  readonly gpus: number | undefined;
+  /** Below 1 a share of one GPU, else whole GPUs; 0 is the CPU. */
+  readonly gpus: number;
+  /** Processors that it keeps for itself. Default: 0. */
+  readonly cpus?: number | undefined;
   /** Memory set aside for it on its devices; nobody else gets it. */
   readonly reservedBytes: number;
 }
@@ -14,36 +16,51 @@ export interface Placement {
   readonly deployment: string;
   /** Indices into the machine's GPUs; empty is the CPU. */
   readonly gpus: readonly number[];
-  /** Asked for no number of GPUs: it sees all that there are. */
-  readonly unbound: boolean;
+}
+
+/** Memory of a replica on each of its devices, in their order: one figure for each GPU, or one for the main memory. */
+export interface DeviceUse {
+  readonly bytes: readonly number[];
+  /** What of it shows as used when the device is asked, where that is less: pages of mapped files show as free. */
+  readonly visibleBytes?: readonly number[] | undefined;
 }
 
 interface Entry {
   /** Of each of its GPUs, in parts of {@link GPU_UNITS}. */
   readonly units: number;
+  readonly cpus: number;
   readonly reservedBytes: number;
-  countedBytes: number;
+  use: DeviceUse;
   /** It stays its deployment's when it is released. */
   isHeld: boolean;
   /** Released while it is held: only its own deployment has room there. */
   isVacant: boolean;
 }
 
+/** A GPU's index, or the main memory. */
+type Device = number | 'main';
+
 /** Shares are counted in whole parts, so that ten tenths are one. */
 const GPU_UNITS = 10_000;
 
 export interface GpuLoad {
   readonly share: number;
+  /** Set aside for replicas, or used by them. */
   readonly memoryBytes: number;
+  /** Used by others, as far as anybody has looked. */
+  readonly foreignBytes: number;
 }
 
 /**
  * Who has which share of which device. A pure table: it starts nothing and asks nobody. Shares of a GPU never add up to more than the
- * GPU, memory that is set aside or counted never to more than the device has. On a machine without any GPU all run on the CPU.
+ * GPU, processors never to more than the machine has; memory that is set aside, counted or used by others leaves the rest. On a machine without any GPU all
+ * run on the CPU.
  */
 export class PlacementLedger {
   readonly machine: Machine;
   readonly #entries = new Map<Placement, Entry>();
+  /** Bytes that others use of a device, as of the last look. */
+  readonly #foreign = new Map<Device, number>();
 
   constructor(machine: Machine) {
     this.machine = machine;
@@ -54,32 +71,45 @@ export class PlacementLedger {
     return this.#entries.size;
   }
 
-  /** Takes a place: the least loaded GPU, one without a replica of the same deployment first. Undefined when there is no room now. */
-  place({ deployment, gpus, reservedBytes }: Demand): Placement | undefined {
-    if (gpus === undefined && this.machine.gpus.length > 0) return this.#enter({ deployment, gpus: [], unbound: true }, 0, 0);
-    if (!gpus || this.machine.gpus.length === 0) {
-      const isRoom = this.#usedMemory(undefined, deployment) + reservedBytes <= this.machine.memoryBytes;
-      return isRoom ? this.#enter({ deployment, gpus: [], unbound: false }, 0, reservedBytes) : undefined;
+  /** Takes a place: the least loaded GPU, one without a replica of the same deployment first; or the fullest. Undefined when there is no room now. */
+  place({ deployment, gpus, cpus = 0, reservedBytes }: Demand): Placement | undefined {
+    if (this.machine.cpus !== undefined && this.#usedCpus(deployment) + cpus > this.machine.cpus) return undefined;
+    if (gpus === 0 || this.machine.gpus.length === 0) {
+      const isRoom = this.#hasMemory('main', deployment, reservedBytes);
+      return isRoom ? this.#enter({ deployment, gpus: [] }, 0, cpus, reservedBytes) : undefined;
     }
     const count = Math.max(1, Math.floor(gpus));
     const units = gpus < 1 ? toUnits(gpus) : GPU_UNITS;
     const bytesEach = Math.ceil(reservedBytes / count);
-    const chosen = this.#candidates(deployment, units, bytesEach).slice(0, count);
-    return chosen.length === count ? this.#enter({ deployment, gpus: chosen, unbound: false }, units, reservedBytes) : undefined;
+    const chosen = this.#candidates(deployment, units, bytesEach, count).slice(0, count);
+    return chosen.length === count ? this.#enter({ deployment, gpus: chosen }, units, cpus, reservedBytes) : undefined;
   }
 
   /**
    * Counts the memory that a replica will use, as estimated from its model, in place of what it had set aside where that is less.
    * False, and nothing changed, when a device of the placement has not as much left.
    */
-  count(placement: Placement, bytes: number): boolean {
+  count(placement: Placement, use: DeviceUse): boolean {
     const entry = this.#require(placement);
-    if (placement.unbound) return true;
-    const before = entry.countedBytes;
-    entry.countedBytes = bytes;
+    const before = entry.use;
+    entry.use = use;
     const fits = this.#fits(placement);
-    if (!fits) entry.countedBytes = before;
+    if (!fits) entry.use = before;
     return fits;
+  }
+
+  /** Corrects what a replica uses, as measured: it is so, also where that is more than there was room for. Nothing happens when its place was released. */
+  measure(placement: Placement, use: DeviceUse): void {
+    const entry = this.#entries.get(placement);
+    if (entry) entry.use = use;
+  }
+
+  /** Notes how much of a device is free: what replicas do not account for is used by others. */
+  noteFree(device: Device, freeBytes: number): void {
+    const total = this.#memoryOf(device);
+    if (!Number.isFinite(total)) return;
+    const ours = this.#on(device).reduce((sum, [placement, { use, isVacant }]) => sum + (isVacant ? 0 : partOf(placement, device, use.visibleBytes ?? use.bytes)), 0);
+    this.#foreign.set(device, Math.max(0, total - freeBytes - ours));
   }
 
   /** Until {@link letGo} it stays its deployment's when it is released: others get nothing of it, its own deployment may have other places within it. */
@@ -107,6 +137,7 @@ export class PlacementLedger {
   without(placements: Iterable<Placement>): PlacementLedger {
     const copy = new PlacementLedger(this.machine);
     for (const [placement, entry] of this.#entries) copy.#entries.set(placement, { ...entry });
+    for (const [device, bytes] of this.#foreign) copy.#foreign.set(device, bytes);
     for (const placement of placements) copy.release(placement);
     return copy;
   }
@@ -120,12 +151,22 @@ export class PlacementLedger {
 
   /** What is taken of each GPU, in the machine's order. */
   loads(): GpuLoad[] {
-    return this.machine.gpus.map((_, gpu) => ({ share: this.#usedUnits(gpu) / GPU_UNITS, memoryBytes: this.#usedMemory(gpu) }));
+    return this.machine.gpus.map((_, gpu) => ({ share: this.#usedUnits(gpu) / GPU_UNITS, memoryBytes: this.#usedMemory(gpu), foreignBytes: this.#foreign.get(gpu) ?? 0 }));
   }
 
   /** Main memory that is taken by replicas on the CPU. */
   get cpuMemoryBytes(): number {
-    return this.#usedMemory(undefined);
+    return this.#usedMemory('main');
+  }
+
+  /** Main memory that others use, replicas on GPUs among them, as of the last look. */
+  get foreignMainBytes(): number {
+    return this.#foreign.get('main') ?? 0;
+  }
+
+  /** Processors that replicas keep for themselves. */
+  get usedCpus(): number {
+    return this.#usedCpus();
   }
 
   #require(placement: Placement): Entry {
@@ -135,29 +176,33 @@ export class PlacementLedger {
   }
 
   /** Whether no device of it has more than it can have, what is held for its own deployment not counted. */
-  #fits({ deployment, gpus, unbound }: Placement): boolean {
-    if (unbound) return true;
-    const devices: readonly (number | undefined)[] = gpus.length === 0 ? [undefined] : gpus;
-    return devices.every((gpu) => this.#usedMemory(gpu, deployment) <= this.#memoryOf(gpu) && (gpu === undefined || this.#usedUnits(gpu, deployment) <= GPU_UNITS));
+  #fits({ deployment, gpus }: Placement): boolean {
+    if (this.machine.cpus !== undefined && this.#usedCpus(deployment) > this.machine.cpus) return false;
+    if (gpus.length === 0) return this.#hasMemory('main', deployment);
+    return gpus.every((gpu) => this.#hasMemory(gpu, deployment) && this.#usedUnits(gpu, deployment) <= GPU_UNITS);
   }
 
-  #enter(placement: Placement, units: number, reservedBytes: number): Placement {
-    this.#entries.set(placement, { units, reservedBytes, countedBytes: 0, isHeld: false, isVacant: false });
+  #enter(placement: Placement, units: number, cpus: number, reservedBytes: number): Placement {
+    this.#entries.set(placement, { units, cpus, reservedBytes, use: { bytes: [] }, isHeld: false, isVacant: false });
     return placement;
   }
 
   /** GPUs with room, best first. */
-  #candidates(deployment: string, units: number, bytes: number): number[] {
-    const rank = (gpu: number): readonly [number, number, number] => [this.#replicasOf(deployment, gpu), this.#usedUnits(gpu, deployment), this.#usedMemory(gpu, deployment)];
+  #candidates(deployment: string, units: number, bytes: number, count: number): number[] {
+    const spread = (gpu: number): readonly number[] => [this.#replicasOf(deployment, gpu), this.#usedUnits(gpu, deployment), this.#usedMemory(gpu, deployment), gpu];
+    const pack = (gpu: number): readonly number[] => [-this.#usedUnits(gpu, deployment), -this.#usedMemory(gpu, deployment), gpu];
+    const rank = this.machine.placement === 'pack' ? pack : spread;
     return [...this.machine.gpus.keys()]
-      .filter((gpu) => this.#usedUnits(gpu, deployment) + units <= GPU_UNITS && this.#usedMemory(gpu, deployment) + bytes <= this.#memoryOf(gpu))
+      .filter((gpu) => count === 1 || this.machine.gpus[gpu]?.isPart !== true)
+      .filter((gpu) => this.#usedUnits(gpu, deployment) + units <= GPU_UNITS && this.#hasMemory(gpu, deployment, bytes))
       .map((gpu) => ({ gpu, rank: rank(gpu) }))
-      .sort((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1] || a.rank[2] - b.rank[2] || a.gpu - b.gpu)
+      .sort((a, b) => compare(a.rank, b.rank))
       .map(({ gpu }) => gpu);
   }
 
-  #on(gpu: number): [Placement, Entry][] {
-    return [...this.#entries].filter(([{ gpus }]) => gpus.includes(gpu));
+  /** Entries with a part on the device. */
+  #on(device: Device): [Placement, Entry][] {
+    return [...this.#entries].filter(([{ gpus }]) => (device === 'main' ? gpus.length === 0 : gpus.includes(device)));
   }
 
   #replicasOf(deployment: string, gpu: number): number {
@@ -168,16 +213,34 @@ export class PlacementLedger {
     return used(this.#on(gpu), ([, { units }]) => units, asker);
   }
 
-  /** Of a GPU, or of the main memory. What is spread over several GPUs counts with an equal part on each. */
-  #usedMemory(gpu: number | undefined, asker?: string): number {
-    const here = gpu === undefined ? [...this.#entries].filter(([{ gpus, unbound }]) => gpus.length === 0 && !unbound) : this.#on(gpu);
-    return used(here, ([{ gpus }, entry]) => Math.ceil(Math.max(entry.reservedBytes, entry.countedBytes) / Math.max(1, gpus.length)), asker);
+  #usedCpus(asker?: string): number {
+    return used([...this.#entries], ([, { cpus }]) => cpus, asker);
   }
 
-  #memoryOf(gpu: number | undefined): number {
-    const bytes = gpu === undefined ? this.machine.memoryBytes : this.machine.gpus[gpu]?.memoryBytes;
+  /** Of what is set aside for a replica with several GPUs an equal part counts on each. */
+  #usedMemory(device: Device, asker?: string): number {
+    const bytesOf = ([placement, { reservedBytes, use }]: [Placement, Entry]): number =>
+      Math.max(Math.ceil(reservedBytes / Math.max(1, placement.gpus.length)), partOf(placement, device, use.bytes));
+    return used(this.#on(device), bytesOf, asker);
+  }
+
+  #hasMemory(device: Device, asker: string, moreBytes = 0): boolean {
+    return this.#usedMemory(device, asker) + moreBytes + (this.#foreign.get(device) ?? 0) <= this.#memoryOf(device);
+  }
+
+  #memoryOf(device: Device): number {
+    const bytes = device === 'main' ? this.machine.memoryBytes : this.machine.gpus[device]?.memoryBytes;
     return bytes || Number.POSITIVE_INFINITY; // 0 is unknown
   }
+}
+
+function partOf({ gpus }: Placement, device: Device, bytes: readonly number[]): number {
+  return Math.ceil(bytes[device === 'main' ? 0 : gpus.indexOf(device)] ?? 0);
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index]);
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 }
 
 /**

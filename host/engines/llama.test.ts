@@ -190,6 +190,31 @@ Llama('does not start on a file that is not there, and says which', async () => 
   assert.match(error.message, '/nowhere/model.gguf');
 });
 
+Llama('tells what memory its process uses', () => {
+  const memory = manager.status()['model']?.replicas[0]?.memory;
+  assert.ok(memory && memory.privateBytes > 20e6, JSON.stringify(memory));
+  if (process.platform === 'linux') assert.ok(memory.fileBytes > 100e6, JSON.stringify(memory)); // the mapped model is part of it
+  assert.equal(memory.gpus, []);
+});
+
+Llama('is loaded onto the GPU that its place names', async () => {
+  const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
+  const elsewhere = deployed({ ...OPTIONS, ray_actor_options: { num_gpus: 1 } }, {}, machine);
+  assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a device that is not there/);
+});
+
+const SPLITS: readonly (readonly [kwargs: Record<string, unknown>, pattern: RegExp])[] = [
+  [{ tensor_split: [1, 1, 1] }, /tensor_split: must have a part for each of the 2 GPUs/],
+  [{ tensor_split: [0, 0] }, /tensor_split: .* one of them above 0/],
+  [{ split_mode: 'none', main_gpu: 2 }, /main_gpu: must be below the number of GPUs, which is 2/],
+];
+for (const [kwargs, pattern] of SPLITS) {
+  Llama(`refuses ${JSON.stringify(kwargs)} with two GPUs`, async () => {
+    const wrong = deployed({ ...OPTIONS, user_config: { ...OPTIONS.user_config, model_kwargs: kwargs }, ray_actor_options: { num_gpus: 2 } });
+    assert.match((await failure(wrong.start())).message, pattern);
+  });
+}
+
 Llama('replaces a replica whose engine ends, with what the engine said', async () => {
   if (process.platform !== 'linux') return;
   const folder = mkdtempSync(join(tmpdir(), 'aana-engine-'));

@@ -1,9 +1,10 @@
 // Runs in a replica: text generation with llama.cpp.
 import { isDeepStrictEqual } from 'node:util';
-import type { LlamaLoadOptions, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
+import { assignedGpus, type LlamaLoadOptions, type LlamaSampling, type NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
 import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
+import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
@@ -16,6 +17,10 @@ interface LlamaSpec {
   readonly n_seq_max: number;
   readonly n_threads: number;
   readonly n_gpu_layers: number;
+  readonly split_mode?: LlamaLoadOptions['splitMode'];
+  readonly main_gpu?: number;
+  readonly tensor_split?: readonly number[];
+  readonly reader_timeout_s?: number;
   readonly n_prefill: number;
   readonly kv_type: LlamaLoadOptions['kvType'];
   readonly chat_template?: string;
@@ -43,13 +48,21 @@ interface GenerateBatchArgs {
 
 export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
   const requests = new LlamaRequests(spec.model_name, endProcess);
-  const engine = await openNative(log).loadLlama(
+  const native = openNative(log);
+  const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
+  const devices = assignedGpus();
+  const engine = await native.loadLlama(
     {
       modelPath: spec.model_path,
       contextTokens: spec.n_ctx,
       maxSequences: spec.n_seq_max,
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,
+      ...(devices.length > 0 && { devices }),
+      ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
+      ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
+      ...(spec.tensor_split !== undefined && { tensorSplit: spec.tensor_split }),
+      ...(spec.reader_timeout_s !== undefined && { readerTimeoutMs: Math.ceil(spec.reader_timeout_s * 1000) }),
       prefillTokensPerStep: spec.n_prefill,
       kvType: spec.kv_type,
       ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
@@ -75,6 +88,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     checkHealth: async () => {
       if (engine.failure !== '') throw engineEnded(engine.failure);
     },
+    gpuMemory: () => gpus.read(),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),

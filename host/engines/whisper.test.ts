@@ -171,5 +171,11 @@ Whisper('does not start on a file that is no model, and says which', async () =>
   assert.match(error.message, basename(path));
 });
 
+Whisper('is loaded onto the GPU that its place names', async () => {
+  const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
+  const elsewhere = deployed({ type: 'WhisperDeployment', user_config: { model_size: 'tiny.en' }, ray_actor_options: { num_gpus: 1 } }, {}, machine);
+  assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a GPU that is not there/);
+});
+
 if (cannotRun === undefined) Whisper.run();
 else skip('a Whisper deployment', cannotRun);

@@ -1,9 +1,10 @@
 // Runs in a replica: speech to text with whisper.cpp.
-import type { NativeWhisperEngine, WhisperNativeParams, WhisperNativeResult, WhisperNativeSegment } from '../../native/lib/index.ts';
+import { assignedGpus, type NativeWhisperEngine, type WhisperNativeParams, type WhisperNativeResult, type WhisperNativeSegment } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
 import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
+import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
@@ -39,10 +40,14 @@ interface Transcription {
 }
 
 export async function start(spec: WhisperSpec, { log }: StartContext): Promise<Implementation> {
-  const engine = await openNative(log).loadWhisper({
+  const native = openNative(log);
+  const gpus = new GpuMemoryWatch(native, spec.use_gpu);
+  const [device] = assignedGpus();
+  const engine = await native.loadWhisper({
     modelPath: spec.model_path,
     vadModelPath: spec.vad_model_path,
     useGpu: spec.use_gpu,
+    ...(device !== undefined && { device }),
     threads: spec.threads,
     maxStates: spec.max_states,
     ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
@@ -55,6 +60,7 @@ export async function start(spec: WhisperSpec, { log }: StartContext): Promise<I
       transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
     },
     warmUp: () => whisper.warmUp(),
+    gpuMemory: () => gpus.read(),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
     close: () => engine.close(),

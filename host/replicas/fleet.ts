@@ -233,6 +233,7 @@ export class Fleet {
         this.#progressAt.set(name, this.#options.clock.now());
         this.#options.onProgress(member.loading);
       },
+      onMemory: (memory) => place.onMemory?.(memory),
       onState: (state) => {
         member.loading = undefined;
         if (state === 'ready') this.#proven.add(version);

@@ -1,5 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
+import type { GpuMemory } from './replica-memory.ts';
 
 /** What a method of an implementation gets beside its arguments. */
 export interface CallContext extends RequestContext {
@@ -32,6 +33,8 @@ export interface Implementation {
    * number stands still has hung, although its event loop answers; the host then replaces it.
    */
   activity?(): { readonly busy: boolean; readonly beats: number };
+  /** What it uses of each GPU that it was given. Where an implementation has it, the host corrects what it counted for the replica. */
+  gpuMemory?(): readonly GpuMemory[];
   /** Asked with each health check; the answer to the check waits for it. When it rejects, the process ends and another one follows. */
   checkHealth?(): Promise<void>;
   /** Frees the model. Called once, when no call is running any more. */

@@ -14,3 +14,4 @@ export type { ReplicaSetStatus, ReplicaStatus } from './replica-status.ts';
 export { firstCount, type Place, type Places, type ReplicaVersion } from './replica-version.ts';
 export type { UpdateResult } from './rolling-update.ts';
 export type { UpdateState } from './update-state.ts';
+export type { GpuMemory, ReplicaMemory } from './replica-memory.ts';

@@ -1,6 +1,7 @@
 import { AanaError, type ErrorRecord } from '../core/errors.ts';
 import type { WireContext } from '../core/request-context.ts';
 import type { LogFields, LogLevel } from '../core/logger.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
 
 /** From the host to a replica. */
 export type HostFrame =
@@ -23,7 +24,7 @@ export type HostFrame =
 
 /** From a replica to the host. */
 export type ReplicaFrame =
-  | { readonly type: 'ready'; readonly info: unknown }
+  | { readonly type: 'ready'; readonly info: unknown; readonly memory?: ReplicaMemory | undefined }
   /** Loading failed for good; the process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
   | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
@@ -34,7 +35,7 @@ export type ReplicaFrame =
   | { readonly type: 'end'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
   /** `beats` grows while it is `busy`, or it has hung. */
-  | { readonly type: 'pong'; readonly steps: number; readonly busy: boolean; readonly beats: number };
+  | { readonly type: 'pong'; readonly steps: number; readonly busy: boolean; readonly beats: number; readonly memory?: ReplicaMemory | undefined };
 
 export type Frame = HostFrame | ReplicaFrame;
 

@@ -1,5 +1,6 @@
 import type { LoadProgress, Member } from './fleet.ts';
 import type { SlotFailure } from './replica-slot.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
 import type { ReplicaState } from './replica-state.ts';
 import type { UpdateState } from './update-state.ts';
 
@@ -13,6 +14,8 @@ export interface ReplicaStatus {
   readonly ongoing: number;
   /** Steps of its engine as of the last health check. */
   readonly steps: number;
+  /** What its process uses, as measured; undefined while it loads, and where its implementation does not tell. */
+  readonly memory: ReplicaMemory | undefined;
   readonly restarts: number;
   /** Why it was given up; empty while it is kept running. */
   readonly failure: string;
@@ -61,6 +64,7 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
       device: facts.deviceOf(member),
       ongoing: replica?.ongoing ?? 0,
       steps: replica?.steps ?? 0,
+      memory: replica?.memory,
       restarts,
       failure: failure?.reason ?? '',
       loading,

@@ -1,5 +1,6 @@
 import type { AanaError } from '../core/errors.ts';
 import type { AutoscalerOptions } from './autoscaler.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
 
 /** A place that one slot holds on the machine's devices, over all restarts of its process. */
 export interface Place {
@@ -7,6 +8,8 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   /** For people: `CPU`, `GPU 0`. */
   readonly device?: string | undefined;
+  /** Hears what memory the replica there really uses. */
+  onMemory?(memory: ReplicaMemory): void;
   release(): void;
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from '../core/logger.ts';
 import { spawnContained } from '../processes/index.ts';
 import { FrameSocket } from './frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from './protocol.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
 import { RecentLines } from './recent-lines.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
 import type { ReplicaState } from './replica-state.ts';
@@ -34,6 +35,8 @@ export interface ReplicaOptions {
   /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
   readonly healthTimeoutMs: number;
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
+  /** Tells what memory the process uses, when it has loaded and with each health check. */
+  readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
   /** Tells of each change of state, after it has taken effect and before anything follows from it. */
   readonly onState?: ((state: ReplicaState) => void) | undefined;
 }
@@ -81,6 +84,7 @@ export class Replica implements RunningReplica {
   #endReason: string | undefined;
   #lastWords: string | undefined;
   #info: unknown;
+  #memory: ReplicaMemory | undefined;
   #steps = 0;
   #startTimer: NodeJS.Timeout | undefined;
   #healthTimer: NodeJS.Timeout | undefined;
@@ -133,6 +137,11 @@ export class Replica implements RunningReplica {
     return this.#info;
   }
 
+  /** What it used as of the last health check; undefined while it loads. */
+  get memory(): ReplicaMemory | undefined {
+    return this.#memory;
+  }
+
   /** Steps of the engine as of the last health check. */
   get steps(): number {
     return this.#steps;
@@ -182,6 +191,7 @@ export class Replica implements RunningReplica {
     switch (frame.type) {
       case 'ready':
         this.#info = frame.info;
+        this.#onMemory(frame.memory);
         this.#onReady();
         return;
       case 'failed': {
@@ -201,6 +211,7 @@ export class Replica implements RunningReplica {
       case 'pong':
         this.#pingedAt = undefined;
         this.#steps = frame.steps;
+        this.#onMemory(frame.memory);
         this.#followEngine(frame.busy, frame.beats);
         return;
       default:
@@ -223,6 +234,12 @@ export class Replica implements RunningReplica {
     this.#healthTimer = setInterval(() => this.#checkHealth(), this.#options.healthPeriodMs);
     this.#healthTimer.unref();
     this.#started.resolve({ ok: true });
+  }
+
+  #onMemory(memory: ReplicaMemory | undefined): void {
+    if (!memory) return;
+    this.#memory = memory;
+    this.#options.onMemory?.(memory);
   }
 
   #checkHealth(): void {

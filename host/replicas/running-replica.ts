@@ -1,5 +1,6 @@
 import type { ReplicaExit, ReplicaOptions, StartOutcome } from './replica.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
 import type { ReplicaState } from './replica-state.ts';
 
 /** What a slot, the pool and the set want of a replica: {@link Replica}, or a simulated one. */
@@ -9,6 +10,7 @@ export interface RunningReplica {
   readonly pid: number | undefined;
   readonly ongoing: number;
   readonly steps: number;
+  readonly memory?: ReplicaMemory | undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown>;

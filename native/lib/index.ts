@@ -1,2 +1,3 @@
+export { assignedGpus, GPU_DEVICES_VARIABLE } from './assigned-gpus.ts';
 export type * from './binding.ts';
 export { loadNative, manifestPath, nativeAddonPath, type LoadNativeOptions, type NativeManifest } from './load.ts';

@@ -22,6 +22,7 @@ export async function start(spec: CustomSpec, { log, progress }: StartContext): 
   return {
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
+    gpuMemory: () => [], // what it does with GPUs is its own business; its main memory is measured
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
     ...(deployment.reconfigure && { reconfigure: async (changed: CustomSpec) => deployment.reconfigure?.(configOf(type, changed.config), context(changed)) }),
     ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),

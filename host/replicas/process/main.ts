@@ -6,7 +6,9 @@ import { FrameSocket } from '../frame-socket.ts';
 import { markReplica } from '../in-replica.ts';
 import type { Implementation, StartImplementation } from '../implementation.ts';
 import type { HostFrame, ReplicaFrame } from '../protocol.ts';
+import type { ReplicaMemory } from '../replica-memory.ts';
 import { CallServer } from './call-server.ts';
+import { ownMemory } from './own-memory.ts';
 
 const SOCKET_FD = 3;
 const WARM_UP_REPORT_MS = 500;
@@ -73,7 +75,7 @@ async function start(frame: StartFrame): Promise<void> {
     });
     await warmUp(implementation);
     server = new CallServer(implementation, (answer) => socket.send(answer));
-    socket.send({ type: 'ready', info: implementation.info ?? null });
+    socket.send({ type: 'ready', info: implementation.info ?? null, memory: memoryOf(implementation) });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
@@ -102,7 +104,12 @@ async function answerPing(): Promise<void> {
     return lastWords('health check failed', error);
   }
   const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
-  socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats });
+  socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats, memory: implementation && memoryOf(implementation) });
+}
+
+/** Undefined for one that does not tell, such as a stand-in. */
+function memoryOf({ gpuMemory }: Implementation): ReplicaMemory | undefined {
+  return gpuMemory && { ...ownMemory(), gpus: gpuMemory() };
 }
 
 async function reconfigure(id: number, spec: unknown): Promise<void> {
