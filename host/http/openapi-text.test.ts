@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { EndpointRegistry, hostEndpoint } from '../endpoints/index.ts';
+import { EndpointRegistry, hostEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { startServer } from './fixtures/test-server.ts';
 import { OpenApiText } from './openapi-text.ts';
 
@@ -34,6 +34,19 @@ Texts('is made once for each change of the endpoints, whoever asks', async () =>
   assert.ok(one.checks() > checks);
   registry.remove('one');
   assert.equal(await paths(), ['/two']);
+});
+
+Texts('is made of schemas that ask for a huge value, without an example of it', async () => {
+  const registry = new EndpointRegistry();
+  const huge: Record<string, object> = { text: { type: 'string', minLength: 1e9 }, list: { type: 'array', minItems: 1e9, items: {} }, object: { type: 'object', minProperties: 1e9 } };
+  const endpoints = Object.entries(huge).map(([name, schema]) => ({ name, path: `/${name}`, summary: '', description: '', inputSchema: { type: 'object', properties: { a: schema }, required: ['a'] }, outputSchema: {}, streaming: false }));
+  for (const endpoint of pluginEndpoints({ name: 'p', endpoints, run: async () => '{}' })) registry.add(endpoint);
+  await using at = await startServer({ registry });
+  const response = await fetch(`${at.url}/openapi.json`);
+  const text = await response.text();
+  assert.ok(response.status === 200 && text.length < 100_000, `${response.status}, ${text.length} characters`);
+  const { paths } = JSON.parse(text) as { paths: Record<string, { post: Record<string, unknown> }> };
+  for (const name of Object.keys(huge)) assert.is(paths[`/${name}`]?.post['x-codeSamples'], undefined, name);
 });
 
 Texts('is not sent again to a client that has it', async () => {

@@ -193,6 +193,32 @@ Routes('a running task is cancelled, cannot be deleted before, and can be after'
   assert.is((await json(`/tasks/${id}`)).status, 404);
 });
 
+Routes('a GET that deletes is for programs and pages of this server', async () => {
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11) Chrome/140' };
+  const cases: readonly [status: number, headers: Record<string, string>, method?: string][] = [
+    [403, { 'sec-fetch-site': 'cross-site' }],
+    [403, { 'sec-fetch-site': 'same-site', ...browser }],
+    [403, { origin: 'https://evil.example' }],
+    [403, browser],
+    [403, { ...browser, referer: 'https://evil.example/' }],
+    [403, { ...browser, referer: `https://evil.example/?${url}/` }],
+    [405, { 'sec-fetch-site': 'same-origin' }, 'HEAD'],
+    [200, {}],
+    [200, { 'user-agent': 'curl/8' }],
+    [200, { 'sec-fetch-site': 'same-origin', ...browser }],
+    [200, { 'sec-fetch-site': 'none', ...browser }],
+    [200, { ...browser, referer: `${url}/docs` }],
+    [200, { ...browser, origin: url }],
+  ];
+  for (const [status, headers, method = 'GET'] of cases) {
+    const id = await defer('/double');
+    await eventsOf(id);
+    const what = `${method} ${JSON.stringify(headers)}`;
+    assert.is((await fetch(`${url}/tasks/delete/${id}`, { method, headers })).status, status, what);
+    assert.is((await fetch(`${url}/tasks/${id}`)).status, status === 200 ? 404 : 200, what);
+  }
+});
+
 /** Yields once when the event comes. */
 async function* fetchEvents(id: string, wanted: string): AsyncGenerator<void> {
   const response = await fetch(`${url}/tasks/${id}/events`);

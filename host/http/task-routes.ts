@@ -100,6 +100,7 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
     ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
+    if (ctx.method === 'HEAD') throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take HEAD: it takes GET`, { headers: { allow: 'GET' } }); // it would delete without saying so
     refuseForeignGet(ctx, 'programs send DELETE /tasks/{id}');
     ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), userOf(ctx)))).id };
   });
