@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { hostname, tmpdir } from 'node:os';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
@@ -30,7 +30,7 @@ async function listening(config: ConfigInput = {}, address: { host?: string; por
 async function answerTo({ url = '' }: AanaApp, host: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
   const isSocket = url.startsWith('unix:');
   const { port, protocol } = new URL(isSocket ? 'http://localhost' : url);
-  const options = { path: '/livez', agent: false, setHost: false, rejectUnauthorized: false, headers: { host, ...headers }, ...(isSocket ? { socketPath: url.slice(5) } : { host: '127.0.0.1', port }) };
+  const options = { path: '/livez', agent: false, setHost: false, rejectUnauthorized: false, headers: { host, ...headers }, ...(isSocket ? { socketPath: url.slice(5) } : { host: url.includes('://localhost') ? '127.0.0.1' : new URL(url).hostname, port }) };
   const req = (protocol === 'https:' ? requestTls : requestPlain)(options).end();
   const [response] = (await once(req, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };
@@ -90,20 +90,38 @@ Names('are not looked at where a foreign name gains nothing: with API keys, and 
   await assertNames(tls, { taken: ['aana.example.org', ...OWN], refused: [] });
 });
 
-Names('are what a trusted proxy says that the client used, and its certificate speaks for them', async () => {
+const through = (host: string, protocol: string): Record<string, string> => ({ 'x-forwarded-host': host, 'x-forwarded-proto': protocol });
+
+Names('that a proxy on this machine passes on must be allowed: a page in a browser on this machine can send the same headers, all but Host', async () => {
   await using app = await listening({ trusted_proxies: ['loopback'] });
-  const through = (host: string, protocol: string): Record<string, string> => ({ 'x-forwarded-host': host, 'x-forwarded-proto': protocol });
-  await assertNames(app, { taken: ['localhost'], refused: ['evil.example'] });
-  await assertNames(app, { taken: ['localhost', 'evil.example'], refused: [] }, through('aana.example.org', 'https'));
-  await assertNames(app, { taken: [], refused: ['localhost', '127.0.0.1'] }, through('aana.example.org', 'http'));
+  await assertNames(app, { taken: ['localhost', '127.0.0.1'], refused: ['evil.example'] });
+  await assertNames(app, { taken: [], refused: ['localhost', '127.0.0.1', 'evil.example'] }, through('aana.example.org', 'https'));
+  await assertNames(app, { taken: ['localhost'], refused: ['evil.example'] }, through('localhost', 'https'));
+  await using named = await listening({ trusted_proxies: ['loopback'], allowed_hosts: ['aana.example.org'] });
+  for (const protocol of ['http', 'https']) {
+    await assertNames(named, { taken: ['aana.example.org', '127.0.0.1:8000', 'localhost'], refused: ['evil.example'] }, through('aana.example.org', protocol));
+    await assertNames(named, { taken: [], refused: ['aana.example.org', '127.0.0.1'] }, through('evil.example', protocol));
+  }
   await using untrusting = await listening();
   await assertNames(untrusting, { taken: [], refused: ['evil.example'] }, through('localhost', 'https'));
+});
+
+Names('are vouched for by the certificate of a trusted proxy on another machine', async () => {
+  const [address] = Object.values(networkInterfaces()).flatMap((all) => all ?? []).filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address: own }) => own);
+  if (address === undefined) return skip('names behind a proxy on another machine', 'this machine has no address but loopback');
+  await using app = await listening({ trusted_proxies: [address] }, { host: '0.0.0.0', port: 0 });
+  const there = { url: (app.url ?? '').replace('localhost', address) } as AanaApp;
+  await assertNames(there, { taken: ['backend', 'evil.example'], refused: [] }, through('aana.example.org', 'https'));
+  await assertNames(there, { taken: [], refused: ['backend', 'localhost'] }, through('aana.example.org', 'http'));
 });
 
 Names('on a Unix socket are those that its proxy passes on', async () => {
   const path = join(folder, 'http.sock');
   await using app = await listening({}, { host: `unix:${path}` });
   await assertNames(app, { taken: ['localhost', 'backend', '127.0.0.1'], refused: ['evil.example'] });
+  await using trusting = await listening({ trusted_proxies: ['unix'] }, { host: `unix:${path}.2` });
+  await assertNames(trusting, { taken: ['aana.example.org'], refused: [] }, through('aana.example.org', 'https'));
+  await assertNames(trusting, { taken: [], refused: ['aana.example.org'] }, through('aana.example.org', 'http'));
 });
 
 Names('are left to the program in which the application is mounted, unless they are configured', async () => {

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import type { Context } from 'koa';
 import { HttpError } from './error-body.ts';
 import type { Guard } from './guards.ts';
 import { socketPath } from './listening.ts';
@@ -24,23 +23,29 @@ const LONGEST_SHOWN = 100;
  * tells its requests from those of the server's own pages.
  *
  * An address always passes, because it leads to the server without a look-up. Without `allowedHosts` the check is left out where a page gains nothing:
- * over HTTPS, because the certificate is for other names, and where API keys are asked for, because the page has none.
+ * over HTTPS, because the certificate is for other names, and where API keys are asked for, because the page has none. What a trusted proxy says of
+ * name and protocol counts; yet where the proxy is on this machine, a page in a browser on this machine can say the same, all but `Host`.
  */
 export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOptions): Guard {
   const isOwnName = ownNames(listensAt);
-  const isAllowed = (name: string): boolean => isIP(name) !== 0 || isOwnName(name) || allowedHosts.some((pattern) => matches(pattern.toLowerCase(), name));
+  const isAllowed = (name: string): boolean => name === '' || isIP(name) !== 0 || isOwnName(name) || allowedHosts.some((pattern) => matches(pattern.toLowerCase(), name));
   const isConfigured = allowedHosts.length > 0;
   return (ctx, next) => {
-    if (!isConfigured && (hasApiKeys || ctx.protocol === 'https')) return next();
-    const name = nameOf(ctx);
-    if (name !== '' && !isAllowed(name)) throw notAllowed(name); // a browser always sends a name
+    const mayBeBrowser = LOOPBACK.test(ctx.req.socket.remoteAddress ?? '');
+    const isEncrypted = 'encrypted' in ctx.req.socket || (ctx.protocol === 'https' && !mayBeBrowser);
+    if (!isConfigured && (hasApiKeys || isEncrypted)) return next();
+    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name)); // no name: no browser
+    if (wrong !== undefined) throw notAllowed(wrong);
     return next();
   };
 }
 
-/** The name that the client has used, without the port. */
-function nameOf(ctx: Context): string {
-  const host = ctx.host.toLowerCase();
+/** The address of a connection from this machine. */
+const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
+
+/** The name in a `Host`, without the port. */
+function nameOf(header: string): string {
+  const host = header.toLowerCase();
   const bracketed = /^\[([\da-f:.]+)\](:\d*)?$/.exec(host)?.[1];
   return bracketed ?? host.replace(/:\d*$/, '').replace(/\.$/, '');
 }
