@@ -1,5 +1,6 @@
-// What an attack costs the neighbours, as one JSON object: a plugin's requests without and with each attack of the suite beside them, in pairs of rounds.
-// CPU time is that of the neighbour's own thread, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]`
+// What an attack costs the neighbours, as one JSON object: requests of another plugin, and further ones of the attacked plugin, without and with each attack of the
+// suite beside them, in pairs of rounds. CPU time is that of the other plugin's own thread, from /proc (Linux).
+// `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin']`
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,6 +20,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '7' },
     ms: { type: 'string', default: '1500' },
     only: { type: 'string' },
+    neighbour: { type: 'string' },
   },
 });
 const rounds = Number(flags.rounds);
@@ -43,21 +45,32 @@ interface Sample {
 }
 
 const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
-/** The neighbour's request: its input is checked, and it calls the host once. */
-const request = (port: number, duration: number): Parameters<LoadProcess['run']>[0] => ({ port, path: '/bench/calls', body, connections: NEIGHBOURS, ms: duration, everyMs: EVERY_MS });
+/** Whose requests must not suffer. Each calls the host once. */
+interface Neighbour {
+  readonly name: 'other plugin' | 'same plugin';
+  readonly path: string;
+  readonly body: string;
+}
+
+const neighbours: readonly Neighbour[] = [
+  { name: 'other plugin', path: '/bench/calls', body },
+  { name: 'same plugin', path: '/attacks/call', body: JSON.stringify({ text: 'echo', args: body }) },
+];
+
+const request = (port: number, { path, body: content }: Neighbour, duration: number): Parameters<LoadProcess['run']>[0] => ({ port, path, body: content, connections: NEIGHBOURS, ms: duration, everyMs: EVERY_MS });
 
 /** The thread that works most for the neighbour's requests, besides the host's own. */
-async function neighbourThread(subject: Subject, load: LoadProcess): Promise<number> {
+async function neighbourThread(neighbour: Neighbour, subject: Subject, load: LoadProcess): Promise<number> {
   const before = await cpuOfThreads(subject.pid);
-  await load.run(request(subject.port, 2000));
+  await load.run(request(subject.port, neighbour, 2000));
   const after = await cpuOfThreads(subject.pid);
   const worked = [...after].map(([thread, time]) => [thread, time - (before.get(thread) ?? 0)] as const).filter(([thread]) => thread !== subject.pid);
   return worked.toSorted((a, b) => b[1] - a[1])[0]![0];
 }
 
-async function sample(subject: Subject, thread: number, load: LoadProcess): Promise<Sample> {
+async function sample(neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess): Promise<Sample> {
   const before = await cpuOfThreads(subject.pid);
-  const { requests, failed, failure, seconds, p50, p99 } = await load.run(request(subject.port, ms));
+  const { requests, failed, failure, seconds, p50, p99 } = await load.run(request(subject.port, neighbour, ms));
   const after = await cpuOfThreads(subject.pid);
   const spent = (of: number): number => (after.get(of) ?? Number.NaN) - (before.get(of) ?? Number.NaN);
   return { requests, failed, failure, cpuMs: spent(thread) / requests, hostThread: spent(subject.pid) / 1000 / seconds, p50, p99 };
@@ -67,17 +80,17 @@ async function sample(subject: Subject, thread: number, load: LoadProcess): Prom
 const ELSEWHERE: AttackRequest = { what: '(a process of its own that computes)', endpoint: '' };
 
 /** A round with the attack going on all the time. */
-async function sampleBeside(attack: AttackRequest, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<{ sample: Sample; attacks: number }> {
+async function sampleBeside(attack: AttackRequest, neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<{ sample: Sample; attacks: number }> {
   if (attack === ELSEWHERE) {
     const computing = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
     await delay(HEAD_START_MS);
-    const beside = await sample(subject, thread, load);
+    const beside = await sample(neighbour, subject, thread, load);
     computing.kill('SIGKILL');
     return { sample: beside, attacks: 0 };
   }
   const attacking = attackers.run({ port: subject.port, path: `/attacks/${attack.endpoint}`, body: JSON.stringify(attack.input ?? {}), connections: ATTACKERS, ms: HEAD_START_MS + ms });
   await delay(HEAD_START_MS);
-  const beside = await sample(subject, thread, load);
+  const beside = await sample(neighbour, subject, thread, load);
   return { sample: beside, attacks: (await attacking).requests };
 }
 
@@ -85,16 +98,25 @@ async function measure(node: string): Promise<unknown> {
   await using subject = await startServer(node, '../attacks/server', { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir });
   using load = new LoadProcess();
   using attackers = new LoadProcess();
-  const thread = await neighbourThread(subject, load);
   const results: unknown[] = [];
+  for (const neighbour of neighbours.filter(({ name }) => flags.neighbour === undefined || name === flags.neighbour)) {
+    const thread = await neighbourThread(neighbour, subject, load);
+    results.push(...(await measureBeside(neighbour, subject, thread, load, attackers)));
+  }
+  return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
+}
+
+/** What every attack costs one neighbour. */
+async function measureBeside(neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<object[]> {
+  const results: object[] = [];
   for (const attack of [ELSEWHERE, ...attackRequests].filter(({ what }) => flags.only === undefined || what.includes(flags.only))) {
     const without: Sample[] = [];
     const beside: Sample[] = [];
     let attacks = 0;
     for (let number = -1; number < rounds; number++) {
-      const quiet = async (): Promise<Sample> => sample(subject, thread, load);
+      const quiet = async (): Promise<Sample> => sample(neighbour, subject, thread, load);
       const first = number % 2 === 0 ? undefined : await quiet();
-      const attacked = await sampleBeside(attack, subject, thread, load, attackers);
+      const attacked = await sampleBeside(attack, neighbour, subject, thread, load, attackers);
       const one = first ?? (await quiet());
       if (number < 0) continue; // it warms up
       without.push(one);
@@ -112,18 +134,19 @@ async function measure(node: string): Promise<unknown> {
     const failed = [...without, ...beside].reduce((sum, one) => sum + one.failed, 0);
     results.push({
       attack: attack.what,
+      neighbour: neighbour.name,
       attacks,
       neighbourRequests: beside.reduce((sum, one) => sum + one.requests, 0),
       failed,
       ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
-      cpuBesideWithout: round(median(ratios)),
-      cpuRatios: ratios.map((ratio) => round(ratio, 2)),
-      isWithin: failed === 0 && median(ratios) <= MOST_CPU,
+      // The thread of the attacked plugin computes for the attacks, too.
+      ...(neighbour.name === 'other plugin' && { cpuBesideWithout: round(median(ratios)), cpuRatios: ratios.map((ratio) => round(ratio, 2)), isWithin: failed === 0 && median(ratios) <= MOST_CPU }),
+      p99BesideWithout: round(median(beside.map((one, n) => one.p99 / without[n]!.p99))),
       without: told(without),
       beside: told(beside),
     });
   }
-  return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
+  return results;
 }
 
 for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks']) await buildPlugin(join(packageRoot, folder), { log: silentLogger });

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { boundLifting } from './bounded-lifting.ts';
 import { capabilityDefinitions, capabilityNames, suspendingFunctions } from './capabilities/catalogue.ts';
+import type { Interrupts } from './core-modules/hooks.ts';
 import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
 import { leanGlue } from './lean-glue.ts';
-import { compileModules, isInterruptible, type TranslatedComponent } from './loaded-component.ts';
+import { compileModules, interruptsOf, type TranslatedComponent } from './loaded-component.ts';
 import { pluginLoadError } from './manifest.ts';
 import type { RuntimeMode } from './protocol.ts';
 import { type CacheEntry, cached, cacheFormat, keep } from './translation-cache.ts';
@@ -38,7 +40,7 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
   const { imports, uses, modules } = entry;
   const { plugin, mode } = options;
   const glue = pathToFileURL(join(dir, glueFile)).href;
-  return { digest, imports, uses, compile: (memoryBytes) => compileModules({ plugin, digest, glue, dir, modules, mode, memoryBytes }) };
+  return { digest, imports, uses, compile: (memoryBytes) => compileModules({ plugin, digest, glue, dir, modules, interrupts: interruptsOf(mode, 'component'), memoryBytes }) };
 }
 
 async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
@@ -69,10 +71,10 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   for (const [name, content] of Object.entries(files)) {
     if (name.includes('/')) continue;
     if (!name.endsWith('.wasm')) {
-      kept[name] = name === glueFile ? leanGlue(glue) : content;
+      kept[name] = name === glueFile ? boundLifting(leanGlue(glue)) : content;
       continue;
     }
-    const { code, ...facts } = prepared(plugin, new Uint8Array(content), mode);
+    const { code, ...facts } = prepared(plugin, new Uint8Array(content), interruptsOf(mode, 'component'));
     kept[name] = code;
     modules[name] = facts;
   }
@@ -82,9 +84,9 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
 }
 
 /** A core module as it is kept. Throws a `PluginLoadError` when the plugin cannot have it. */
-export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, mode: RuntimeMode): PreparedModule {
+export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interrupts: Interrupts): PreparedModule {
   try {
-    return prepareModule(module, { isInterruptible: isInterruptible(mode) });
+    return prepareModule(module, { interrupts });
   } catch (cause) {
     throw pluginLoadError(plugin, `cannot be loaded: ${messageOf(cause)}`, cause);
   }

@@ -8,7 +8,7 @@ import { cell, newControl } from './protocol.ts';
 
 /** A watch over a guest that is on its thread in slot 4, with 1 s as the limit. `looks` gives which of so many looks found it. */
 function watched(cpuPerLookMs: number | undefined, measure: 'stop' | 'end' = 'end', isInterruptible = false): { control: Int32Array; looks(count: number): number[] } {
-  const control = newControl(8);
+  const control = new Int32Array(newControl().buffer);
   Atomics.store(control, cell.running, 5);
   let looked = 0;
   const watch = new ComputeWatch(control, { cpuSliceMs: 1000, isInterruptible }, () => (cpuPerLookMs === undefined ? undefined : 5000 + looked * cpuPerLookMs));
@@ -52,7 +52,7 @@ Watch('begins anew whenever guest code is entered, and sees nobody while none is
   const { control, looks } = watched(watchIntervalMs);
   for (let n = 0; n < 10; n++) {
     assert.equal(looks(9), []);
-    Atomics.add(control, cell.entries, 1);
+    Atomics.add(control, cell.entries, 2);
   }
   Atomics.store(control, cell.running, 0);
   assert.equal(looks(30), []);

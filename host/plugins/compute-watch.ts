@@ -18,7 +18,7 @@ interface Seen {
 /** What must be done about a guest that has computed too long. */
 export interface Overdue {
   readonly slot: number;
-  /** Which entry of guest code it was found in. */
+  /** Which entry of guest code it was found in: an even number. */
   readonly entry: number;
   /** `stop`: it can be told to. `end`: its thread must go, because it does not listen. */
   readonly measure: 'stop' | 'end';
@@ -49,7 +49,7 @@ export class ComputeWatch {
   /** To be called every {@link watchIntervalMs}: the guest over the limit, if there is one. */
   look(): Overdue | undefined {
     const running = Atomics.load(this.#control, cell.running);
-    const entries = Atomics.load(this.#control, cell.entries);
+    const entries = Atomics.load(this.#control, cell.entries) & ~1;
     const { entries: before, ticks, cpuMs } = this.#seen;
     if (running === 0 || entries !== before) this.#seen = { entries, ticks: 0, cpuMs: undefined };
     else this.#seen = { entries, ticks: ticks + 1, cpuMs: ticks === 0 ? this.#threadCpuMs() : cpuMs };

@@ -13,7 +13,7 @@ import { type WatPlugin, watPlugin } from './fixtures/wat-plugin.ts';
 import { type LoadedPlugin, PluginHost } from './plugin-host.ts';
 import type { RuntimeMode } from './protocol.ts';
 
-const limits = { memoryBytes: 4 * 1024 * 1024, cpuSliceMs: 500, maxThreads: 3 };
+const limits = { memoryBytes: 4 * 1024 * 1024, cpuSliceMs: 1500, maxThreads: 3 };
 /** Its length tells the endpoint to change something; that of `{}` is 2, and 3 bytes or more are a change. */
 const change = '{"a":1}';
 const look = '{}';
@@ -134,6 +134,22 @@ function instances(mode: RuntimeMode): void {
       const errors = await Promise.all([run(loaded, look), run(loaded, look)].map((each) => each.then(String, (error: AanaError) => error.name)));
       for (const error of errors) assert.match(error, /^(InvocationTimeout|PluginUnavailable)$/);
       assert.ok(errors.includes('InvocationTimeout'), errors.join());
+    });
+  });
+
+  Instances('a list whose strings all are the same bytes ends the run alone', async ({ dir }) => {
+    const manifest = { capabilities: ['llm'], deployments: ['model'] };
+    const imports = '(import "aana:host/llm@0.1.0" "count-dialog-tokens" (func $count (param i32 i32 i32 i32 i32)))';
+    // 100,000 messages of a megabyte each.
+    const message = '(i32.add (i32.const 1000000) (i32.mul (local.get $n) (i32.const 12)))';
+    const bomb = `(drop (memory.grow (i32.const 40)))
+      (loop $next (i32.store8 ${message} (i32.const 1)) (i32.store offset=4 ${message} (i32.const 0)) (i32.store offset=8 ${message} (i32.const 1000000))
+        (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $next (i32.lt_u (local.get $n) (i32.const 100000))))
+      (call $count (i32.const 1024) (i32.const 2) (i32.const 1000000) (i32.const 100000) (i32.const 320))`;
+    await withPlugin(dir, { manifest, imports, go: `(local $n i32) ${whenChanging(bomb)} (i32.const 3)` }, async (loaded) => {
+      const error = await run(loaded, change).catch((thrown: unknown) => thrown as AanaError);
+      assert.match((error as AanaError).message, /the arguments of a call, or a result, have more than 134217728 bytes/);
+      assert.is(await run(loaded, look), '3');
     });
   });
 

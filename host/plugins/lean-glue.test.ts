@@ -18,7 +18,7 @@ Glue.before(async (context) => {
 Glue.after(async ({ dir }) => rm(dir, { recursive: true, force: true }));
 
 for (const mode of ['suspending', 'blocking'] as const) {
-  Glue(`every import of real components is lean, ${mode}`, async ({ dir }) => {
+  Glue(`every import of real components is lean and counts its arguments, ${mode}`, async ({ dir }) => {
     for (const fixture of ['conformance', 'capabilities']) {
       const { component } = await buildPlugin(guestSources(fixture), { log: silentLogger });
       const translated = await readComponent(component, { plugin: fixture, cacheDir: dir, mode });
@@ -27,6 +27,7 @@ for (const mode of ['suspending', 'blocking'] as const) {
       const functions = [...text.matchAll(/^ {2}const (_trampoline\d+) = /gm)].map(([, name]) => name!);
       assert.ok(functions.length > 20, `${functions.length} imports`);
       assert.equal([...text.matchAll(/_trackHostOperation\(\(\)|_lowerImportBackwardsCompat\.bind/g)].length, 0, 'the shape of the generated glue has changed: see lean-glue.ts');
+      assert.not.match(text, /TEXT_DECODER_UTF8\.decode\(new Uint8Array\(memory\d+\.buffer, \w+, \w+\)\)|\.buffer\.slice\((\w+), \1 \+ \w+ \* \d+\)/, 'the shape of the generated glue has changed: see bounded-lifting.ts');
       for (const name of functions) assert.ok(text.includes(`${name} = function(`) && text.includes(` = ${name}.manuallyAsync ? new WebAssembly.Suspending(${name}) : ${name};`), name);
     }
   });

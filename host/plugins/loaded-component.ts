@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Capability } from './capabilities/catalogue.ts';
+import type { Interrupts } from './core-modules/hooks.ts';
+import { importMemories } from './core-modules/import-memories.ts';
 import { capMemory, checkInitialMemory } from './core-modules/memory-cap.ts';
 import type { ModuleFacts } from './core-modules/prepare.ts';
 import { enableExtendedConstants } from './core-modules/wasm-features.ts';
@@ -18,8 +20,8 @@ export interface LoadedComponent {
   readonly initialBytes: number;
   /** Whether bringing back memories and variables makes an instance as new. */
   readonly isRestorable: boolean;
-  /** Whether its guests look for themselves if they must stop. */
-  readonly isInterruptible: boolean;
+  /** How its guests find out that they must stop. */
+  readonly interrupts: Interrupts;
 }
 
 /** A plugin's code as it lies in the cache, not compiled yet. */
@@ -35,9 +37,12 @@ export interface TranslatedComponent {
 
 /**
  * Guests that wait for the host suspended share a thread, so that one that computes for ever must be ended alone. Where each has a thread, the thread is
- * ended, and guests do not pay for looking.
+ * ended, and guests do not pay for looking. Extism's library gives modules no memories.
  */
-export const isInterruptible = (mode: RuntimeMode): boolean => mode === 'suspending';
+export function interruptsOf(mode: RuntimeMode, runtime: 'component' | 'extism'): Interrupts {
+  if (mode === 'blocking') return 'never';
+  return runtime === 'component' ? 'cell' : 'calls';
+}
 
 export interface CompileOptions {
   readonly plugin: string;
@@ -46,12 +51,12 @@ export interface CompileOptions {
   /** Where the modules' files are. */
   readonly dir: string;
   readonly modules: Readonly<Record<string, ModuleFacts>>;
-  readonly mode: RuntimeMode;
+  readonly interrupts: Interrupts;
   readonly memoryBytes: number;
 }
 
 /** Compiles what lies in the cache. Throws a `PluginLoadError`, such as for a plugin that begins with more memory than it may have. */
-export async function compileModules({ plugin, digest, glue, dir, modules, mode, memoryBytes }: CompileOptions): Promise<LoadedComponent> {
+export async function compileModules({ plugin, digest, glue, dir, modules, interrupts, memoryBytes }: CompileOptions): Promise<LoadedComponent> {
   enableExtendedConstants();
   const failed = (what: string, cause: unknown): Error => pluginLoadError(plugin, `cannot be ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   const facts = Object.values(modules);
@@ -64,9 +69,13 @@ export async function compileModules({ plugin, digest, glue, dir, modules, mode,
   } catch (cause) {
     throw failed('loaded', cause);
   }
-  const compiled = await Promise.all(Object.keys(modules).map(async (name) => [name, await WebAssembly.compile(capMemory(await readFile(join(dir, name)), memoryBytes))] as const)).catch((cause: unknown) => {
+  const codeOf = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
+    const code = capMemory(await readFile(join(dir, name)), memoryBytes);
+    return interrupts === 'cell' ? importMemories(code) : code;
+  };
+  const compiled = await Promise.all(Object.keys(modules).map(async (name) => [name, await WebAssembly.compile(await codeOf(name))] as const)).catch((cause: unknown) => {
     throw failed('compiled', cause);
   });
   const isRestorable = facts.every(({ hiddenState }) => hiddenState === null);
-  return { digest, glue, modules: Object.fromEntries(compiled), initialBytes, isRestorable, isInterruptible: isInterruptible(mode) };
+  return { digest, glue, modules: Object.fromEntries(compiled), initialBytes, isRestorable, interrupts };
 }

@@ -60,11 +60,12 @@ export class PluginWorker {
     this.#pages = pages;
     this.#cpuSliceMs = cpuSliceMs;
     this.#slots = Array.from({ length: slotCount });
-    this.#control = newControl(slotCount);
-    this.#computeWatch = new ComputeWatch(this.#control, { cpuSliceMs, isInterruptible: component.isInterruptible }, () => threadCpuMs(this.#thread));
+    const control = newControl();
+    this.#control = new Int32Array(control.buffer);
+    this.#computeWatch = new ComputeWatch(this.#control, { cpuSliceMs, isInterruptible: component.interrupts !== 'never' }, () => threadCpuMs(this.#thread));
     const { glue, modules, isRestorable, initialBytes } = component;
     this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
-      workerData: { mode, glue, modules, isRestorable, initialBytes, memory, pages, control: this.#control } satisfies WorkerInit,
+      workerData: { mode, glue, modules, isRestorable, initialBytes, memory, pages, control } satisfies WorkerInit,
       env: {},
       execArgv: [],
       stdout: true,
@@ -128,8 +129,12 @@ export class PluginWorker {
   interrupt(id: number): void {
     const entry = Atomics.load(this.#control, cell.entries);
     const running = Atomics.load(this.#control, cell.running);
-    const isSame = Atomics.load(this.#control, cell.entries) === entry; // else another one may have begun in between
-    if (isSame && running > 0 && this.#slots[running - 1] === id) Atomics.store(this.#control, cell.stop, entry);
+    if (running > 0 && this.#slots[running - 1] === id) this.#stop(entry);
+  }
+
+  /** Lets a guest trap, unless another one was entered meanwhile. */
+  #stop(entry: number): void {
+    Atomics.compareExchange(this.#control, cell.entries, entry, entry | 1);
   }
 
   idIn(slot: number): number | undefined {
@@ -226,7 +231,7 @@ export class PluginWorker {
     const overdue = this.#computeWatch.look();
     if (overdue === undefined) return;
     const { slot, entry, measure } = overdue;
-    if (measure === 'stop') Atomics.store(this.#control, cell.stop, entry);
+    if (measure === 'stop') this.#stop(entry);
     else if (slot < this.#slots.length) this.#events.onStuck(this, slot);
     else this.#ready.reject(new Error(`it computed for more than ${this.#cpuSliceMs} ms`));
   }

@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../core/errors.ts';
 import type { LogLevel } from '../core/logger.ts';
 import type { CapabilityCalls } from './capabilities/calls.ts';
+import { stopCell } from './core-modules/hooks.ts';
 import type { VideoInfo } from './ports.ts';
 import type { MemoryLimits } from './worker/instance-memory.ts';
 
@@ -110,19 +111,19 @@ export interface WorkerInit {
   readonly memory: MemoryLimits;
   /** Pages of all of the plugin's instances, which its threads share. */
   readonly pages: Int32Array;
-  readonly control: Int32Array;
+  /** Has the cells. */
+  readonly control: WebAssembly.Memory;
 }
 
 /**
  * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot (plus 1) whose
  * guest code is on the thread now, 0 when none is; the number after the last slot's stands for an instance that the thread makes as it starts.
- * `entries`: counts each time guest code is entered. `stop`: the entry that must end. `pages`: of the thread's instances. From `slots` on, one cell a
- * slot: 1 when its client has gone.
+ * `entries`: grows by 2 each time guest code is entered, and is odd when the guest that was entered must end. `pages`: of the thread's instances. From `slots` on,
+ * one cell a slot: 1 when its client has gone.
  */
-export const cell = { wake: 0, running: 1, entries: 2, stop: 3, pages: 4, slots: 5 } as const;
+export const cell = { wake: 0, running: 1, entries: stopCell, pages: 3, slots: 4 } as const;
 
-export function newControl(slotCount: number): Int32Array {
-  const control = new Int32Array(new SharedArrayBuffer(4 * (cell.slots + slotCount)));
-  control[cell.stop] = -1;
-  return control;
+/** The memory with the cells, one page: guests read one of them, and cannot name the others. */
+export function newControl(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
 }

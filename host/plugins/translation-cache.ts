@@ -5,7 +5,7 @@ import type { ModuleFacts } from './core-modules/prepare.ts';
 import type { Capability } from './capabilities/catalogue.ts';
 
 /** Counts changes of what is kept in the cache. */
-export const cacheFormat = 5;
+export const cacheFormat = 6;
 
 /** What is kept beside a translation: the members of its `package.json`. */
 export interface CacheEntry {

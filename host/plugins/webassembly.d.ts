@@ -15,7 +15,8 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
   }
   class Memory {
-    constructor(descriptor: { initial: number; maximum?: number });
+    constructor(descriptor: { initial: number; maximum?: number; shared?: boolean });
+    /** A `SharedArrayBuffer` where it is shared. */
     readonly buffer: ArrayBuffer;
     grow(pages: number): number;
   }
@@ -26,6 +27,7 @@ declare namespace WebAssembly {
   class RuntimeError extends Error {}
   class CompileError extends Error {}
   function compile(bytes: Uint8Array): Promise<Module>;
+  function validate(bytes: Uint8Array): boolean;
   /** Absent before Node 24. */
   let Suspending: (new (fn: (...args: never[]) => Promise<unknown>) => unknown) | undefined;
   /** Absent before Node 24. */

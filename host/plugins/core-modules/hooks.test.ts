@@ -1,11 +1,14 @@
+import { on } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
 import { parse } from '@bytecodealliance/jco-transpile/wasm-tools';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { skip } from '../../test/skip.ts';
 import { newControl } from '../protocol.ts';
 import { InstanceMemory, PluginMemory } from '../worker/instance-memory.ts';
-import { addHooks, hookModule, type Hooks } from './hooks.ts';
+import { addHooks, hookModule, type Hooks, stopCell } from './hooks.ts';
+import { importMemories } from './import-memories.ts';
 
 interface Instance {
   readonly exports: Record<string, (...args: unknown[]) => unknown>;
@@ -17,7 +20,7 @@ interface Instance {
 async function instance(text: string, isOver: (looks: number) => boolean = () => false, grow: Hooks['grow'] = (delta) => delta): Promise<Instance> {
   let looks = 0;
   const hooks: Hooks = { isOver: () => Number(isOver(++looks)), grow };
-  const module = new WebAssembly.Module(addHooks(new Uint8Array(await parse(`(module ${text})`)), { isInterruptible: true }));
+  const module = new WebAssembly.Module(addHooks(new Uint8Array(await parse(`(module ${text})`)), { interrupts: 'calls' }));
   const { exports } = new WebAssembly.Instance(module, { [hookModule]: hooks, host: { double: (value: number) => 2 * value } });
   return { exports: exports as Instance['exports'], looks: () => looks };
 }
@@ -43,11 +46,34 @@ const endless: Readonly<Record<string, string>> = {
   'tail calls': '(func $f (export "go") (return_call $f))',
   'exceptions that are caught': '(tag $e) (func (export "go") (loop $l (block $b (try_table (catch_all $b) (throw $e))) (br $l)))',
 };
+/** Instantiates a module whose hooks read the cell, and calls `go`; says what it ended with. */
+const thread = `const { parentPort, workerData: { module, cell } } = require('node:worker_threads');
+try {
+  const { exports } = new WebAssembly.Instance(module, { '${hookModule}': { cell, grow: (delta) => delta } });
+  parentPort.postMessage('running');
+  exports.go();
+  parentPort.postMessage('it returned');
+} catch (error) {
+  parentPort.postMessage(String(error));
+}`;
+
 for (const [what, text] of Object.entries(endless)) {
-  Hooked(`${what} ends when it must`, async () => {
+  Hooked(`${what} ends when the host says so`, async () => {
     const hooked = await instance(text, (looks) => looks === 5).catch((error: unknown) => error);
     if (hooked instanceof WebAssembly.CompileError) return skip(what, 'this Node does not know the instructions');
     assert.match(trapsOf((hooked as Instance).exports['go']!), /unreachable/);
+  });
+
+  Hooked(`${what} ends when another thread says so`, async () => {
+    const code = importMemories(addHooks(new Uint8Array(await parse(`(module ${text})`)), { interrupts: 'cell' }));
+    if (!WebAssembly.validate(code)) return skip(what, 'this Node does not know the instructions');
+    const cell = newControl();
+    const worker = new Worker(thread, { eval: true, workerData: { module: new WebAssembly.Module(code), cell } });
+    const said = on(worker, 'message');
+    assert.equal((await said.next()).value, ['running']);
+    Atomics.add(new Int32Array(cell.buffer), stopCell, 1);
+    assert.match(String((await said.next()).value), /unreachable/);
+    await worker.terminate();
   });
 }
 
@@ -108,7 +134,7 @@ Hooked('what it computes stays what it was, whatever its types', async () => {
 
 Hooked('all memories and tables of an instance grow out of one budget', async () => {
   const page = 65_536;
-  const memory = new InstanceMemory(new PluginMemory(new Int32Array(new SharedArrayBuffer(4)), newControl(1), { instance: 10 * page, plugin: 100 * page, share: 0 }, () => false), page);
+  const memory = new InstanceMemory(new PluginMemory(new Int32Array(new SharedArrayBuffer(4)), new Int32Array(newControl().buffer), { instance: 10 * page, plugin: 100 * page, share: 0 }, () => false), page);
   const text = '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) (func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
   const { exports } = await instance(text, undefined, (delta, bytesEach) => memory.grow(delta, bytesEach));
   assert.is(exports['grow']!(4), 1);
@@ -122,13 +148,13 @@ Hooked('all memories and tables of an instance grow out of one budget', async ()
 Hooked('code with an unknown instruction is refused', async () => {
   const module = new Uint8Array(await parse('(module (func (drop (i32.const 1))))'));
   module[module.length - 2] = 0x27; // in place of `drop`
-  assert.throws(() => addHooks(module, { isInterruptible: true }), /it has an unknown instruction \(0x27\)/);
+  assert.throws(() => addHooks(module, { interrupts: 'cell' }), /it has an unknown instruction \(0x27\)/);
 });
 
 /** WASI's adapter is in nearly every component of C and Rust. */
 Hooked("the code of compilers comes out as the engine's validation wants it", async () => {
   const adapter = await readFile(new URL('../lib/wasi_snapshot_preview1.reactor.wasm', import.meta.resolve('@bytecodealliance/jco')));
-  for (const isInterruptible of [true, false]) assert.instance(new WebAssembly.Module(addHooks(new Uint8Array(adapter), { isInterruptible })), WebAssembly.Module);
+  for (const interrupts of ['calls', 'never'] as const) assert.instance(new WebAssembly.Module(addHooks(new Uint8Array(adapter), { interrupts })), WebAssembly.Module);
 });
 
 Hooked.run();

@@ -9,15 +9,22 @@ import { Reader, signed, unsigned, Writer } from './wasm-binary.ts';
 export interface Hooks {
   /** Called before a memory or a table grows by so many pages or entries, with the bytes of one. Returns how many it may grow by: `delta`, or -1 for none. */
   grow(delta: number, bytesEach: number): number;
-  /** Called now and then while the module computes. Returns 1 when it must trap, else 0. */
+  /** Called now and then while a module with `calls` computes. Returns 1 when it must trap, else 0. */
   isOver(): number;
 }
 
 export const hookModule = 'aana:hooks';
+/** Where the shared memory has the number that is odd when the guest on the thread must trap. */
+export const stopCell = 2;
+
+/**
+ * How a module finds out that it must trap. `cell`: it reads the number at {@link stopCell} of a memory that the host's threads share, and traps when that is odd.
+ * `calls`: it calls `isOver` now and then, which costs several times as much, for a library that gives a module no memories. `never`: it does not.
+ */
+export type Interrupts = 'cell' | 'calls' | 'never';
 
 export interface HookOptions {
-  /** Whether the module calls `isOver`; that costs about a tenth of its computing. */
-  readonly isInterruptible: boolean;
+  readonly interrupts: Interrupts;
 }
 
 
@@ -41,6 +48,8 @@ const longRun = 1 << 15;
 const i32 = 0x7f;
 const functionType = 0x60;
 const noResult = 0x40;
+/** How a load says that it is of a number of 32 bits, and of which memory. */
+const alignedInMemory = 0x42;
 
 /** The numbers of what is added to a module. */
 interface Added {
@@ -49,11 +58,16 @@ interface Added {
   readonly spend: number;
   /** The variable with the steps that are left. */
   readonly steps: number;
+  /** The memory with the cell: it comes after the module's own. */
+  readonly memory: number;
   renumber(index: number): number;
 }
 
-/** The core module with calls of {@link Hooks}. Throws a RangeError when it has instructions that are not known. */
-export function addHooks(module: Uint8Array<ArrayBuffer>, { isInterruptible }: HookOptions): Uint8Array<ArrayBuffer> {
+/**
+ * The core module with what {@link Hooks} need. With `cell` it is not whole yet: `importMemories` gives it the memory that it reads. Throws a RangeError when it has
+ * instructions that are not known.
+ */
+export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOptions): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);
   const code = sections.body(section.code);
   if (code === undefined) return module;
@@ -69,14 +83,15 @@ export function addHooks(module: Uint8Array<ArrayBuffer>, { isInterruptible }: H
     [functionType, 0, 0],
   ]);
   const importOf = (name: string, type: number): number[] => [...nameBytes(hookModule), ...nameBytes(name), kind.function, ...unsigned(type)];
-  const imports = [importOf('grow', growType), ...(isInterruptible ? [importOf('isOver', isOverType)] : [])];
+  const isCalling = interrupts === 'calls';
+  const imports = [importOf('grow', growType), ...(isCalling ? [importOf('isOver', isOverType)] : [])];
   sections.append(section.import, imports);
   const renumber = (index: number): number => (index >= imported.function ? index + imports.length : index);
   renumberFunctions(sections, renumber);
   const firstAdded = imported.function + imports.length + types.length;
-  const added: Added = { grow: imported.function, look: firstAdded, spend: firstAdded + 1, steps: imported.global + sections.count(section.global), renumber };
+  const added: Added = { grow: imported.function, look: firstAdded, spend: firstAdded + 1, steps: imported.global + sections.count(section.global), memory: imported.memory + sections.count(section.memory), renumber };
   const functions: Uint8Array[] = [];
-  if (isInterruptible) {
+  if (isCalling) {
     sections.append(section.function, [unsigned(plainType), unsigned(plainType)]);
     sections.append(section.global, [[i32, 1, op.i32Const, ...signed(stepsBetweenLooks), op.end]]);
     functions.push(lookFunction(imported.function + 1, added), spendFunction(added));
@@ -88,7 +103,7 @@ export function addHooks(module: Uint8Array<ArrayBuffer>, { isInterruptible }: H
   writer.unsigned(count + functions.length);
   for (let n = 0; n < count; n++) {
     const end = reader.unsigned() + reader.offset;
-    const body = new FunctionBody(code.subarray(reader.offset, end), parameters[types[n]!] ?? 0, added, isInterruptible).rewritten();
+    const body = new FunctionBody(code.subarray(reader.offset, end), parameters[types[n]!] ?? 0, added, interrupts).rewritten();
     writer.unsigned(body.length);
     writer.copy(body);
     reader.offset = end;
@@ -129,7 +144,7 @@ type Change = 'renumber' | 'loop' | 'straight' | 'long' | 'grow-memory' | 'grow-
 class FunctionBody {
   readonly #code: Uint8Array;
   readonly #added: Added;
-  readonly #isInterruptible: boolean;
+  readonly #interrupts: Interrupts;
   readonly #writer = new Writer();
   readonly #changes: { readonly what: Change; readonly start: number; readonly end: number }[] = [];
   readonly #groupCount: number;
@@ -140,10 +155,10 @@ class FunctionBody {
   #isLeaf = true;
   #hasLoop = false;
 
-  constructor(code: Uint8Array, parameters: number, added: Added, isInterruptible: boolean) {
+  constructor(code: Uint8Array, parameters: number, added: Added, interrupts: Interrupts) {
     this.#code = code;
     this.#added = added;
-    this.#isInterruptible = isInterruptible;
+    this.#interrupts = interrupts;
     const reader = new Reader(code, 0);
     this.#groupCount = reader.unsigned();
     this.#groupsStart = reader.offset;
@@ -159,13 +174,12 @@ class FunctionBody {
 
   rewritten(): Uint8Array {
     const writer = this.#writer;
-    const isCounting = this.#isInterruptible && !(this.#isLeaf && !this.#hasLoop && this.#code.length <= callBytes);
-    const isChanged = isCounting || this.#changes.some(({ what }) => what !== 'renumber');
-    // Two variables of 32 bits: one that only this file uses, and one for operands.
-    writer.unsigned(this.#groupCount + (isChanged ? 1 : 0));
+    const isLooking = this.#interrupts !== 'never' && !(this.#isLeaf && !this.#hasLoop && this.#code.length <= callBytes);
+    const hasVariables = this.#interrupts === 'calls' && (isLooking || this.#changes.some(({ what }) => what !== 'renumber'));
+    writer.unsigned(this.#groupCount + (hasVariables ? 1 : 0));
     writer.copy(this.#code.subarray(this.#groupsStart, this.#start));
-    if (isChanged) writer.push(2, i32);
-    if (isCounting) this.#pay(this.#hasLoop ? passesAtOnce : 1);
+    if (hasVariables) writer.push(2, i32);
+    if (isLooking) this.#enter();
     let at = this.#start;
     for (const { what, start, end } of this.#changes) {
       writer.copy(this.#code.subarray(at, what === 'loop' ? end : start));
@@ -186,18 +200,18 @@ class FunctionBody {
       const isCall = (directCalls.has(code) && code !== op.refFunc) || indirectCalls.has(code);
       straight += isCall ? callBytes : end - start;
       if (isCall) this.#isLeaf = false;
-      if (this.#isInterruptible && straight >= straightBytes) {
+      if (this.#interrupts === 'calls' && straight >= straightBytes) {
         this.#changes.push({ what: 'straight', start, end: start });
         straight = 0;
       }
       if (directCalls.has(code)) add('renumber');
       else if (code === op.memoryGrow) add('grow-memory');
       else if (code === op.tableGrow) add('grow-table');
-      else if (code === op.loop && this.#isInterruptible) {
+      else if (code === op.loop && this.#interrupts !== 'never') {
         add('loop');
         this.#hasLoop = true;
         straight = 0;
-      } else if (longInstructions.has(code) && this.#isInterruptible) add('long');
+      } else if (longInstructions.has(code) && this.#interrupts !== 'never') add('long');
     }
   }
 
@@ -218,10 +232,12 @@ class FunctionBody {
         this.#pay(1);
         return;
       case 'loop':
-        this.#countPass();
+        if (this.#interrupts === 'cell') this.#readCell();
+        else this.#countPass();
         return;
       case 'long':
-        this.#lookBeforeLongRun();
+        if (this.#interrupts === 'cell') this.#readCell();
+        else this.#lookBeforeLongRun();
         writer.copy(original);
         return;
       default:
@@ -232,6 +248,17 @@ class FunctionBody {
   #askToGrow(bytesEach: number, instruction: Uint8Array): void {
     this.#writer.push(op.i32Const, ...signed(bytesEach), op.call, ...unsigned(this.#added.grow));
     this.#writer.copy(instruction);
+  }
+
+  #enter(): void {
+    if (this.#interrupts === 'cell') this.#readCell();
+    else this.#pay(this.#hasLoop ? passesAtOnce : 1);
+  }
+
+  /** Traps when the number in the cell is odd. Without a call in it, a loop keeps its variables in registers. */
+  #readCell(): void {
+    this.#writer.push(op.i32Const, ...signed(4 * stopCell), op.i32Load, alignedInMemory, ...unsigned(this.#added.memory), 0);
+    this.#writer.push(op.i32Const, 1, op.i32And, op.if, noResult, op.unreachable, op.end);
   }
 
   /** Takes steps from those that are left, and looks when there are none. */

@@ -79,7 +79,7 @@ export class ExtismGuest implements Guest {
       const output = await plugin.call(name, invocation.input);
       return { state: 'returned', json: output?.text() || 'null' };
     } catch (error) {
-      if (invocation.isStopped) return { state: 'stopped' };
+      if (bridge.isStopped) return { state: 'stopped' };
       const message = error instanceof Error ? error.message : String(error);
       if (message.startsWith(errorPrefix)) return { state: 'failed', error: guestError(message.slice(errorPrefix.length)) };
       return { state: 'trapped', reason: message };
@@ -121,7 +121,7 @@ export class ExtismGuest implements Guest {
         functions: {
           'extism:host/env': { alloc: (context: CallContext, bytes: bigint) => blocks.alloc(context, bytes) },
           'extism:host/user': user,
-          [hookModule]: { grow: (_: CallContext, delta: number, bytesEach: number) => ownMemory.grow(delta, bytesEach), isOver: () => bridge.isOver() },
+          [hookModule]: { grow: (_: CallContext, delta: number, bytesEach: number) => ownMemory.grow(delta, bytesEach), isOver: () => Number(bridge.isStopped) },
           env: {
             abort: (_: CallContext, message: number, file: number, line: number, column: number) => {
               throw new Error(`${textAt(memory, message) || 'abort'} (${textAt(memory, file)}:${line}:${column})`);

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { capabilityNames } from '../capabilities/catalogue.ts';
 import { type ComponentOptions, prepared } from '../component.ts';
-import { compileModules, type TranslatedComponent } from '../loaded-component.ts';
+import { compileModules, interruptsOf, type TranslatedComponent } from '../loaded-component.ts';
 import { pluginLoadError } from '../manifest.ts';
-import type { RuntimeMode } from '../protocol.ts';
 import { type CacheEntry, cached, cacheFormat, keep } from '../translation-cache.ts';
+import type { Interrupts } from '../core-modules/hooks.ts';
 import { enableExtendedConstants } from '../core-modules/wasm-features.ts';
 import { capabilityOf } from './interface.ts';
 
@@ -23,16 +23,17 @@ export async function readExtismModule(file: string, { plugin, cacheDir, mode }:
   if (!coreHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(plugin, `has a module (${file}) that is not a WebAssembly core module, as Extism plugins are`);
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(cacheDir, 'plugins', `${digest}-extism-${mode}-${cacheFormat}`);
-  const { imports, uses, modules } = (await cached(dir)) ?? (await translate(bytes, dir, plugin, mode));
+  const interrupts = interruptsOf(mode, 'extism');
+  const { imports, uses, modules } = (await cached(dir)) ?? (await translate(bytes, dir, plugin, interrupts));
   return {
     digest,
     imports,
     uses,
-    compile: (memoryBytes) => compileModules({ plugin, digest, glue: undefined, dir, modules, mode, memoryBytes }),
+    compile: (memoryBytes) => compileModules({ plugin, digest, glue: undefined, dir, modules, interrupts, memoryBytes }),
   };
 }
 
-async function translate(bytes: Uint8Array<ArrayBuffer>, dir: string, plugin: string, mode: RuntimeMode): Promise<CacheEntry> {
+async function translate(bytes: Uint8Array<ArrayBuffer>, dir: string, plugin: string, interrupts: Interrupts): Promise<CacheEntry> {
   enableExtendedConstants();
   const module = await WebAssembly.compile(bytes).catch((cause: unknown) => {
     throw pluginLoadError(plugin, `cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
@@ -42,7 +43,7 @@ async function translate(bytes: Uint8Array<ArrayBuffer>, dir: string, plugin: st
   if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer to Extism plugins`);
   const describes = WebAssembly.Module.exports(module).some(({ name, kind }) => name === 'describe' && kind === 'function');
   if (!describes) throw pluginLoadError(plugin, 'does not export the function "describe"');
-  const { code, ...facts } = prepared(plugin, bytes, mode);
+  const { code, ...facts } = prepared(plugin, bytes, interrupts);
   const uses = capabilityNames.filter((capability) => imports.some((each) => capabilityOf(each) === capability));
   const entry: CacheEntry = { imports: imports.map(nameOf), uses, modules: { main: facts } };
   await keep(dir, entry, { main: code });

@@ -30,8 +30,6 @@ export interface Invocation extends RunMessage {
   progress: { readonly percent: number; readonly text: string; readonly count: number };
   /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
   isAbandoned: boolean;
-  /** It computed for too long, and traps where it is. */
-  isStopped: boolean;
   /** Of the instance that runs it; undefined before it has one. */
   memory: InstanceMemory | undefined;
 }
@@ -44,8 +42,6 @@ export abstract class Bridge {
   lines = 0;
   #lastCall = 0;
   #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
-  /** Whether the first instance computed for too long while it was made. */
-  isStartStopped = false;
 
   constructor(port: MessagePort, control: Int32Array) {
     this.port = port;
@@ -59,22 +55,25 @@ export abstract class Bridge {
   /** Marks the guest as running, until {@link leave}. */
   enter(invocation: Invocation): void {
     this.#entered = { invocation, at: performance.now(), cpuMs: threadCpuMs() };
-    Atomics.store(this.control, cell.running, invocation.slot + 1);
-    Atomics.add(this.control, cell.entries, 1);
+    this.#count(invocation.slot);
   }
 
   /** Marks the first instance as being made, until {@link leave}. */
   enterStart(): void {
-    Atomics.store(this.control, cell.running, this.control.length - cell.slots + 1);
-    Atomics.add(this.control, cell.entries, 1);
+    this.#count(this.control.length - cell.slots);
   }
 
-  /** The hook of the modules: 1 when the guest that is on the thread must end. */
-  isOver(): number {
-    if (Atomics.load(this.control, cell.stop) !== Atomics.load(this.control, cell.entries)) return 0;
-    if (this.#entered) this.#entered.invocation.isStopped = true;
-    else this.isStartStopped = true;
-    return 1;
+  #count(slot: number): void {
+    Atomics.store(this.control, cell.running, slot + 1);
+    for (;;) {
+      const before = Atomics.load(this.control, cell.entries);
+      if (Atomics.compareExchange(this.control, cell.entries, before, (before | 1) + 1) === before) return;
+    }
+  }
+
+  /** Whether the guest that was entered last must end: it traps then. */
+  get isStopped(): boolean {
+    return (Atomics.load(this.control, cell.entries) & 1) === 1;
   }
 
   leave(): void {

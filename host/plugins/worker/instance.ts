@@ -1,5 +1,6 @@
 import type { Outcome, WitEndpoint, WitError } from '../protocol.ts';
 import { hookModule, type Hooks } from '../core-modules/hooks.ts';
+import { hookMemories } from '../core-modules/import-memories.ts';
 import type { Bridge, Invocation } from './bridge.ts';
 import { hostImports, writeLog } from './imports.ts';
 import type { InstanceMemory } from './instance-memory.ts';
@@ -43,6 +44,8 @@ export interface InstanceOptions {
   readonly glue: Glue;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
   readonly bridge: Bridge;
+  /** The memory with the thread's cells. */
+  readonly control: WebAssembly.Memory;
   readonly memory: InstanceMemory;
   /** Whether bringing the snapshot back makes it as new. */
   readonly isRestorable: boolean;
@@ -64,11 +67,11 @@ export class GuestInstance implements Guest {
   #printed = '';
   #uses = 0;
 
-  constructor({ glue, modules, bridge, memory, isRestorable, snapshot }: InstanceOptions) {
+  constructor({ glue, modules, bridge, control, memory, isRestorable, snapshot }: InstanceOptions) {
     this.#bridge = bridge;
     this.#memory = memory;
     this.#isRestorable = isRestorable;
-    const hooks: Hooks = { grow: (delta, bytesEach) => memory.grow(delta, bytesEach), isOver: () => bridge.isOver() };
+    const hooks: Hooks = { grow: (delta, bytesEach) => memory.grow(delta, bytesEach), isOver: () => Number(bridge.isStopped) };
     const wasi = denyAllWasi((text) => this.#print(text));
     const known = hostImports(bridge, () => {
       if (!this.#invocation) throw new Error('the host can be called from `run` only');
@@ -79,7 +82,7 @@ export class GuestInstance implements Guest {
       (file) => modules[file]!,
       imports,
       (module, needs) => {
-        const instance = new WebAssembly.Instance(module, { ...needs, [hookModule]: hooks });
+        const instance = new WebAssembly.Instance(module, { ...needs, [hookModule]: { ...hooks, ...hookMemories(module, control) } });
         this.#collectState(instance);
         return instance;
       },
@@ -106,7 +109,7 @@ export class GuestInstance implements Guest {
       const returned = this.#endpoint.run(invocation.endpoint, invocation.input);
       return { state: 'returned', json: typeof returned === 'string' ? returned : await returned };
     } catch (error) {
-      if (invocation.isStopped) return { state: 'stopped' };
+      if (this.#bridge.isStopped) return { state: 'stopped' };
       if (isWitError(error)) return { state: 'failed', error };
       return { state: 'trapped', reason: messageOf(error), said: this.#lastWords() };
     } finally {

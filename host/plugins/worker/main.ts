@@ -18,13 +18,14 @@ const port = parentPort!;
 enableExtendedConstants();
 if (init.mode === 'blocking') standInForPromising();
 
-const bridge = init.mode === 'blocking' ? new BlockingBridge(port, init.control) : new SuspendingBridge(port, init.control);
+const control = new Int32Array(init.control.buffer);
+const bridge = init.mode === 'blocking' ? new BlockingBridge(port, control) : new SuspendingBridge(port, control);
 const idle: Guest[] = [];
 const running = new Map<number, Invocation>();
 /** By slot. */
 const rings: OutputRing[] = [];
 const { initialBytes } = init;
-const memory = new PluginMemory(init.pages, init.control, init.memory, () => {
+const memory = new PluginMemory(init.pages, control, init.memory, () => {
   const unused = idle.pop();
   unused?.release();
   return unused !== undefined;
@@ -42,7 +43,7 @@ async function components(glueUrl: string): Promise<Guests> {
   const make = (snapshot: Snapshot | undefined): GuestInstance => {
     const own = new InstanceMemory(memory, initialBytes);
     try {
-      return new GuestInstance({ glue, modules: init.modules, bridge, memory: own, isRestorable: init.isRestorable, snapshot });
+      return new GuestInstance({ glue, modules: init.modules, bridge, control: init.control, memory: own, isRestorable: init.isRestorable, snapshot });
     } catch (error) {
       own.release();
       throw error;
@@ -99,7 +100,7 @@ try {
   };
 
   const run = async (message: RunMessage): Promise<void> => {
-    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false, isStopped: false, memory: undefined };
+    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false, memory: undefined };
     running.set(message.id, invocation);
     bridge.enter(invocation); // making an instance runs the guest's code, too
     let instance: Guest;
@@ -108,7 +109,7 @@ try {
     } catch (error) {
       bridge.leave();
       running.delete(message.id);
-      const outcome: Outcome = invocation.isStopped ? { state: 'stopped' } : { state: 'trapped', reason: error instanceof Error ? error.message : String(error) };
+      const outcome: Outcome = bridge.isStopped ? { state: 'stopped' } : { state: 'trapped', reason: error instanceof Error ? error.message : String(error) };
       bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
       return;
     }
@@ -150,6 +151,6 @@ try {
   });
   bridge.post({ type: 'ready', endpoints: boundedEndpoints(guests.endpoints) });
 } catch (error) {
-  const reason = bridge.isStartStopped ? 'it computed for too long' : error instanceof Error ? error.message : String(error);
+  const reason = bridge.isStopped ? 'it computed for too long' : error instanceof Error ? error.message : String(error);
   bridge.post({ type: 'broken', reason });
 }

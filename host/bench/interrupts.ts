@@ -1,0 +1,75 @@
+// What it costs that one endless loop ends alone, as one JSON object: guests whose modules look if they must end beside the same without (the CPU time of their
+// thread, in pairs of rounds), and the other way, a thread for each request. Needs a Node that suspends guests (24). `npm run bench:interrupts -- [--rounds N] [--only NAME]`
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { silentLogger } from '../core/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { kernels } from './interrupts/kernels.ts';
+import { cpuOf, MeasuredHosts, pluginWork } from './interrupts/plugins.ts';
+import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
+
+const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '15' }, only: { type: 'string', default: '' } } });
+const rounds = Number(flags.rounds);
+const WARM_UP = 3;
+const WAITING = 32;
+
+interface Pair {
+  plain(): Promise<number>;
+  interruptible(): Promise<number>;
+}
+
+/** Pairs of rounds, in turn the one and the other first. */
+async function measure(name: string, pair: Pair): Promise<object> {
+  const plain: number[] = [];
+  const interruptible: number[] = [];
+  for (let number = -WARM_UP; number < rounds; number++) {
+    const first = number % 2 === 0 ? await pair.plain() : undefined;
+    const other = await pair.interruptible();
+    const one = first ?? (await pair.plain());
+    if (number < 0) continue;
+    plain.push(one);
+    interruptible.push(other);
+  }
+  const ratios = interruptible.map((ms, n) => ms / plain[n]!);
+  return {
+    name,
+    plainMs: round(median(plain)),
+    interruptibleMs: round(median(interruptible)),
+    ratio: round(median(ratios)),
+    ratioOfLeast: round(Math.min(...interruptible) / Math.min(...plain)),
+    ratios: ratios.map((ratio) => round(ratio, 2)),
+  };
+}
+
+async function cpuMs(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const loadBefore = machineLoad();
+const notes: string[] = [];
+const guests: object[] = [];
+for (const { name, plain, interruptible } of await kernels(notes)) {
+  if (name.includes(flags.only)) guests.push(await measure(name, { plain: () => cpuMs(plain), interruptible: () => cpuMs(interruptible) }));
+}
+for (const work of pluginWork.filter(({ name }) => name.includes(flags.only))) {
+  await using hosts = new MeasuredHosts();
+  const { plain, interruptible } = await hosts.both(work.folder);
+  guests.push(await measure(work.name, { plain: () => cpuOf(plain, work), interruptible: () => cpuOf(interruptible, work) }));
+}
+await buildPlugin(join(packageRoot, 'host/plugins/fixtures/conformance'), { log: silentLogger });
+const waiting = (mode: string): unknown => JSON.parse(execFileSync(process.execPath, [fileURLToPath(new URL('./interrupts/threads.js', import.meta.url)), mode, String(WAITING)], { encoding: 'utf8' }));
+const report = {
+  ...reportHead('interrupts', loadBefore),
+  node: process.version,
+  rounds,
+  guests,
+  waiting: { requests: WAITING, oneThread: waiting('suspending'), threadEach: waiting('blocking') },
+  notes,
+};
+process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
