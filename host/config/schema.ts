@@ -104,7 +104,7 @@ const PluginConfig = z.strictObject({
   host_calls: pluginLimits.host_calls.default(100_000),
   handles: pluginLimits.handles.default(256),
   concurrency: pluginLimits.concurrency.default(128),
-  threads: z.int().min(1).max(64).default(8).describe('Threads of one plugin before Node 24, where each holds one invocation; later Nodes need one.'),
+  threads: z.int().min(1).max(64).default(8).describe('Threads of one plugin. Before Node 24 each holds one invocation; later Nodes need one, and start further ones while a guest computes for long.'),
   queue: pluginLimits.queue.default(256),
 });
 

@@ -20,7 +20,7 @@ export interface PluginLimits {
   readonly handles: number;
   /** Most invocations of one plugin at a time where guests are suspended (Node 24 and later). */
   readonly maxSuspended: number;
-  /** Most invocations of one plugin at a time where each holds a thread (before Node 24). */
+  /** Most threads of one plugin. Before Node 24 each holds one invocation; later, further ones are started while a guest computes for long. */
   readonly maxThreads: number;
   /** Most invocations of one plugin that wait for a place. */
   readonly maxQueued: number;

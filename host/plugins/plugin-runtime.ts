@@ -73,6 +73,8 @@ export class PluginRuntime {
   readonly #lines = new PacedLog((lines) => this.#log.warn('lines of the plugin were dropped', { lines }));
   readonly #held: HeldChars;
   #starting = 0;
+  /** Whether further threads can be started, as far as is known. */
+  #mayGrow = true;
   #lastId = 0;
   #isClosed = false;
   #done = 0;
@@ -167,8 +169,8 @@ export class PluginRuntime {
 
   #dispatch(): void {
     const { outputBytes } = this.#limits;
-    while (this.#queue.length > 0) {
-      const worker = [...this.#workers].find((each) => each.freeSlots > 0);
+    while (this.#queue.length > 0 && this.#usedSlots < this.#maxRunning) {
+      const worker = this.#chooseWorker();
       if (!worker) break;
       const task = this.#queue.shift()!;
       task.worker = worker;
@@ -177,7 +179,31 @@ export class PluginRuntime {
       const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
       if (ring) task.scope.output.attach(ring);
     }
-    if (this.#queue.length > this.#starting && this.#workers.size + this.#starting < this.#maxWorkers) this.#startSpare();
+    if (this.#queue.length > this.#starting && this.#mayStart) this.#startSpare();
+  }
+
+  /**
+   * A thread with a place, if possible one that is free now, because a guest gives its thread back only when it waits. Undefined when it is better to wait for a
+   * further thread: in all others a guest has computed for a while, and may go on for long.
+   */
+  #chooseWorker(): PluginWorker | undefined {
+    const free = [...this.#workers].filter((each) => each.freeSlots > 0);
+    const soon = free.find((each) => !each.isComputing) ?? free.find((each) => !each.isBusy);
+    return soon ?? (this.#starting > 0 || this.#mayStart ? undefined : free[0]);
+  }
+
+  get #mayStart(): boolean {
+    return this.#mayGrow && this.#workers.size + this.#starting < this.#maxWorkers && this.#usedSlots < this.#maxRunning;
+  }
+
+  get #usedSlots(): number {
+    return [...this.#workers].reduce((total, { usedSlots }) => total + usedSlots, 0);
+  }
+
+  /** Invocations at a time, over all threads. */
+  get #maxRunning(): number {
+    const { mode, helperThreads } = this.#options;
+    return mode === 'suspending' && helperThreads === undefined ? this.#limits.maxSuspended : this.#maxWorkers;
   }
 
   get #limits(): PluginLimits {
@@ -191,8 +217,8 @@ export class PluginRuntime {
   }
 
   get #maxWorkers(): number {
-    const { mode, helperThreads } = this.#options;
-    return helperThreads ?? (mode === 'suspending' ? 1 : this.#limits.maxThreads);
+    const { helperThreads } = this.#options;
+    return helperThreads ?? this.#limits.maxThreads;
   }
 
   /** A further thread; when it cannot start, those who wait for one are told. */
@@ -200,7 +226,11 @@ export class PluginRuntime {
     this.#startWorker().catch((error: unknown) => {
       if (this.#isClosed) return;
       this.#log.error('plugin thread did not start', { error });
-      if (this.#workers.size > 0) return;
+      if (this.#workers.size > 0) {
+        this.#mayGrow = false; // those that there are do it all
+        this.#dispatch();
+        return;
+      }
       for (let task = this.#queue[0]; task; task = this.#queue[0]) this.#settle(task, { error: this.#unavailable('cannot start') });
     });
   }

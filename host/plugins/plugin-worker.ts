@@ -95,6 +95,20 @@ export class PluginWorker {
     return this.#slots.length - this.#used;
   }
 
+  get usedSlots(): number {
+    return this.#used;
+  }
+
+  /** Whether guest code is on the thread now. */
+  get isComputing(): boolean {
+    return Atomics.load(this.#control, cell.running) !== 0;
+  }
+
+  /** Whether the guest on the thread has been there for a while. */
+  get isBusy(): boolean {
+    return this.isComputing && this.#computeWatch.isLong;
+  }
+
   /** Ids of the invocations in it. */
   get running(): readonly number[] {
     return this.#slots.filter((id) => id !== undefined);
