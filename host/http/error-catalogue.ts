@@ -66,7 +66,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
   one('ResultNotStored', 'internal', 'A task was done, but the database refused its result.'),
   one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not there just now.'),
-  one('DatabaseException', ['unavailable', 'internal'], 'The database does not answer, or refuses.', { data: 'message' }),
+  one('DatabaseException', ['unavailable', 'internal', 'invalid-input'], 'The database does not answer, or refuses; with 422 a text that it cannot keep, such as one with U+0000.', { data: 'message' }),
   one('MediaIdAlreadyExistsException', 'conflict', 'There is a media of this id already.', { data: 'table, id' }),
   one('InvalidWebhookEventType', 'bad-request', 'There is no such event.', { data: 'event_type' }),
   one('TooManyWebhooks', 'conflict', 'There are as many webhooks as a user may have.', { data: 'max_webhooks' }),

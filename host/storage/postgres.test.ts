@@ -35,6 +35,13 @@ if (typeof databases === 'string') {
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
   });
 
+  Postgres('says whose fault a text is that it cannot keep', async () => {
+    await using database = await databases.open(await databases.create());
+    const error = await database.read((connection) => connection.query('select cast($1 as text)', ['a\0b'])).catch((thrown: { name: string; kind: string }) => thrown);
+    assert.match(JSON.stringify(error), '"kind":"invalid-input"');
+    assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
+  });
+
   Postgres.run();
   pluginValueTests(databases);
   taskTests(databases);

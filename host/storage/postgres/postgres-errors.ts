@@ -12,6 +12,8 @@ const READ_ONLY = '25006';
 const IDLE_IN_TRANSACTION = '25P03';
 /** A statement was ended: it took too long, or an operator ended it. */
 const CANCELLED = '57014';
+/** A text has a character that the database cannot keep: U+0000, which a client must have sent. */
+const NO_SUCH_TEXT = new Set(['22021', '22P05']);
 /** The server says itself that it does not know. */
 const COMPLETION_UNKNOWN = '40003';
 
@@ -31,7 +33,8 @@ export function failureOf(error: unknown, database: string): Failure {
   const isStale = error instanceof DatabaseError && error.message.startsWith('cached plan must not change');
   const isReadOnly = code === READ_ONLY;
   const isLost = code === undefined || LOST.test(code) || isReadOnly || code === IDLE_IN_TRANSACTION || code === COMPLETION_UNKNOWN || isStale;
-  return { error: databaseError(`the database ${database}: ${reason(error)}`, isLost || AGAIN.has(code) || code === CANCELLED ? 'unavailable' : 'internal', error), isLost, isReadOnly };
+  const kind = isLost || AGAIN.has(code) || code === CANCELLED ? 'unavailable' : NO_SUCH_TEXT.has(code) ? 'invalid-input' : 'internal';
+  return { error: databaseError(`the database ${database}: ${reason(error)}`, kind, error), isLost, isReadOnly };
 }
 
 /** Whether the answer to COMMIT leaves open what became of the transaction: there was none, or the server ended while it committed. */

@@ -235,8 +235,8 @@ export class TaskRepository {
     const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null];
     const [task] = await this.#connection.query<TaskOwner>(sql.finish, values);
     const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
-    if (!task) return (await this.#connection.query(sql.hasEnded, [id, token, attemptOutcome])).length > 0;
     const error = outcome.kind === 'complete' ? null : outcome.error;
+    if (!task) return (await this.#connection.query(sql.hasEnded, [id, token, attemptOutcome, error])).length > 0;
     const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
     await Promise.all([
       this.#connection.query(sql.endAttempt, [id, token, now, attemptOutcome, error]),

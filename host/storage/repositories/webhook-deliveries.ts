@@ -156,7 +156,7 @@ export class WebhookDeliveryRepository {
     const isOver = outcome.status !== 'pending';
     const values = [id, token, outcome.status, isOver ? now : now + Math.round(outcome.delayMs), isOver ? now : null];
     if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
-    await this.#connection.query(sql.addAttempt, [id, token, attempt.host, now - Math.round(attempt.ms), now, attempt.responseStatus, attempt.error]);
+    await this.#connection.query(sql.addAttempt, [id, token, attempt.host, now - Math.round(attempt.ms), now, attempt.responseStatus, attempt.error?.replaceAll('\0', '\ufffd') ?? null]);
     return true;
   }
 

@@ -67,9 +67,9 @@ where id = $1 and lease_token = $2 and status in (select value from json_each($9
 update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id
 
--- Whether the attempt has ended in this way ($3) already: as with hasReported.
+-- Whether the attempt has ended in this way ($3, with the error $4) already, as with hasReported; who swept it says another error.
 -- statement: hasEnded
-select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and outcome = $3
+select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and outcome = $3 and coalesce(cast(error as text), '') = coalesce(cast($4 as text), '')
 
 -- Tasks of an owner that it does not know of ($4: those that it does): the answer to its claim was lost. None that has begun.
 -- statement: adopt (sqlite)
