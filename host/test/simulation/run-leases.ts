@@ -10,7 +10,7 @@ import { Random } from './random.ts';
 export interface LeaseResult {
   /** What must never be; empty when all is well. */
   readonly violations: readonly string[];
-  readonly statistics: { tasks: number; attempts: number; lost: number; late: number; jumps: number };
+  readonly statistics: { tasks: number; attempts: number; lost: number; late: number; jumps: number; adopted: number; repeated: number };
 }
 
 const LEASE_MS = 1000;
@@ -23,6 +23,8 @@ interface Worker {
   readonly held: Map<string, ClaimedTask & { isStarted: boolean }>;
   /** Does nothing until then, by steps: a pause that is longer than its leases. */
   pausedUntil: number;
+  /** Whether the answer to a claim was lost: it may have tasks that it does not know of. */
+  isInDoubt: boolean;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function runLeases(seed: number, modulePath: string): Promise<Lease
 
 class LeaseRun {
   readonly violations: string[] = [];
-  readonly statistics = { tasks: 0, attempts: 0, lost: 0, late: 0, jumps: 0 };
+  readonly statistics = { tasks: 0, attempts: 0, lost: 0, late: 0, jumps: 0, adopted: 0, repeated: 0 };
   readonly #database: Database;
   readonly #clock: { now: number };
   readonly #random: Random;
@@ -71,7 +73,7 @@ class LeaseRun {
 
   #newWorker(): Worker {
     this.#hosts += 1;
-    return { owner: `host-${this.#hosts}`, held: new Map(), pausedUntil: 0 };
+    return { owner: `host-${this.#hosts}`, held: new Map(), pausedUntil: 0, isInDoubt: false };
   }
 
   #write<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
@@ -120,7 +122,9 @@ class LeaseRun {
   }
 
   async #claim(worker: Worker): Promise<void> {
-    const claimed = await this.#write(({ tasks }) => tasks.claim({ owner: worker.owner, endpoints: ['/e'], limit: 2, leaseMs: LEASE_MS, activeOfUser: 1 }));
+    if (worker.isInDoubt) await this.#adopt(worker);
+    const isUnheard = this.#random.chance(0.1);
+    const claimed = await this.#write(({ tasks }) => tasks.claim({ owner: worker.owner, endpoints: ['/e'], limit: 2, leaseMs: LEASE_MS, activeOfUser: 1, starts: isUnheard }));
     for (const task of claimed) {
       this.statistics.attempts += 1;
       const before = this.#tokens.get(task.id) ?? 0;
@@ -128,7 +132,18 @@ class LeaseRun {
       if (task.num_retries > MAX_ATTEMPTS) this.violations.push(`${task.id}: attempt ${task.num_retries} of ${MAX_ATTEMPTS}`);
       if (this.#results.has(task.id)) this.violations.push(`${task.id} was taken although it had ended`);
       this.#tokens.set(task.id, task.lease_token);
-      worker.held.set(task.id, { ...task, isStarted: false });
+      if (!isUnheard) worker.held.set(task.id, { ...task, isStarted: false });
+    }
+    worker.isInDoubt = isUnheard;
+  }
+
+  /** As a host does before it claims again, when it did not hear what its claim gave. */
+  async #adopt(worker: Worker): Promise<void> {
+    for (const task of await this.#write(({ tasks }) => tasks.adopt(worker.owner, [...worker.held.keys()], LEASE_MS))) {
+      this.statistics.adopted += 1;
+      if (this.#tokens.get(task.id) !== task.lease_token) this.violations.push(`${task.id}: token ${task.lease_token} was adopted although another one was given`);
+      if (this.#results.has(task.id)) this.violations.push(`${task.id} was adopted although it had ended`);
+      worker.held.set(task.id, { ...task, isStarted: true });
     }
   }
 
@@ -163,6 +178,9 @@ class LeaseRun {
     if (outcome.kind === 'release') return;
     if (this.#results.has(task.id)) this.violations.push(`${task.id} ended twice`);
     this.#results.set(task.id, outcome.kind === 'complete' ? outcome.result : outcome.error);
+    if (!this.#random.chance(0.2)) return;
+    this.statistics.repeated += 1; // its commit could not be confirmed
+    if (!(await this.#write(({ tasks }) => tasks.finish(task, outcome)))) this.violations.push(`${task.id}: its end was not known again`);
   }
 
   #drop(worker: Worker, { id }: ClaimedTask): void {
