@@ -1,19 +1,21 @@
 // PostgreSQL that is cut off, silent, read-only, replaced by its replica, or asked for encryption.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadConfig } from '../config/index.ts';
 import { delay } from '../core/abort.ts';
 import { deferred } from '../core/deferred.ts';
 import type { AanaError } from '../core/errors.ts';
+import { silentLogger } from '../core/logger.ts';
 import { PostgresPair } from '../test/helpers/postgres-pair.ts';
 import { PostgresProxy } from '../test/helpers/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
-import { postgresDatabases, type TestDatabases } from './fixtures/databases.ts';
-import { type Database, mayBeCommitted, type StorageConfig } from './index.ts';
+import { postgresDatabases, sqliteModule, type TestDatabases } from './fixtures/databases.ts';
+import { type Database, mayBeCommitted, openDatabase, type StorageConfig } from './index.ts';
 
 const exec = promisify(execFile);
 const TABLE = 'create table things (id integer primary key, name text)';
@@ -159,16 +161,15 @@ function tlsTests(databases: TestDatabases, ca: string): void {
   Tls.run();
 }
 
-function pairTests(pair: PostgresPair, databases: TestDatabases): void {
+function pairTests(pair: PostgresPair): void {
   const Pair = suite('PostgreSQL and its replica');
   Pair.after(() => pair.stop());
 
   Pair('take each other’s place without a restart of the host', async () => {
     const host = pair.addresses.map((one) => `${one.host}:${one.port}`).toReversed().join(',');
     const [{ port } = { port: 0 }] = pair.addresses;
-    const { datastore_config: any, ...rest } = await databases.create();
-    const config = { ...rest, datastore_config: { ...any, host, port: 1, user: pair.user, database: pair.database } };
-    await using database = await databases.open(config);
+    const { db_config: config } = loadConfig({ env: {}, cwd: '/', base: { db_config: { datastore_type: 'postgresql', datastore_config: { host, port: 1, user: pair.user, database: pair.database } } } });
+    await using database = await openDatabase({ config, log: silentLogger, sqliteModule });
     await database.write((connection) => connection.script(TABLE));
     await insert(database, 1);
     const heard: string[] = [];
@@ -192,22 +193,28 @@ function pairTests(pair: PostgresPair, databases: TestDatabases): void {
   Pair.run();
 }
 
-const databases = await postgresDatabases();
-if (typeof databases === 'string') {
-  skip('faults of PostgreSQL', databases);
-} else {
-  faultTests(databases);
+/** PostgreSQL with a certificate for `localhost` that it has signed itself, and the file of that; or why there is none. */
+async function encryptedDatabases(): Promise<{ readonly databases: TestDatabases; readonly ca: string } | string> {
+  if (spawnSync('openssl', ['version']).status !== 0) return 'openssl, which makes certificates, is not installed';
   const folder = await mkdtemp(join(tmpdir(), 'aana-tls-'));
-  const ca = join(folder, 'server.crt');
-  await exec('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-out', ca, '-keyout', join(folder, 'server.key')]);
+  const [ca, key] = [join(folder, 'server.crt'), join(folder, 'server.key')];
+  await exec('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-out', ca, '-keyout', key]);
   await chmod(folder, 0o755);
-  const encrypted = await postgresDatabases({
-    settings: ['ssl=on', `ssl_cert_file=${ca}`, `ssl_key_file=${join(folder, 'server.key')}`],
+  const databases = await postgresDatabases({
+    settings: ['ssl=on', `ssl_cert_file=${ca}`, `ssl_key_file=${key}`],
     prepare: async (_data, { uid, gid }) => {
-      if (uid !== undefined) await chown(join(folder, 'server.key'), uid, gid ?? uid);
+      if (uid !== undefined) await chown(key, uid, gid ?? uid);
     },
   });
-  if (typeof encrypted !== 'string') tlsTests({ ...encrypted, end: () => encrypted.end().then(() => rm(folder, { recursive: true })) }, ca);
-  const pair = await PostgresPair.start();
-  if (typeof pair !== 'string') pairTests(pair, await postgresDatabases().then((one) => one as TestDatabases));
+  return typeof databases === 'string' ? databases : { ca, databases: { ...databases, end: () => databases.end().then(() => rm(folder, { recursive: true })) } };
 }
+
+const databases = await postgresDatabases();
+const encrypted = await encryptedDatabases();
+const pair = await PostgresPair.start();
+if (typeof databases === 'string') skip('PostgreSQL behind a bad network', databases);
+else faultTests(databases);
+if (typeof encrypted === 'string') skip('PostgreSQL with TLS', encrypted);
+else tlsTests(encrypted.databases, encrypted.ca);
+if (typeof pair === 'string') skip('PostgreSQL and its replica', pair);
+else pairTests(pair);

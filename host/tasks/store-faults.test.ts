@@ -270,7 +270,7 @@ Locked('are finished when it is free again, and not run twice', async ({ context
   assert.is(events.filter((event) => event === 'chunk').length, 2);
 });
 
-Locked.run();
 const postgres = await postgresDatabases();
+Locked.run();
 if (typeof postgres === 'string') skip('faults of PostgreSQL', postgres);
 else postgresTests(postgres);
