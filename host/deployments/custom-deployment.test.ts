@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
 import { importModule } from '../modules/index.ts';
+import { until } from '../replicas/fixtures/sample-sets.ts';
 import { linkDependencies } from '../test/helpers/plugin-project.ts';
 import { Deployment, method, streamingMethod } from './author.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
@@ -248,6 +249,36 @@ Custom('its module may be TypeScript, on every Node', async () => {
     const { Greeter } = (await importModule(file)) as { Greeter: typeof SentimentDeployment };
     const manager = await started(Greeter.options());
     assert.is(await manager.handle('sentiment').call('greet', { who: 'Ada' }), 'Hello, Ada!');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Custom('a replica that follows says so when its files have changed since the first one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
+  try {
+    linkDependencies(folder);
+    const file = join(folder, 'greeter.ts');
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    await writeFile(file, TYPESCRIPT);
+    await writeFile(join(folder, 'greeter.test.ts'), '// one');
+    const { Greeter } = (await importModule(file)) as { Greeter: typeof SentimentDeployment };
+    const lines: string[] = [];
+    const manager = await started(Greeter.options(), createLogger({ level: 'error', format: 'json', write: (line) => lines.push(line) }));
+    const restart = async (): Promise<void> => {
+      const before = manager.status()['sentiment']?.replicas[0];
+      process.kill(before?.pid ?? 0, 'SIGKILL');
+      await until(() => {
+        const now = manager.status()['sentiment']?.replicas[0];
+        return now?.state === 'ready' && now.pid !== before?.pid;
+      }, 'it was restarted');
+    };
+    await writeFile(join(folder, 'greeter.test.ts'), '// two'); // no replica imports it
+    await restart();
+    assert.equal(lines, []);
+    await writeFile(file, TYPESCRIPT.replace("'Hello'", "'Good evening'"));
+    await restart();
+    assert.equal([lines.length, lines[0]?.includes('a replica runs other code than the first one of its version')], [1, true]);
   } finally {
     await rm(folder, { recursive: true });
   }

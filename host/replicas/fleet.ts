@@ -61,6 +61,8 @@ export class Fleet {
   readonly #progressAt = new Map<string, number>();
   /** Versions of which a replica was ready once. */
   readonly #proven = new WeakSet<ReplicaVersion>();
+  /** What the first replica of a version said of its code. */
+  readonly #codes = new WeakMap<ReplicaVersion, string>();
   /** In the order of their making. Those that are kept running, given up ones among them, and those that are ending. */
   #members: Member[] = [];
   #isClosed = false;
@@ -140,6 +142,8 @@ export class Fleet {
   /** All that there is belongs to another version from now on, which running replicas have taken. */
   adopt(before: ReplicaVersion, version: ReplicaVersion): void {
     if (this.#proven.has(before)) this.#proven.add(version);
+    const code = this.#codes.get(before);
+    if (code !== undefined) this.#codes.set(version, code);
     for (const member of this.kept) member.version = version;
   }
 
@@ -236,7 +240,7 @@ export class Fleet {
       onMemory: (memory) => place.onMemory?.(memory),
       onState: (state) => {
         member.loading = undefined;
-        if (state === 'ready') this.#proven.add(version);
+        if (state === 'ready') this.#onReady(member, replica);
         if (state !== 'ready') pool.remove(replica);
         else if (member.takesCalls) pool.add(replica);
       },
@@ -245,6 +249,14 @@ export class Fleet {
     this.#memberOf.set(replica, member);
     this.#specs.set(replica, spec);
     return replica;
+  }
+
+  #onReady({ version }: Member, { name, code }: RunningReplica): void {
+    this.#proven.add(version); // which may be another one than it was started with
+    const first = this.#codes.get(version) ?? code;
+    if (first === undefined || code === undefined) return;
+    this.#codes.set(version, first);
+    if (code !== first) this.#options.log.error('a replica runs other code than the first one of its version: files have changed since; update the deployment, or restart the application', { replica: name });
   }
 
   #onGone(member: Member): void {

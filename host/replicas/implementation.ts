@@ -19,6 +19,8 @@ export interface Implementation {
   readonly methods: Readonly<Record<string, ImplementationMethod>>;
   /** Facts about the loaded model, shown in the deployment's status. */
   readonly info?: unknown;
+  /** Says which code it runs. When it differs between processes of one version, the log says so: what they import has changed since the first of them. */
+  readonly code?: string | undefined;
   /** One small call that works like those of users: whoever cannot answer it never becomes ready, and what loads late is loaded. */
   warmUp?(): Promise<void>;
   /**

@@ -24,7 +24,7 @@ export type HostFrame =
 
 /** From a replica to the host. */
 export type ReplicaFrame =
-  | { readonly type: 'ready'; readonly info: unknown; readonly memory?: ReplicaMemory | undefined }
+  | { readonly type: 'ready'; readonly info: unknown; readonly code?: string | undefined; readonly memory?: ReplicaMemory | undefined }
   /** Loading failed for good; the process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
   | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }

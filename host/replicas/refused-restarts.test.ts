@@ -83,6 +83,19 @@ Refused('do not end a deployment that wakes and has served before', async () => 
   assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
 });
 
+Refused('do not end a deployment that was scaled while its first replica started', async () => {
+  const { file, begin, end } = trouble();
+  const options = sleeping({ spec: { refuseWhile: file } });
+  const set = await started(options);
+  const first = set.call('echo', {});
+  await set.scale(versionOf({ ...options, maxQueued: 7 }));
+  await first;
+  for (const member of set.dispensable) await set.evict(member);
+  begin();
+  assert.is((await failure(set.call('echo', {}))).name, 'DeploymentUnavailable');
+  end();
+});
+
 Refused('are final for what never was ready', async () => {
   const { file, begin, end } = trouble();
   begin();

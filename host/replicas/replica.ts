@@ -85,6 +85,7 @@ export class Replica implements RunningReplica {
   #lastWords: string | undefined;
   #info: unknown;
   #memory: ReplicaMemory | undefined;
+  #code: string | undefined;
   #steps = 0;
   #startTimer: NodeJS.Timeout | undefined;
   #healthTimer: NodeJS.Timeout | undefined;
@@ -142,6 +143,11 @@ export class Replica implements RunningReplica {
     return this.#memory;
   }
 
+  /** What it says of the code that it runs; undefined before it is ready, and when it does not know. */
+  get code(): string | undefined {
+    return this.#code;
+  }
+
   /** Steps of the engine as of the last health check. */
   get steps(): number {
     return this.#steps;
@@ -192,6 +198,7 @@ export class Replica implements RunningReplica {
       case 'ready':
         this.#info = frame.info;
         this.#onMemory(frame.memory);
+        this.#code = frame.code;
         this.#onReady();
         return;
       case 'failed': {

@@ -217,7 +217,8 @@ export class RollingUpdate {
   /** Calls come, and too few have ended on the new version to say whether it is any good. */
   #isUndecided(seenBefore: number): boolean {
     const members = this.#of(this.#options.to);
-    return tallyOf(members).calls < MIN_SAMPLE && (this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0));
+    const { calls, failed } = tallyOf(members);
+    return calls < MIN_SAMPLE && (failed > 0 || this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0));
   }
 
   /** Calls that came to an end on replicas of either version. */

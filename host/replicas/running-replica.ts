@@ -11,6 +11,8 @@ export interface RunningReplica {
   readonly ongoing: number;
   readonly steps: number;
   readonly memory?: ReplicaMemory | undefined;
+  /** Says which code it runs, once it is ready; undefined when that is not known. */
+  readonly code: string | undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown>;

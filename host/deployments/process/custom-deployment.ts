@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
-import { importModule } from '../../modules/index.ts';
+import { codeStamp, importModule } from '../../modules/index.ts';
 import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/implementation.ts';
 import { check } from '../check.ts';
 import { schemaOf } from '../config-class.ts';
@@ -15,6 +15,7 @@ type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncI
 
 export async function start(spec: CustomSpec, { log, progress }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
+  const code = codeStamp(fileURLToPath(spec.module)); // it is read while the model loads
   const deployment = new type() as Deployment;
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
@@ -23,6 +24,7 @@ export async function start(spec: CustomSpec, { log, progress }: StartContext): 
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
     gpuMemory: () => [], // what it does with GPUs is its own business; its main memory is measured
+    code: await code,
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
     ...(deployment.reconfigure && { reconfigure: async (changed: CustomSpec) => deployment.reconfigure?.(configOf(type, changed.config), context(changed)) }),
     ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),

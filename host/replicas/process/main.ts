@@ -75,7 +75,7 @@ async function start(frame: StartFrame): Promise<void> {
     });
     await warmUp(implementation);
     server = new CallServer(implementation, (answer) => socket.send(answer));
-    socket.send({ type: 'ready', info: implementation.info ?? null, memory: memoryOf(implementation) });
+    socket.send({ type: 'ready', info: implementation.info ?? null, code: implementation.code, memory: memoryOf(implementation) });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);

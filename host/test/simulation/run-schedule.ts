@@ -249,7 +249,8 @@ class ScheduleRun {
   #checkQueues(): void {
     if (this.world.clock.now() - this.#lastCheckedAt < CHECK_PERIOD_MS) return;
     this.#lastCheckedAt = this.world.clock.now();
-    const repeated = [...this.#open.values()].filter((repeats) => repeats > 0).length;
+    // Those that are tried again, or left the queue because the same call ended a replica, come back to it although it is full.
+    const repeated = [...this.#open].filter(([id, repeats]) => repeats > 0 || this.#schedule.calls[id]?.poison !== undefined).length;
     const status = this.#manager.status();
     for (const [name, { max_queued_requests: maxQueued = 100, max_ongoing_requests: maxOngoing = 4 }] of this.#schedule.deployments) {
       const { queued, replicas } = status[name] ?? { queued: 0, replicas: [] };

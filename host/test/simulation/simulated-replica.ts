@@ -53,6 +53,7 @@ export class SimulatedReplica implements RunningReplica {
   readonly name: string;
   readonly pid = undefined;
   readonly steps = 0;
+  readonly code = undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   readonly options: ReplicaOptions;
