@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { launcherPath } from '../../processes/index.ts';
 import { skip } from '../skip.ts';
 import { type Fault, FAULTS, strike } from './faults.ts';
+import { longCalls, poisonousCalls, refusedRestarts } from './hard-calls.ts';
 import { endHost, ENDS, MOMENTS } from './host-ends.ts';
 import type { LoadResult } from './load.ts';
 import { updateUnderLoad } from './updates.ts';
@@ -33,6 +34,22 @@ Campaign('good and bad updates fail no call', async () => {
   const { load, updated, rolledBack, wrong, processes } = await updateUnderLoad(2);
   assertUnharmed(load);
   assert.equal({ updated, rolledBack, wrong, processes }, { updated: 2, rolledBack: 2, wrong: [], processes: 2 });
+});
+
+Campaign('calls longer than the grace survive updates and scaling', async () => {
+  const { load, wrong } = await longCalls(1);
+  assertUnharmed(load);
+  assert.equal(wrong, []);
+});
+
+Campaign('a restart that is refused for a while fails no call', async () => {
+  const { load, wrong } = await refusedRestarts(1);
+  assert.equal([[...load.failed], wrong], [[], []]);
+});
+
+Campaign('a poisonous call takes two replicas with it and no other call', async () => {
+  const { load, wrong } = await poisonousCalls(2);
+  assert.equal([[...load.failed], wrong], [[], []]);
 });
 
 for (const moment of MOMENTS) {

@@ -1,5 +1,6 @@
 // `npm run campaign:replicas [strikes] [updates]`: real processes die, change and end under load; prints what became of the calls.
 import { type Fault, FAULTS, strike } from './faults.ts';
+import { longCalls, poisonousCalls, refusedRestarts } from './hard-calls.ts';
 import { endHost, ENDS, MOMENTS } from './host-ends.ts';
 import type { LoadResult } from './load.ts';
 import { updateUnderLoad } from './updates.ts';
@@ -26,6 +27,16 @@ const { load, updated, rolledBack, wrong, processes } = await updateUnderLoad(up
 bad += wrong.length + load.cut;
 process.stdout.write(`${updates} good and ${updates} bad updates: ${updated} updated, ${rolledBack} rolled back, ${wrong.length} wrong, ${processes} processes left; ${report(load)}\n`);
 for (const what of wrong) process.stdout.write(`  ${what}\n`);
+for (const [what, run] of [
+  [`calls longer than the grace under ${updates} updates and scalings`, longCalls],
+  [`${updates} restarts that were refused for a while`, refusedRestarts],
+  [`${updates} poisonous calls, asked four times each`, poisonousCalls],
+] as const) {
+  const { load: beside, wrong: mistakes } = await run(updates);
+  bad += mistakes.length;
+  process.stdout.write(`${what}: ${mistakes.length} wrong; ${report(beside)}\n`);
+  for (const mistake of mistakes) process.stdout.write(`  ${mistake}\n`);
+}
 let [hosts, replicas] = [0, 0];
 for (const moment of MOMENTS) {
   for (const end of ENDS) {

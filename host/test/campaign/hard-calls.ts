@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AanaError } from '../../core/errors.ts';
+import type { DeploymentManager } from '../../deployments/index.ts';
+import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { Load, type LoadResult } from './load.ts';
+import { pidsOf, sampleHost } from './sample-host.ts';
+
+const NAME = 'one';
+/** Much longer than the grace. */
+const LONG_MS = 1200;
+const GRACE_S = 0.05;
+
+const isWhole = (manager: DeploymentManager, replicas: number): boolean => {
+  const status = manager.status()[NAME];
+  return status?.status === 'RUNNING' && status.replicas.length === replicas && status.replicas.every(({ state }) => state === 'ready');
+};
+const restartsOf = (manager: DeploymentManager): number => manager.status()[NAME]?.replicas.reduce((sum, { restarts }) => sum + restarts, 0) ?? 0;
+
+export interface HardCallsResult {
+  readonly load: LoadResult;
+  /** What was otherwise than it should be. */
+  readonly wrong: readonly string[];
+}
+
+/** Calls that take much longer than the grace, while the deployment is updated and scaled down and up so many times. */
+export async function longCalls(times: number): Promise<HardCallsResult> {
+  const options = (version: number, replicas: number): object => ({ num_replicas: replicas, graceful_shutdown_timeout_s: GRACE_S, user_config: { model: `version-${version}` } });
+  const manager = sampleHost({ [NAME]: options(0, 2) });
+  const load: LoadResult = { answered: 0, cut: 0, failed: new Map() };
+  let isOver = false;
+  const caller = async (id: number): Promise<void> => {
+    for (let turn = 0; !isOver; turn += 1) {
+      const ms = LONG_MS + id * 100 + turn;
+      const answer = await manager.handle(NAME).call('wait', { ms }).catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
+      if (answer === ms) load.answered += 1;
+      else load.failed.set(String(answer), (load.failed.get(String(answer)) ?? 0) + 1);
+    }
+  };
+  const wrong: string[] = [];
+  try {
+    await manager.start();
+    const callers = Promise.all([0, 1, 2, 3].map(caller));
+    for (let round = 1; round <= times; round += 1) {
+      const { outcome, reason } = await manager.update(NAME, { type: 'SampleDeployment', ...options(round, 2) }, { watchS: 0.2 });
+      if (outcome !== 'updated') wrong.push(`update ${round}: ${outcome}, ${reason}`);
+      await manager.scale(NAME, 1);
+      await manager.scale(NAME, 2);
+    }
+    isOver = true;
+    await callers;
+    await until(() => isWhole(manager, 2), 'those that were not wanted any more were gone');
+    return { load, wrong };
+  } finally {
+    isOver = true;
+    await manager.shutdown({ graceMs: 0 });
+  }
+}
+
+/** One of two replicas is killed under load so many times, and its restart is refused for a while. */
+export async function refusedRestarts(times: number): Promise<HardCallsResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-campaign-'));
+  const file = join(folder, 'trouble');
+  const manager = sampleHost({ [NAME]: { num_replicas: 2, user_config: { refuseWhile: file } } });
+  const wrong: string[] = [];
+  try {
+    await manager.start();
+    const load = new Load(manager, NAME);
+    for (let round = 1; round <= times; round += 1) {
+      const before = restartsOf(manager);
+      writeFileSync(file, '');
+      process.kill(pidsOf(manager, NAME)[0] ?? 0, 'SIGKILL');
+      await until(() => restartsOf(manager) >= before + 2 || manager.status()[NAME]?.status === 'DEPLOY_FAILED', 'a restart was refused');
+      if (manager.status()[NAME]?.status !== 'UNHEALTHY') wrong.push(`round ${round}: ${manager.status()[NAME]?.status}`);
+      rmSync(file);
+      await until(() => isWhole(manager, 2), 'a restart was not refused');
+    }
+    return { load: await load.stop(), wrong };
+  } finally {
+    await manager.shutdown({ graceMs: 0 });
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** So many poisonous calls, each asked four times, beside a load. */
+export async function poisonousCalls(times: number): Promise<HardCallsResult> {
+  const manager = sampleHost({ [NAME]: { num_replicas: 4 } });
+  const wrong: string[] = [];
+  try {
+    await manager.start();
+    const load = new Load(manager, NAME);
+    for (let round = 1; round <= times; round += 1) {
+      const before = restartsOf(manager);
+      for (let asked = 1; asked <= 4; asked += 1) {
+        const answer = await manager.handle(NAME).call('crash', { id: round }).catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
+        if (answer !== 'PoisonousCallError') wrong.push(`poison ${round}, asked ${asked} times: ${String(answer)}`);
+      }
+      await until(() => isWhole(manager, 4), 'the replicas were replaced');
+      const lost = restartsOf(manager) - before;
+      if (lost !== 2) wrong.push(`poison ${round} took ${lost} replicas`);
+    }
+    return { load: await load.stop(), wrong };
+  } finally {
+    await manager.shutdown({ graceMs: 0 });
+  }
+}
