@@ -139,11 +139,16 @@ export class Fleet {
     return place && this.#make(version, place, takesCalls);
   }
 
-  /** All that there is belongs to another version from now on, which running replicas have taken. */
-  adopt(before: ReplicaVersion, version: ReplicaVersion): void {
+  /** What is known of a version holds for another one, whose replicas are the same but for their number. */
+  inherit(before: ReplicaVersion, version: ReplicaVersion): void {
     if (this.#proven.has(before)) this.#proven.add(version);
     const code = this.#codes.get(before);
     if (code !== undefined) this.#codes.set(version, code);
+  }
+
+  /** All that there is belongs to another version from now on, which running replicas have taken. */
+  adopt(before: ReplicaVersion, version: ReplicaVersion): void {
+    this.inherit(before, version);
     for (const member of this.kept) member.version = version;
   }
 
@@ -252,11 +257,17 @@ export class Fleet {
   }
 
   #onReady({ version }: Member, { name, code }: RunningReplica): void {
-    this.#proven.add(version); // which may be another one than it was started with
+    if (!this.#proven.has(version)) this.#onProven(version); // which may be another one than it was started with
     const first = this.#codes.get(version) ?? code;
     if (first === undefined || code === undefined) return;
     this.#codes.set(version, first);
     if (code !== first) this.#options.log.error('a replica runs other code than the first one of its version: files have changed since; update the deployment, or restart the application', { replica: name });
+  }
+
+  /** The first replica of a version is ready: those that were given up before would be tried again by now. Their places are for others. */
+  #onProven(version: ReplicaVersion): void {
+    this.#proven.add(version);
+    for (const { slot, version: other } of this.#members) if (other === version && slot.state === 'failed') void slot.retire(0);
   }
 
   #onGone(member: Member): void {

@@ -96,6 +96,19 @@ Refused('do not end a deployment that was scaled while its first replica started
   end();
 });
 
+Refused('do not end a deployment that sleeps and is scaled meanwhile', async () => {
+  const { file, begin, end } = trouble();
+  const options = sleeping({ spec: { refuseWhile: file } });
+  const set = await started(options);
+  begin();
+  const awake = versionOf({ ...options, autoscaling: { minReplicas: 1, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 } });
+  assert.match((await failure(set.scale(awake))).message, 'the GPU is out of memory');
+  assert.equal([set.hasFailed, set.status().replicas], [false, []]);
+  end();
+  await set.scale(awake);
+  assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
+});
+
 Refused('are final for what never was ready', async () => {
   const { file, begin, end } = trouble();
   begin();

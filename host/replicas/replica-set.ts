@@ -186,6 +186,7 @@ export class ReplicaSet {
     return this.#change(async () => {
       const [before, kept] = [this.#version, this.#fleet.kept];
       const wanted = clampTo(version, kept.length);
+      this.#fleet.inherit(before, version);
       const added = this.#fleet.addAll(version, Math.max(0, wanted - kept.length));
       if (!added) throw this.#noRoom(wanted);
       try {
@@ -319,7 +320,7 @@ export class ReplicaSet {
 
   #onFailed(member: Member, failure: SlotFailure): void {
     this.#update?.onFailed(member, failure);
-    if (!this.#update) this.#failIfAllFailed();
+    if (!this.#isChanging) this.#failIfAllFailed();
   }
 
   /** Why no replica will serve soon: none of them starts, and they have been tried often enough. */
