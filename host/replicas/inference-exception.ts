@@ -1,8 +1,8 @@
 import { AanaError } from '../core/errors.ts';
 
 /**
- * A model failed on a request that was fine. A replica most of whose calls fail so between two health checks is replaced; other
- * errors say nothing about its health.
+ * A model failed on a request that was fine. A replica most of whose calls fail by the fault of the deployment, as with this error, is replaced; errors
+ * that are the caller's fault say nothing about its health.
  */
 export class InferenceException extends AanaError {
   constructor(modelName: string, reason: string, options: ErrorOptions = {}) {
