@@ -1,0 +1,109 @@
+// Prepares what a machine with a GPU and without a network needs: Node, this package with its CUDA backend, and models, in parts that can be brought one by one.
+// See docs/gpu.md.
+import { execFileSync } from 'node:child_process';
+import { cpSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createLogger } from '../../core/logger.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { buildNative } from '../../native-build/index.ts';
+import { prepareSources } from '../../native-build/sources.ts';
+import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
+import { endOfMetadata } from './gguf-writer.ts';
+import { archivesText, splitFile } from './parts.ts';
+
+const MIB = 2 ** 20;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'cache-dir': { type: 'string', default: process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache', 'aana-host') },
+    'part-mib': { type: 'string', default: '60' },
+    /** A GGUF file of Llama's architecture, whose vocabulary the generated model gets. */
+    base: { type: 'string' },
+    /** Further files, such as wheels with CUDA's libraries. */
+    add: { type: 'string', multiple: true, default: [] },
+    'without-cuda': { type: 'boolean', default: false },
+  },
+});
+const [out] = positionals;
+if (out === undefined) throw new Error('where to? node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]');
+const cacheDir = values['cache-dir'];
+const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
+const work = mkdtempSync(join(tmpdir(), 'aana-stage-'));
+try {
+  await stage(out);
+} finally {
+  rmSync(work, { recursive: true });
+}
+
+async function stage(folder: string): Promise<void> {
+  const { addon } = await buildNative({ cacheDir, log });
+  const sources = await prepareSources({ cacheDir, mode: 'prebuilt', cuda: !values['without-cuda'], log, env: process.env });
+  mkdirSync(folder, { recursive: true });
+  const archives = [nodeArchive(), packageArchive(addon), modelsArchive(), ...(sources.cuda ? [cudaArchive(sources.cuda)] : []), ...addedArchive()];
+  const split = archives.map((path) => splitFile(path, folder, Number(values['part-mib']) * MIB));
+  writeFileSync(join(folder, 'archives.txt'), archivesText(split));
+  copyFileSync(join(packageRoot, 'host/bench/gpu/unpack.sh'), join(folder, 'unpack.sh'));
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  log.info('staged', { folder, parts: split.reduce((sum, { parts }) => sum + parts, 0), mib: Math.round(bytes / MIB) });
+}
+
+/** Packs `names` below `from`. */
+function pack(name: string, from: string, names: readonly string[], excluded: readonly string[] = []): string {
+  const path = join(work, name);
+  execFileSync('tar', ['-czf', path, ...excluded.map((pattern) => `--exclude=${pattern}`), '-C', from, ...names]);
+  return path;
+}
+
+function nodeArchive(): string {
+  mkdirSync(join(work, 'node'));
+  copyFileSync(process.execPath, join(work, 'node', 'node'));
+  return pack('node.tar.gz', join(work, 'node'), ['node']);
+}
+
+/** The compiled package, its addon and the one dependency that deployments have. */
+function packageArchive(addon: string): string {
+  const folder = join(work, 'package');
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  for (const name of ['package.json', 'dist']) cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
+  cpSync(join(packageRoot, 'node_modules', 'zod'), join(folder, 'node_modules', 'zod'), { recursive: true });
+  cpSync(join(addon, '..'), join(folder, 'build', 'Release'), { recursive: true });
+  const manifest = manifestPath(nativeAddonPath(folder));
+  writeFileSync(manifest, JSON.stringify({ ...(JSON.parse(readFileSync(manifest, 'utf8')) as object), backend_directories: ['.', '../../../cuda'] }));
+  return pack('package.tar.gz', work, ['package'], ['*.map', '*.d.ts', '*.test.js', '*.tsbuildinfo']);
+}
+
+function cudaArchive(libraries: string): string {
+  mkdirSync(join(work, 'cuda'));
+  for (const name of readdirSync(libraries)) copyFileSync(join(libraries, name), join(work, 'cuda', name));
+  return pack('cuda.tar.gz', work, ['cuda']);
+}
+
+/** The vocabulary for a model that is generated there, and what of Whisper is in the cache. */
+function modelsArchive(): string {
+  const folder = join(work, 'models');
+  mkdirSync(folder);
+  const base = values.base ?? findIn(join(cacheDir, 'models', 'smollm2-135m-instruct'), '.gguf');
+  if (base === undefined) throw new Error('no model for the vocabulary: pull one with `npx aana-host models pull smollm2-135m-instruct`, or name one with --base');
+  const file = readFileSync(base);
+  writeFileSync(join(folder, 'vocabulary.gguf'), file.subarray(0, endOfMetadata(file)));
+  const whisper = findIn(join(cacheDir, 'models', 'whisper-tiny.en'), '.bin');
+  const silero = findIn(join(cacheDir, 'models', 'silero-vad-v6.2.0'), '.bin');
+  if (whisper !== undefined) copyFileSync(whisper, join(folder, 'whisper.bin'));
+  if (silero !== undefined) copyFileSync(silero, join(folder, 'silero.bin'));
+  return pack('models.tar.gz', work, ['models']);
+}
+
+function addedArchive(): string[] {
+  if (values.add.length === 0) return [];
+  mkdirSync(join(work, 'added'));
+  for (const path of values.add) copyFileSync(path, join(work, 'added', basename(path)));
+  return [pack('added.tar.gz', work, ['added'])];
+}
+
+function findIn(folder: string, ending: string): string | undefined {
+  const name = existsSync(folder) ? readdirSync(folder).find((each) => each.endsWith(ending)) : undefined;
+  return name && join(folder, name);
+}
