@@ -103,7 +103,7 @@ async function measureSpeech(): Promise<object | string> {
 async function withDeployments<T>(deployments: Record<string, DeploymentOptionsInput>, use: (manager: DeploymentManager, loadS: number) => Promise<T>, silero?: string): Promise<T | string> {
   const found: Machine = machine;
   const models = { pull: async (id: string) => ({ path: id.startsWith('silero') && silero !== undefined ? silero : id }) };
-  const manager = new DeploymentManager({ log, models, env: process.env, machine: async () => found, startTimeoutS: 300 });
+  const manager = new DeploymentManager({ log, models, env: process.env, machine: async () => found });
   for (const [name, options] of Object.entries(deployments)) manager.register(name, options);
   try {
     const started = performance.now();
