@@ -28,6 +28,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     redocBundle: services.redocBundle,
     tasks: services.tasks,
     apiKeys: services.apiKeys,
+    adminsSeeContents: config.api_service.admins_see_contents,
     rateLimits: new RateLimits(config.rate_limits),
     webhooks: services.webhooks,
     tempDir: () => services.uploads.path(),

@@ -107,7 +107,7 @@ Guarded('are described: how a key is shown, what is open, and the routes for key
   assert.equal(security, [{ ApiKeyAuth: [] }, { BearerAuth: [] }]);
   assert.equal(paths['/api/ready'].get.security, []);
   assert.equal([paths['/echo'].post.security, '401' in paths['/echo'].post.responses], [undefined, true]);
-  assert.equal(Object.keys(paths).filter((path) => path.startsWith('/api/')), ['/api/ready', '/api/status', '/api/keys', '/api/keys/{key_id}', '/api/subscriptions/{subscription_id}']);
+  assert.equal(Object.keys(paths).filter((path) => path.startsWith('/api/')), ['/api/ready', '/api/status', '/api/tasks', '/api/tasks/count', '/api/tasks/{task_id}', '/api/tasks/{task_id}/cancel', '/api/webhooks', '/api/webhooks/{webhook_id}', '/api/keys', '/api/keys/{key_id}', '/api/subscriptions/{subscription_id}']);
 });
 
 Guarded('take the key from either header, x-api-key first', async () => {

@@ -3,6 +3,7 @@ import type { ServedEndpoint } from '../endpoints/index.ts';
 import { endpointOperation } from './openapi-endpoint.ts';
 import { ERROR_SCHEMA, errorResponses, VALIDATION_ERROR_SCHEMA } from './openapi-errors.ts';
 import { SYSTEM_PATHS } from './openapi-system.ts';
+import { ADMIN_TASK_PATHS, ADMIN_WEBHOOK_PATHS } from './openapi-admin.ts';
 import { TASK_PATHS, TASK_SCHEMAS } from './openapi-tasks.ts';
 import { WEBHOOK_MESSAGES, WEBHOOK_PATHS } from './openapi-webhooks.ts';
 import { SchemaComponents } from './schema-components.ts';
@@ -43,7 +44,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, { post: endpointOperation(endpoint, schemas, { baseUrl: `${options.baseUrl}${mount}`, hasTasks, hasKeys: options.hasKeys ?? false }) });
   }
-  for (const [path, item] of [...(hasTasks ? TASK_PATHS : []), ...(options.hasWebhooks ? WEBHOOK_PATHS : []), ...SYSTEM_PATHS]) builder.addPath(path, item);
+  for (const [path, item] of [...(hasTasks ? TASK_PATHS : []), ...(options.hasWebhooks ? WEBHOOK_PATHS : []), ...SYSTEM_PATHS, ...(options.hasKeys && hasTasks ? ADMIN_TASK_PATHS : []), ...(options.hasKeys && options.hasWebhooks ? ADMIN_WEBHOOK_PATHS : [])]) builder.addPath(path, item);
   const { components, ...document } = builder.getSpec();
   return {
     ...document,
@@ -61,6 +62,7 @@ const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'tasks', description: 'Requests that are answered later.' },
   { name: 'webhooks', description: 'Who is told what becomes of tasks.' },
   { name: 'system', description: 'The state of the server.' },
+  { name: 'admin', description: 'Tasks and webhooks of all users, for admins.' },
 ];
 
 /** Every tag that an operation has: those of the application first, as it describes them, the host's own last. */

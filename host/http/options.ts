@@ -45,6 +45,8 @@ export interface HttpAppOptions {
   readonly tasks?: TaskQueue | undefined;
   /** Without them nobody is asked for a key. */
   readonly apiKeys?: ApiKeys | undefined;
+  /** Whether admins see what tasks of other users say, and whole URLs of their webhooks. Default: false. */
+  readonly adminsSeeContents?: boolean | undefined;
   readonly rateLimits?: RateLimits | undefined;
   /** Tells of tasks; absent without them. */
   readonly webhooks?: Webhooks | undefined;

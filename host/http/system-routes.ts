@@ -1,4 +1,5 @@
 import { Router } from '@koa/router';
+import { adminRoutes } from './admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { docsRoutes } from './docs-page.ts';
 import { buildOpenApi } from './openapi.ts';
@@ -51,6 +52,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
   });
   docsRoutes(router, title, apiKeys !== undefined);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
+  if (apiKeys) adminRoutes(router, { tasks, webhooks, showsContents: options.adminsSeeContents ?? false, includeStacktrace, log: options.log });
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });

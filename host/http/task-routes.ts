@@ -97,37 +97,37 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
     ctx.body = { count: ids.length, task_ids: ids };
   });
   router.get('/tasks/get/:id', async (ctx) => {
-    ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answeredTask(tasks.get(taskIdOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
     if (ctx.method === 'HEAD') throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take HEAD: it takes GET`, { headers: { allow: 'GET' } }); // it would delete without saying so
     refuseForeignGet(ctx, 'programs send DELETE /tasks/{id}');
-    ctx.body = { task_id: (await answered(tasks.delete(idOf(ctx), userOf(ctx)))).id };
+    ctx.body = { task_id: (await answeredTask(tasks.delete(taskIdOf(ctx), userOf(ctx)))).id };
   });
   router.get('/tasks/:id', async (ctx) => {
-    ctx.body = show(ctx, await answered(tasks.get(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answeredTask(tasks.get(taskIdOf(ctx), userOf(ctx))));
   });
   router.delete('/tasks/:id', async (ctx) => {
-    ctx.body = show(ctx, await answered(tasks.delete(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answeredTask(tasks.delete(taskIdOf(ctx), userOf(ctx))));
   });
   router.post('/tasks/:id/retry', async (ctx) => {
-    const id = idOf(ctx);
-    const { endpoint: path } = await answered(tasks.get(id, userOf(ctx)));
+    const id = taskIdOf(ctx);
+    const { endpoint: path } = await answeredTask(tasks.get(id, userOf(ctx)));
     const refusal = refusalToRun(callerOf(ctx), path, registry.find(path));
     if (refusal) throw refusal;
-    ctx.body = show(ctx, await answered(tasks.retry(id, userOf(ctx))));
+    ctx.body = show(ctx, await answeredTask(tasks.retry(id, userOf(ctx))));
   });
   router.post('/tasks/:id/cancel', async (ctx) => {
-    ctx.body = show(ctx, await answered(tasks.cancel(idOf(ctx), userOf(ctx))));
+    ctx.body = show(ctx, await answeredTask(tasks.cancel(taskIdOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/:id/attempts', async (ctx) => {
-    const found = await answered(tasks.attempts(idOf(ctx), userOf(ctx)));
+    const found = await answeredTask(tasks.attempts(taskIdOf(ctx), userOf(ctx)));
     ctx.body = { attempts: found.map((attempt) => attemptInfo(attempt, { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) })) };
   });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);
     const signal = abortOnClose(ctx);
-    await sendEvents(ctx, await answered(tasks.watch(idOf(ctx), userOf(ctx), { after, signal })), signal);
+    await sendEvents(ctx, await answeredTask(tasks.watch(taskIdOf(ctx), userOf(ctx), { after, signal })), signal);
   });
 }
 
@@ -142,7 +142,7 @@ function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly strin
 }
 
 /** A task as clients see it: the keys of the original, and ours. */
-function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boolean): object {
+export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boolean): object {
   return {
     id: task.id,
     endpoint: task.endpoint,
@@ -196,7 +196,7 @@ async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal
 }
 
 /** In an error of these routes the original has `detail`, and 400 where the state of a task is in the way. */
-async function answered<T>(work: Promise<T>): Promise<T> {
+export async function answeredTask<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -216,14 +216,14 @@ function taskNotFound(data: unknown): HttpError {
   return new HttpError('NotFoundException', 404, 'Task not found', { data, detail: 'Task not found' });
 }
 
-function idOf(ctx: Context): string {
+export function taskIdOf(ctx: Context): string {
   const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
   if (!TASK_ID.test(id)) throw taskNotFound({ table: 'tasks', id });
   const hex = id.toLowerCase().replaceAll('-', '');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-function statusOf(ctx: Context): TaskStatus | undefined {
+export function statusOf(ctx: Context): TaskStatus | undefined {
   const text = queryValue(ctx, 'status');
   if (text === undefined) return undefined;
   const status = TASK_STATUSES.find((one) => one === text);
@@ -232,7 +232,7 @@ function statusOf(ctx: Context): TaskStatus | undefined {
 }
 
 /** Which tasks are meant, besides their status. */
-function filterOf(ctx: Context): { readonly endpoint: string | undefined; readonly error: string | undefined } {
+export function filterOf(ctx: Context): { readonly endpoint: string | undefined; readonly error: string | undefined } {
   return { endpoint: textOf(ctx, 'endpoint'), error: textOf(ctx, 'error') };
 }
 

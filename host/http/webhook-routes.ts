@@ -38,28 +38,28 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
     ctx.body = { webhooks: (await webhooks.list(userOf(ctx))).map(webhookInfo) };
   });
   router.get('/webhooks/:id', async (ctx) => {
-    ctx.body = webhookInfo(await answered(webhooks.get(idOf(ctx, 'id'), userOf(ctx))));
+    ctx.body = webhookInfo(await answeredWebhook(webhooks.get(webhookIdOf(ctx, 'id'), userOf(ctx))));
   });
   router.put('/webhooks/:id', async (ctx) => {
-    const id = idOf(ctx, 'id');
-    ctx.body = webhookInfo(await answered(webhooks.update(id, userOf(ctx), { ...(await inputOf(ctx, WebhookChange)), scopes: callerOf(ctx).scopes })));
+    const id = webhookIdOf(ctx, 'id');
+    ctx.body = webhookInfo(await answeredWebhook(webhooks.update(id, userOf(ctx), { ...(await inputOf(ctx, WebhookChange)), scopes: callerOf(ctx).scopes })));
   });
   router.delete('/webhooks/:id', async (ctx) => {
-    ctx.body = webhookInfo(await answered(webhooks.delete(idOf(ctx, 'id'), userOf(ctx))));
+    ctx.body = webhookInfo(await answeredWebhook(webhooks.delete(webhookIdOf(ctx, 'id'), userOf(ctx))));
   });
   router.get('/webhooks/:id/deliveries', async (ctx) => {
     const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
     const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
-    const found = await answered(webhooks.deliveries(idOf(ctx, 'id'), userOf(ctx), { status: statusOf(ctx), page, perPage }));
+    const found = await answeredWebhook(webhooks.deliveries(webhookIdOf(ctx, 'id'), userOf(ctx), { status: statusOf(ctx), page, perPage }));
     ctx.body = { deliveries: found.map(deliveryInfo) };
   });
   router.post('/webhooks/:id/deliveries/:delivery/replay', async (ctx) => {
-    ctx.body = deliveryInfo(await answered(webhooks.replay(idOf(ctx, 'id'), idOf(ctx, 'delivery'), userOf(ctx))));
+    ctx.body = deliveryInfo(await answeredWebhook(webhooks.replay(webhookIdOf(ctx, 'id'), webhookIdOf(ctx, 'delivery'), userOf(ctx))));
   });
 }
 
 /** The keys of the original, and whether it is disabled and why. */
-function webhookInfo({ id, url, events, disabled_at: disabledAt, disabled_reason: reason }: WebhookRecord): object {
+export function webhookInfo({ id, url, events, disabled_at: disabledAt, disabled_reason: reason }: WebhookRecord): object {
   return { id, url, events, enabled: disabledAt === null, disabled_at: time(disabledAt), disabled_reason: reason };
 }
 
@@ -85,7 +85,7 @@ function userOf(ctx: Context): string | null {
 }
 
 /** In an error of these routes the original has `detail`. */
-async function answered<T>(work: Promise<T>): Promise<T> {
+export async function answeredWebhook<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -100,7 +100,7 @@ function notFound(data: unknown, what: string): HttpError {
   return new HttpError('NotFoundException', 404, `${what} not found`, { data, detail: `${what} not found` });
 }
 
-function idOf(ctx: Context, name: 'id' | 'delivery'): string {
+export function webhookIdOf(ctx: Context, name: 'id' | 'delivery'): string {
   const { [name]: id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
   if (!ID.test(id)) throw notFound({ table: name === 'id' ? 'webhooks' : 'webhook_deliveries', id }, name === 'id' ? 'Webhook' : 'Delivery');
   const hex = id.toLowerCase().replaceAll('-', '');

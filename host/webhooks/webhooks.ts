@@ -89,6 +89,16 @@ export class Webhooks {
     });
   }
 
+  /** Of one user, or of everybody (null), the oldest first; pages count from 1 on. For admins. */
+  listAll(userId: string | null, { page, perPage }: { readonly page: number; readonly perPage: number }): Promise<WebhookRecord[]> {
+    return this.#options.storage.read(({ webhooks }) => webhooks.listAll(userId, { limit: perPage, offset: (page - 1) * perPage }));
+  }
+
+  /** Removes anybody's webhook with what waits for it, and gives what it was. Throws `NotFoundException`. For admins. */
+  async deleteAny(id: string): Promise<WebhookRecord> {
+    return found(id, await this.#options.storage.write(({ webhooks }) => webhooks.deleteAny(id)));
+  }
+
   /** What was sent and what waits, the newest first; pages count from 1 on. */
   async deliveries(id: string, userId: string | null, { status, page, perPage }: { readonly status?: DeliveryStatus | undefined; readonly page: number; readonly perPage: number }): Promise<DeliveryRecord[]> {
     await this.get(id, userId);

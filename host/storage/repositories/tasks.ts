@@ -56,6 +56,8 @@ export interface TaskRecord {
   readonly data: string;
   readonly status: TaskStatus;
   readonly result: string | null;
+  /** Name of the error that a failed task ended with. */
+  readonly error: string | null;
   /** Percent. */
   readonly progress: number;
   readonly priority: number;

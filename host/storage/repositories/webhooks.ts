@@ -4,7 +4,7 @@ import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 
-const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'update', 'enable', 'disable', 'remove', 'succeeded', 'failed', 'pause', 'resume', 'secretOfUser']);
+const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'listAll', 'update', 'enable', 'disable', 'remove', 'removeAny', 'succeeded', 'failed', 'pause', 'resume', 'secretOfUser']);
 
 /** Events that a webhook can be for: those of the original, and two of ours. */
 export const WEBHOOK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
@@ -101,6 +101,17 @@ export class WebhookRepository {
   /** Whether it was there. What waits for it goes with it. */
   async delete(id: string, userId: string | null): Promise<boolean> {
     return (await this.#connection.query(sql.remove, [id, userId])).length > 0;
+  }
+
+  /** Of one user, or of everybody (null), the oldest first. */
+  async listAll(userId: string | null, { limit, offset }: { readonly limit: number; readonly offset: number }): Promise<WebhookRecord[]> {
+    return (await this.#connection.query<WebhookRow>(sql.listAll, [userId, limit, offset])).map(fromRow);
+  }
+
+  /** Removes it whoever has it; gives what it was, or nothing when it was not there. */
+  async deleteAny(id: string): Promise<WebhookRecord | undefined> {
+    const [row] = await this.#connection.query<WebhookRow>(sql.removeAny, [id]);
+    return row && fromRow(row);
   }
 
   /** An attempt came through. */

@@ -11,7 +11,7 @@ select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($
 
 -- Without a user ($2) everybody's tasks are meant.
 -- statement: read
-select id, endpoint, data, status, result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+select id, endpoint, data, status, result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
 from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
 
 -- Whether a task is there, and how it is: without what can be large.
@@ -22,11 +22,11 @@ select status from tasks where id = $1 and (cast($2 as text) is null or user_id 
 -- sizes are found without reading what is large (in PostgreSQL the size that is stored comes first, which is compressed).
 -- statement: list (sqlite)
 select id, endpoint, case when octet_length(data) <= $7 then data end as data, status, case when octet_length(result) <= $7 then result end as result,
-  result is not null as has_result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+  result is not null as has_result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
 from tasks where ($1 is null or user_id = $1) and ($2 is null or status = $2) and ($3 is null or endpoint = $3) and ($4 is null or error = $4)
 order by seq desc limit $5 offset $6
 -- statement: list (postgresql)
-select id, endpoint, status, result is not null as has_result, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at,
+select id, endpoint, status, result is not null as has_result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at,
   case when pg_column_size(data) <= $7 then case when octet_length(cast(data as text)) <= $7 then data end end as data,
   case when pg_column_size(result) <= $7 then case when octet_length(cast(result as text)) <= $7 then result end end as result
 from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2) and (cast($3 as text) is null or endpoint = $3)

@@ -12,8 +12,15 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 -- statement: list (postgresql)
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is not distinct from $1 order by created_at, id
 
--- statement: update
+-- Without a user ($1) everybody's are meant.
+-- statement: listAll
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where (cast($1 as text) is null or user_id = $1) order by created_at, id limit $2 offset $3
+
+-- statement: removeAny
+delete from webhooks where id = $1 returning id, user_id, url, events, disabled_at, disabled_reason
+
 -- The scopes ($5) are those of who chooses the URL.
+-- statement: update
 update webhooks set url = $2, events = $3, secret = coalesce(cast($4 as text), secret), scopes = case when url = $2 then scopes else $5 end, updated_at = $6 where id = $1
 
 -- statement: enable
