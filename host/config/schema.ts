@@ -91,7 +91,7 @@ const pluginLimits = {
   host_calls: z.int().min(1).describe('Calls of one invocation to the host; streamed values are no calls (status 413).'),
   handles: z.int().min(1).describe('Videos, audios, images, streams and helpers that one invocation holds at a time (status 413).'),
   concurrency: z.int().min(1).max(10_000).describe('Invocations of one plugin at the same time.'),
-  queue: z.int().min(0).max(100_000).describe('Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After).'),
+  queue: z.int().min(0).max(100_000).describe('Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After), first those of the user with the most. Users take turns.'),
 };
 
 const PluginConfig = z.strictObject({

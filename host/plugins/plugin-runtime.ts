@@ -1,5 +1,6 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
+import { FairQueue } from '../core/fair-queue.ts';
 import type { Logger, LogLevel } from '../core/logger.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { HeldChars, heldCharsLimits } from './capabilities/held-chars.ts';
@@ -66,7 +67,7 @@ export class PluginRuntime {
   readonly #options: PluginRuntimeOptions;
   readonly #log: Logger;
   readonly #workers = new Set<PluginWorker>();
-  readonly #queue: Task[] = [];
+  readonly #queue = new FairQueue<Task>();
   readonly #tasks = new Map<number, Task>();
   readonly #events: PluginWorkerEvents;
   readonly #settling = new Set<Promise<void>>();
@@ -127,6 +128,9 @@ export class PluginRuntime {
       scope: this.#newScope(invocation, Date.now() + deadlineMs, (error) => this.#end(task, error)),
       worker: undefined,
       attempts: 0,
+      userId: invocation.userId ?? null,
+      priority: invocation.priority ?? 0,
+      cost: 1, // how long an invocation takes is not known before
       cpuMs: 0,
       ending: undefined,
       isSettled: false,
@@ -136,16 +140,18 @@ export class PluginRuntime {
       },
     };
     this.#tasks.set(id, task);
-    if (this.#queue.length >= this.#limits.maxQueued) this.#settle(task, { error: this.#unavailable('has too many requests waiting') });
-    else {
-      this.#queue.push(task);
+    const isFull = this.#queue.size >= this.#limits.maxQueued;
+    const refused = isFull ? (this.#queue.victimFor(task.userId) ?? task) : undefined;
+    if (refused) this.#settle(refused, { error: this.#unavailable('has too many requests waiting') });
+    if (refused !== task) {
+      this.#queue.add(task);
       this.#dispatch();
     }
     return task.settled.promise;
   }
 
   counters(): InvocationCounters {
-    const queued = this.#queue.length;
+    const queued = this.#queue.size;
     const cpuMs = [...this.#tasks.values()].reduce((total, task) => total + task.cpuMs, this.#cpuMs);
     return { running: this.#tasks.size - queued, queued, done: this.#done, failed: { ...this.#failed }, cpuMs };
   }
@@ -169,17 +175,17 @@ export class PluginRuntime {
 
   #dispatch(): void {
     const { outputBytes } = this.#limits;
-    while (this.#queue.length > 0 && this.#usedSlots < this.#maxRunning) {
+    while (this.#queue.size > 0 && this.#usedSlots < this.#maxRunning) {
       const worker = this.#chooseWorker();
       if (!worker) break;
-      const task = this.#queue.shift()!;
+      const task = this.#queue.take()!;
       task.worker = worker;
       task.attempts++;
       const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
       const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
       if (ring) task.scope.output.attach(ring);
     }
-    if (this.#queue.length > this.#starting && this.#mayStart) this.#startSpare();
+    if (this.#queue.size > this.#starting && this.#mayStart) this.#startSpare();
   }
 
   /**
@@ -231,7 +237,7 @@ export class PluginRuntime {
         this.#dispatch();
         return;
       }
-      for (let task = this.#queue[0]; task; task = this.#queue[0]) this.#settle(task, { error: this.#unavailable('cannot start') });
+      for (let task = this.#queue.peek(); task; task = this.#queue.peek()) this.#settle(task, { error: this.#unavailable('cannot start') });
     });
   }
 
@@ -347,7 +353,8 @@ export class PluginRuntime {
       else if (task.id === culprit) this.#finish(task, { error: errorFor(task) });
       else if (!task.scope.isTouched && task.attempts < 2) {
         task.worker = undefined;
-        this.#queue.unshift(task);
+        task.priority = Number.POSITIVE_INFINITY; // it was there first
+        this.#queue.add(task);
       } else this.#finish(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
     }
     if (this.#isClosed) return;
@@ -370,8 +377,7 @@ export class PluginRuntime {
       this.#failed[kind] = (this.#failed[kind] ?? 0) + 1;
     }
     if (this.#tasks.size === 0) this.#idle?.resolve();
-    const queued = this.#queue.indexOf(task);
-    if (queued >= 0) this.#queue.splice(queued, 1);
+    this.#queue.remove(task);
     const settling = this.#dispose(task).then(() => ('json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error)));
     this.#settling.add(settling);
     void settling.then(() => this.#settling.delete(settling));

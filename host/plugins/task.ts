@@ -1,11 +1,12 @@
 import type { Deferred } from '../core/deferred.ts';
+import type { Queued } from '../core/fair-queue.ts';
 import type { Logger } from '../core/logger.ts';
 import type { InvocationScope } from './capabilities/invocation-scope.ts';
 import type { PluginInvocation } from './plugin-runtime.ts';
 import type { PluginWorker } from './plugin-worker.ts';
 
 /** An invocation on its way through a plugin's threads. */
-export interface Task {
+export interface Task extends Queued {
   readonly id: number;
   readonly invocation: PluginInvocation;
   readonly log: Logger;
@@ -16,6 +17,7 @@ export interface Task {
   scope: InvocationScope;
   worker: PluginWorker | undefined;
   attempts: number;
+  priority: number;
   /** Milliseconds that the guest has computed, as far as the host was told. */
   cpuMs: number;
   /** Why it must end, once it must. */

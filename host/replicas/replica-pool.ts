@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
 import { type RequestContext, remainingMs } from '../core/request-context.ts';
 import { preferred } from './affinity.ts';
-import { FairQueue, type Queued } from './fair-queue.ts';
+import { FairQueue, type Queued } from '../core/fair-queue.ts';
 import { ReturnPromises } from './return-promises.ts';
 import { ServiceTimes } from './service-times.ts';
 import { waitingTime } from './waiting-time.ts';
