@@ -68,7 +68,7 @@ const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application i
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
-  readonly #running = new Map<string, { readonly isFailing: boolean; readonly done: Promise<void> }>();
+  readonly #running = new Map<string, { readonly userId: string | null; readonly isFailing: boolean; readonly done: Promise<void> }>();
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   #wake: Deferred<void> = deferred();
@@ -125,12 +125,16 @@ export class Deliverer {
     if (due === undefined) return POLL_MS;
     if (due > now) return due - now;
     const failing = [...this.#running.values()].filter(({ isFailing }) => isFailing).length;
+    const activeOfUser = new Map<string | null, number>();
+    for (const { userId } of this.#running.values()) activeOfUser.set(userId, (activeOfUser.get(userId) ?? 0) + 1);
     const claimed = await storage.write(({ webhookDeliveries }) =>
       webhookDeliveries.claim({
         owner: this.#owner,
         limit,
         limitOfFailing: Math.max(0, Math.ceil(config.max_concurrent / 2) - failing), // the other half is for those that work
         perTarget: config.max_concurrent_per_target,
+        activeOfUser,
+        limitOfUser: Math.max(1, Math.floor((config.max_concurrent * 3) / 4)), // so that others need not wait for slow targets of one user
         leaseMs: config.timeout * 1000 + LEASE_MARGIN_MS,
       }),
     );
@@ -151,7 +155,7 @@ export class Deliverer {
         this.#running.delete(delivery.id);
         this.#wake.resolve();
       });
-    this.#running.set(delivery.id, { isFailing: delivery.failures > 0, done });
+    this.#running.set(delivery.id, { userId: delivery.user_id, isFailing: delivery.failures > 0, done });
   }
 
   async #deliver(delivery: ClaimedDelivery): Promise<void> {

@@ -68,6 +68,10 @@ export interface ClaimDeliveriesOptions {
   /** Most at a time to one target (scheme, host and port), of all hosts together. */
   readonly perTarget: number;
   readonly leaseMs: number;
+  /** Deliveries that `owner` has of each user already. Default: none. */
+  readonly activeOfUser?: ReadonlyMap<string | null, number> | undefined;
+  /** Most deliveries of one user that `owner` has at a time; those of nobody are not limited. Default: as many as there are. */
+  readonly limitOfUser?: number | undefined;
 }
 
 /** How one attempt went. */
@@ -128,24 +132,27 @@ export class WebhookDeliveryRepository {
     return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due_at: at }) => at));
   }
 
-  /** Takes deliveries: of webhooks that do well first, then the oldest. A lease that is over is as none. */
-  async claim({ owner, limit, limitOfFailing, perTarget, leaseMs }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
+  /** Takes deliveries: of webhooks that do well first, then of users with the fewest, then the oldest. A lease that is over is as none. */
+  async claim({ owner, limit, limitOfFailing, perTarget, leaseMs, activeOfUser = new Map(), limitOfUser = Infinity }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
     if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
     const now = this.#connection.now();
     const busy = new Map<string, number>();
     for (const { url, count } of await this.#connection.query<{ url: string; count: number }>(sql.busy, [now])) busy.set(targetOf(url), (busy.get(targetOf(url)) ?? 0) + count);
     const claimed: ClaimedDelivery[] = [];
     let failing = 0;
-    for (const { id, due_at: _, ...webhook } of await this.#waiting(now)) {
-      const { url, failures } = webhook;
+    const active = new Map(activeOfUser);
+    for (const { id, due_at: _, ...webhook } of inTurns(await this.#waiting(now), active)) {
+      const { user_id: user, url, failures } = webhook;
       const target = targetOf(url);
       const isFailing = failures > 0;
-      const room = Math.min(limit - claimed.length, (isFailing ? 1 : perTarget) - (busy.get(target) ?? 0), isFailing ? limitOfFailing - failing : Infinity);
+      const room = Math.min(limit - claimed.length, (isFailing ? 1 : perTarget) - (busy.get(target) ?? 0), isFailing ? limitOfFailing - failing : Infinity, user === null ? Infinity : limitOfUser - (active.get(user) ?? 0));
       if (room <= 0) continue;
       const taken = await this.#connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [id, now, room, owner, now + leaseMs]);
       busy.set(target, (busy.get(target) ?? 0) + taken.length);
+      active.set(user, (active.get(user) ?? 0) + taken.length);
       if (isFailing) failing += taken.length;
       claimed.push(...taken.map((one) => ({ ...one, webhook_id: id, ...webhook })));
+      if (claimed.length >= limit) break;
     }
     return claimed;
   }
@@ -202,6 +209,28 @@ export class WebhookDeliveryRepository {
     if (rows.length === 0) return [];
     const tries = await this.#connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [JSON.stringify(rows.map(({ id }) => id))]);
     return rows.map((row) => ({ ...row, tries: tries.filter(({ delivery_id: id }) => id === row.id) }));
+  }
+}
+
+/** Gives webhooks that do well first, and of those each time one of the user with the fewest deliveries, as `active` has them at that time. */
+function* inTurns<T extends Pick<WaitingWebhook, 'user_id' | 'failures'>>(waiting: readonly T[], active: ReadonlyMap<string | null, number>): Generator<T, void> {
+  for (const isFailing of [false, true]) {
+    const left = new Map<string | null, T[]>();
+    for (const webhook of waiting) {
+      if (webhook.failures > 0 !== isFailing) continue;
+      const ofUser = left.get(webhook.user_id);
+      if (ofUser) ofUser.push(webhook);
+      else left.set(webhook.user_id, [webhook]);
+    }
+    while (left.size > 0) {
+      let least: string | null | undefined;
+      for (const user of left.keys()) if (least === undefined || (active.get(user) ?? 0) < (active.get(least) ?? 0)) least = user;
+      if (least === undefined) return;
+      const webhooks = left.get(least) ?? [];
+      const next = webhooks.shift();
+      if (next) yield next;
+      else left.delete(least);
+    }
   }
 }
 
