@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
+import { ARTIFACTS_DIR } from '../artifacts/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -69,7 +70,7 @@ export class Services {
     this.models = new ModelStore({ cacheDir: config.cache_dir, log, network: this.#network, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
     this.deployments = new DeploymentManager({
       log,
-      env: childEnvironment(config),
+      env: { ...childEnvironment(config), [ARTIFACTS_DIR]: resolve(config.media.temp_dir ?? tmpdir()) },
       definitions,
       models: this.models,
       beforeReplicas: async () => this.#native,

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
+import type { Artifact } from '../schemas/index.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
 import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
@@ -12,6 +13,8 @@ export interface DeploymentContext {
   readonly log: Logger;
   /** Paths of the model files that the static `models` asked for, by the same keys. */
   readonly models: Readonly<Record<string, string>>;
+  /** The path of the bytes of decoded audio, or of another artifact, for as long as the call that brought it runs. Rejects with `ArtifactNotFound`. */
+  artifactPath(artifact: Artifact): Promise<string>;
   /** Tells how far loading is: 0 to 1, or undefined when unknown. A start that tells nothing for two minutes is given up. */
   progress(fraction: number | undefined, text: string): void;
 }

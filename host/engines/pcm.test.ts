@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Artifact } from '../schemas/index.ts';
 import { isSilent, mixDown, readPcm } from './pcm.ts';
 
 const Pcm = suite('samples');
@@ -13,20 +14,23 @@ Pcm.before(async () => {
 });
 Pcm.after(() => rm(folder, { recursive: true }));
 
+const named = (name: string, bytes: number): Artifact => ({ id: `pcm/${name}`, bytes, sha256: '0'.repeat(64) });
+const pathOf = async ({ id }: Artifact): Promise<string> => join(folder, basename(id));
+
 Pcm('are read as they were written', async () => {
   const path = join(folder, 'three.f32');
   await writeFile(path, Buffer.from(Float32Array.of(0.5, -1, 0.25).buffer));
-  assert.equal([...(await readPcm({ path, samples: 3 }))], [0.5, -1, 0.25]);
+  assert.equal([...(await readPcm({ artifact: named('three.f32', 12), samples: 3 }, pathOf))], [0.5, -1, 0.25]);
 });
 
 Pcm('of no length need no file', async () => {
-  assert.is((await readPcm({ path: join(folder, 'absent'), samples: 0 })).length, 0);
+  assert.is((await readPcm({ artifact: named('absent', 0), samples: 0 }, pathOf)).length, 0);
 });
 
 Pcm('that the file does not hold are an error with both numbers', async () => {
   const path = join(folder, 'short.f32');
   await writeFile(path, Buffer.alloc(8));
-  const error = await readPcm({ path, samples: 3 }).catch((thrown: unknown) => thrown);
+  const error = await readPcm({ artifact: named('short.f32', 8), samples: 3 }, pathOf).catch((thrown: unknown) => thrown);
   assert.match(String(error), 'holds 2 samples, not 3');
 });
 

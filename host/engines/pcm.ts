@@ -1,19 +1,21 @@
 import { open } from 'node:fs/promises';
 import { AanaError } from '../core/errors.ts';
+import type { StartContext } from '../replicas/implementation.ts';
 import type { AudioReference } from '../schemas/index.ts';
 
 type Channel = AudioReference['channels'][number];
 
-/** Reads raw little-endian 32-bit floats. Throws when the file does not hold as many as it should. */
-export async function readPcm({ path, samples }: Channel): Promise<Float32Array> {
+/** Reads raw little-endian 32-bit floats; `artifactPath` says where they lie. Throws when the file does not hold as many as it should. */
+export async function readPcm({ artifact, samples }: Channel, artifactPath: StartContext['artifactPath']): Promise<Float32Array> {
   const values = new Float32Array(samples);
   if (samples === 0) return values;
+  const path = await artifactPath(artifact);
   const bytes = Buffer.from(values.buffer);
   await using file = await open(path, 'r');
   let read = 0;
   while (read < bytes.length) {
     const { bytesRead } = await file.read(bytes, read, Math.min(bytes.length - read, 16 * 1024 * 1024), read);
-    if (bytesRead === 0) throw new AanaError('AudioReadingException', 'internal', `the audio file ${path} holds ${read / 4} samples, not ${samples}`);
+    if (bytesRead === 0) throw new AanaError('AudioReadingException', 'internal', `the audio ${artifact.id} holds ${read / 4} samples, not ${samples}`);
     read += bytesRead;
   }
   return values;

@@ -1,5 +1,6 @@
 // The real engine on real speech, through a deployment: in a replica process of its own.
-import { basename } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
@@ -129,8 +130,10 @@ Whisper('refuses a language code that does not exist, as bad input', async () =>
 });
 
 Whisper('fails when the samples are not there', async () => {
-  const audio = { channels: [{ path: '/nowhere/audio.f32', samples: 10 }], sample_rate: 16000 };
-  assert.match((await failure(transcribe(audio))).message, '/nowhere/audio.f32');
+  const artifact = { id: 'nowhere/audio.f32', bytes: 40, sha256: '0'.repeat(64) };
+  const error = await failure(transcribe({ channels: [{ artifact, samples: 10 }], sample_rate: 16000 }));
+  assert.is(error.name, 'ArtifactNotFound');
+  assert.match(error.message, 'nowhere/audio.f32');
 });
 
 Whisper('lets go of a cancelled transcription before it would have ended', async () => {
@@ -164,7 +167,7 @@ Whisper('does a request again whose replica is killed', async () => {
 });
 
 Whisper('does not start on a file that is no model, and says which', async () => {
-  const path = (await files.write(speech)).channels[0]?.path ?? '';
+  const path = join(tmpdir(), (await files.write(speech)).channels[0]?.artifact.id ?? '');
   const broken = deployed({ type: 'WhisperDeployment', user_config: { model_size: path } });
   const error = await failure(broken.start());
   assert.is(error.name, 'FailedDeployment');

@@ -39,7 +39,7 @@ interface Transcription {
   readonly speaker: string | null;
 }
 
-export async function start(spec: WhisperSpec, { log }: StartContext): Promise<Implementation> {
+export async function start(spec: WhisperSpec, { log, artifactPath }: StartContext): Promise<Implementation> {
   const native = openNative(log);
   const gpus = new GpuMemoryWatch(native, spec.use_gpu);
   const [device] = assignedGpus();
@@ -52,7 +52,7 @@ export async function start(spec: WhisperSpec, { log }: StartContext): Promise<I
     maxStates: spec.max_states,
     ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
   });
-  const whisper = new Whisper(engine, spec.model_name);
+  const whisper = new Whisper(engine, spec.model_name, artifactPath);
   return {
     info: { model: spec.model_name, multilingual: engine.info.multilingual, type: engine.info.type },
     methods: {
@@ -70,9 +70,11 @@ export async function start(spec: WhisperSpec, { log }: StartContext): Promise<I
 class Whisper {
   readonly #engine: NativeWhisperEngine;
   readonly #modelName: string;
+  readonly #artifactPath: StartContext['artifactPath'];
   #nextId = 1;
 
-  constructor(engine: NativeWhisperEngine, modelName: string) {
+  constructor(engine: NativeWhisperEngine, modelName: string, artifactPath: StartContext['artifactPath']) {
+    this.#artifactPath = artifactPath;
     this.#engine = engine;
     this.#modelName = modelName;
   }
@@ -136,7 +138,7 @@ class Whisper {
 
   async #channels(args: Record<string, unknown>, { channels: how }: WhisperParams): Promise<Channel[]> {
     const { channels } = args['audio'] as AudioReference;
-    const read = await Promise.all(channels.map(readPcm));
+    const read = await Promise.all(channels.map((channel) => readPcm(channel, this.#artifactPath)));
     if (how === 'mix') return [{ samples: mixDown(read), speaker: null }];
     return read.map((samples, index) => ({ samples, speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
   }

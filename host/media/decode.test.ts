@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +25,8 @@ Decode.after(() => rmSync(folder, { recursive: true }));
 function samples(audio: AudioMedia, channel: number): Float32Array {
   const reference = audio.reference.channels[channel];
   assert.ok(reference, `no channel ${channel}`);
-  const bytes = readFileSync(reference.path);
+  const bytes = readFileSync(join(folder, reference.artifact.id));
+  assert.is(createHash('sha256').update(bytes).digest('hex'), reference.artifact.sha256);
   assert.is(bytes.length, reference.samples * 4);
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 }
@@ -45,7 +47,7 @@ if (ffmpegPath === undefined) {
 } else {
   const source = { content: 'video' };
   const decode = async (path: string, channels: AudioChannels = 'mix', maxDurationS = 60, to = out): Promise<AudioMedia> =>
-    decodeAudio(path, await probeFile(path, { ffmpegPath, source }), { ffmpegPath, source, channels, maxDurationS, folder: to, name: 'a' });
+    decodeAudio(path, await probeFile(path, { ffmpegPath, source }), { ffmpegPath, source, channels, maxDurationS, root: folder, folder: to, name: 'a' });
   const fails = async (promise: Promise<unknown>): Promise<AanaError> => {
     const error = await promise.then(
       () => new Error('it did not fail'),
@@ -78,7 +80,7 @@ if (ffmpegPath === undefined) {
     const both = await decode(await make('two.wav', ...twoTones));
     assert.is(both.reference.channels.length, 1);
     const left = await decodeAudio(join(folder, 'two.wav'), await probeFile(join(folder, 'two.wav'), { ffmpegPath, source }), {
-      ...{ ffmpegPath, source, channels: 'separate', maxDurationS: 60, folder: out, name: 'b' },
+      ...{ ffmpegPath, source, channels: 'separate', maxDurationS: 60, root: folder, folder: out, name: 'b' },
     });
     const [mix, first, second] = [samples(both, 0), samples(left, 0), samples(left, 1)];
     for (let i = 1000; i < 1100; i++) near(mix[i] ?? 0, ((first[i] ?? 0) + (second[i] ?? 0)) / 2, 0.001);
@@ -150,7 +152,7 @@ if (ffmpegPath === undefined) {
     const probe = await probeFile(path, { ffmpegPath, source });
     const controller = new AbortController();
     const reason = new Error('client went away');
-    const options = { ffmpegPath, source, channels: 'mix', maxDurationS: 3600, folder: out, name: 'a', signal: controller.signal } as const;
+    const options = { ffmpegPath, source, channels: 'mix', maxDurationS: 3600, root: folder, folder: out, name: 'a', signal: controller.signal } as const;
     const running = decodeAudio(path, probe, options).catch((error: unknown) => error);
     for (; readdirSync(out).length === 0; await new Promise(setImmediate));
     controller.abort(reason);

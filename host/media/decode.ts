@@ -1,5 +1,6 @@
-import { rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { artifactOf } from '../artifacts/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { audioReadingError, diskFullError, mediaTooLongError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
@@ -11,7 +12,9 @@ export interface DecodeOptions {
   readonly source: MediaSource;
   readonly channels: AudioChannels;
   readonly maxDurationS: number;
-  /** An existing folder; the files are named `<name>-<channel>.f32` in it. */
+  /** The folder that artifacts are named from. */
+  readonly root: string;
+  /** An existing folder below `root`; the files are named `<name>-<channel>.f32` in it. */
   readonly folder: string;
   readonly name: string;
   readonly signal?: AbortSignal | undefined;
@@ -32,22 +35,41 @@ export async function decodeAudio(path: string, probe: Probe, options: DecodeOpt
   const { source, maxDurationS } = options;
   if (!probe.info.hasAudio) return { duration: 0, reference: { channels: [], sample_rate: SAMPLE_RATE } };
   if (probe.info.duration !== undefined && probe.info.duration > maxDurationS + SPARE_SECONDS) throw mediaTooLongError(source, maxDurationS, probe.info.duration);
-  const outputs = filtersOf(probe, options).map((filter, channel) => ({ filter, file: join(options.folder, `${options.name}-${channel}.f32`) }));
+  const outputs = filtersOf(probe, options).map((filter, channel) => outputIn(options.folder, `${options.name}-${channel}`, filter));
   try {
     await runDecoder(path, outputs, options);
-    const channels = await Promise.all(outputs.map(async ({ file }) => ({ path: file, samples: Math.floor((await stat(file)).size / BYTES_PER_SAMPLE) })));
+    const channels = await Promise.all(outputs.map((output) => channelOf(output, options.root)));
     const duration = Math.max(...channels.map(({ samples }) => samples)) / SAMPLE_RATE;
     if (duration > maxDurationS) throw mediaTooLongError(source, maxDurationS);
     return { duration, reference: { channels, sample_rate: SAMPLE_RATE } };
   } catch (error) {
     await Promise.all(outputs.map(({ file }) => rm(file, { force: true })));
     throw error;
+  } finally {
+    await Promise.all(outputs.map(({ sumFile }) => rm(sumFile, { force: true })));
   }
 }
 
 interface Output {
   readonly filter: string;
+  /** Samples. */
+  readonly name: string;
   readonly file: string;
+  /** The SHA-256 of the samples, as ffmpeg writes it: reading them again here would take the thread of every request. */
+  readonly sumName: string;
+  readonly sumFile: string;
+}
+
+function outputIn(folder: string, name: string, filter: string): Output {
+  const [samples, sum] = [`${name}.f32`, `${name}.sha256`];
+  return { filter, name: samples, file: join(folder, samples), sumName: sum, sumFile: join(folder, sum) };
+}
+
+async function channelOf({ file, sumFile }: Output, root: string): Promise<AudioMedia['reference']['channels'][number]> {
+  const sha256 = /^SHA256=([0-9a-f]{64})$/m.exec(await readFile(sumFile, 'utf8'))?.[1];
+  if (sha256 === undefined) throw new AanaError('AudioReadingException', 'internal', 'ffmpeg did not tell the SHA-256 of the audio that it decoded');
+  const artifact = await artifactOf(root, file, sha256);
+  return { artifact, samples: Math.floor(artifact.bytes / BYTES_PER_SAMPLE) };
 }
 
 /** 16-bit samples on the way bound the values and leave no NaN; float tracks may hold anything. */
@@ -65,14 +87,16 @@ function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] 
 async function runDecoder(path: string, outputs: readonly Output[], options: DecodeOptions): Promise<void> {
   const { source, maxDurationS } = options;
   const seconds = maxDurationS + SPARE_SECONDS;
-  const after = outputs.flatMap(({ filter, file }) => [
+  // The names are ours and have no character that means something to the muxer; a path could have.
+  const after = outputs.flatMap(({ filter, name, sumName }) => [
     ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-af', filter, '-ac', '1', '-ar', String(SAMPLE_RATE)],
-    ...['-t', String(seconds), '-c:a', 'pcm_f32le', '-f', 'f32le', `file:${file}`],
+    ...['-t', String(seconds), '-c:a', 'pcm_f32le', '-f', 'tee', `[f=f32le]${name}|[f=hash:hash=sha256]${sumName}`],
   ]);
   // measured: 0.005 CPU seconds a second; a limit on top of `-t` for what the file makes ffmpeg do without output
   const cpuSeconds = 60 + maxDurationS / 5;
   const fileBytes = (seconds + SPARE_SECONDS) * SAMPLE_RATE * BYTES_PER_SAMPLE;
   const result = await runFfmpeg(options.ffmpegPath, ['-v', 'error'], path, after, {
+    cwd: options.folder,
     signal: options.signal,
     timeoutMs: cpuSeconds * 5000,
     cpuSeconds,

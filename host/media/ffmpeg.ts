@@ -67,6 +67,8 @@ const FORMATS = [
 const INPUT_GUARDS = ['-nostdin', '-hide_banner', '-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS, '-threads', '1'] as const;
 
 export interface RunFfmpegOptions {
+  /** The folder that relative names of outputs are in. Default: that of this process. */
+  readonly cwd?: string | undefined;
   readonly timeoutMs: number;
   readonly cpuSeconds: number;
   readonly fileBytes?: number | undefined;

@@ -68,7 +68,7 @@ if (ffmpegPath === undefined) {
       const audio = await video.extractAudio('separate');
       assert.is(audio.duration, 1);
       assert.is(audio.reference.channels.length, 2);
-      pcm = audio.reference.channels[0]?.path ?? '';
+      pcm = join(tempDir, audio.reference.channels[0]?.artifact.id ?? '');
       assert.ok(existsSync(pcm) && pcm.startsWith(tempDir));
     }
     assert.not.ok(existsSync(pcm));

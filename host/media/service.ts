@@ -224,10 +224,10 @@ export class MediaScope {
   }
 
   async #decode(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal): Promise<AudioMedia> {
-    const { ffmpegPath, maxDurationS } = this.#options;
+    const { ffmpegPath, maxDurationS, tempDir } = this.#options;
     const folder = await this.#ownFolder();
     return this.#limiter.run(
-      () => decodeAudio(file.path, file.probe, { ffmpegPath, source, channels, maxDurationS, folder, name: randomSuffix(), signal }),
+      () => decodeAudio(file.path, file.probe, { ffmpegPath, source, channels, maxDurationS, root: tempDir, folder, name: randomSuffix(), signal }),
       signal,
     );
   }

@@ -1,5 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
+import type { Artifact } from '../schemas/index.ts';
 import type { GpuMemory } from './replica-memory.ts';
 
 /** What a method of an implementation gets beside its arguments. */
@@ -45,6 +46,8 @@ export interface Implementation {
 
 export interface StartContext {
   readonly log: Logger;
+  /** The path of an artifact's bytes on this machine. Rejects with `ArtifactNotFound`. */
+  artifactPath(artifact: Artifact): Promise<string>;
   /** Tells how far loading is: 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { Artifact } from './artifact.ts';
 
 /** Seconds from the start of the media. */
 export const TimeInterval = z.strictObject({
@@ -65,11 +66,11 @@ export const WhisperParams = z.strictObject({
 export type WhisperParams = z.infer<typeof WhisperParams>;
 
 /**
- * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one file of raw
- * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or files of 0 bytes: a media without an audio track.
+ * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one artifact of raw
+ * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or artifacts of 0 bytes: a media without an audio track.
  */
 export const AudioReference = z.strictObject({
-  channels: z.array(z.strictObject({ path: z.string(), samples: z.int().check(z.minimum(0)) })),
+  channels: z.array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) })),
   sample_rate: z.literal(16000),
 });
 export type AudioReference = z.infer<typeof AudioReference>;

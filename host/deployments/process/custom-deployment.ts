@@ -13,11 +13,11 @@ import type { MethodDefinition } from '../method.ts';
 
 type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
 
-export async function start(spec: CustomSpec, { log, progress }: StartContext): Promise<Implementation> {
+export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
   const code = codeStamp(fileURLToPath(spec.module)); // it is read while the model loads
   const deployment = new type() as Deployment;
-  const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models });
+  const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
   const methods = Object.entries(type.methods).map(([name, definition]) => [name, implementationOf(deployment, type.name, name, definition, log)]);
   return {

@@ -51,7 +51,7 @@ function audioIndex(value: unknown): number | undefined {
 /** Whether a value has the form of an `AudioReference`, or near enough for a deployment to take it for one. */
 function namesFiles(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('channels' in value) || !Array.isArray(value.channels)) return false;
-  return value.channels.some((channel: unknown) => typeof channel === 'object' && channel !== null && 'path' in channel);
+  return value.channels.some((channel: unknown) => typeof channel === 'object' && channel !== null && ('artifact' in channel || 'path' in channel));
 }
 
 const invalid = (message: string): AanaError => new AanaError('InvalidArguments', 'invalid-input', message);

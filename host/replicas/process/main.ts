@@ -1,5 +1,6 @@
 // What runs in a replica process: serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
+import { artifactPath } from '../../artifacts/index.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../core/logger.ts';
 import { FrameSocket } from '../frame-socket.ts';
@@ -71,6 +72,7 @@ async function start(frame: StartFrame): Promise<void> {
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
     implementation = await module.start(frame.spec, {
       log: remoteLogger({}),
+      artifactPath: (artifact) => artifactPath(artifact, frame.artifactsDir),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
     await warmUp(implementation);

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../core/errors.ts';
+import type { Artifact } from '../schemas/index.ts';
+import { artifactOf, artifactPath } from './index.ts';
+
+const Artifacts = suite('artifacts');
+
+const base = mkdtempSync(join(tmpdir(), 'aana-artifacts-'));
+const root = join(base, 'root');
+mkdirSync(join(root, 'aana-host-1', 'scope'), { recursive: true });
+const file = join(root, 'aana-host-1', 'scope', 'a-0.f32');
+writeFileSync(file, 'twelve bytes');
+writeFileSync(join(base, 'secret'), 'twelve bytes');
+const sha256 = createHash('sha256').update('twelve bytes').digest('hex');
+Artifacts.after(() => rmSync(base, { recursive: true }));
+
+async function refusal(artifact: Artifact, at: string = root): Promise<string> {
+  const error = await artifactPath(artifact, at).then(
+    (path) => new Error(`it gave ${path}`),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof AanaError)) throw error;
+  return error.name;
+}
+
+Artifacts('are named by one process and opened by another one that knows the folder', async () => {
+  const artifact = await artifactOf(root, file, sha256);
+  assert.equal(artifact, { id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 });
+  assert.is(readFileSync(await artifactPath(artifact, root), 'utf8'), 'twelve bytes');
+});
+
+Artifacts('lead nowhere else', async () => {
+  for (const id of ['../secret', 'aana-host-1/../../secret', '/etc/passwd', 'aana-host-1/scope/../../../secret', 'a', 'a/.hidden', 'a/b\0c', `${'a/'.repeat(300)}b`]) {
+    assert.is(await refusal({ id, bytes: 12, sha256 }), 'ValidationError', id);
+  }
+  assert.is(await refusal({ path: file, bytes: 12 } as unknown as Artifact), 'ValidationError');
+});
+
+Artifacts('that are gone, have another length, or are looked for nowhere are told by their id', async () => {
+  assert.is(await refusal({ id: 'aana-host-1/scope/b-0.f32', bytes: 12, sha256 }), 'ArtifactNotFound');
+  assert.is(await refusal({ id: 'aana-host-1/scope/a-0.f32', bytes: 13, sha256 }), 'ArtifactNotFound');
+  assert.is(await refusal({ id: 'aana-host-1/scope', bytes: 12, sha256 }), 'ArtifactNotFound');
+  assert.is(await refusal({ id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 }, ''), 'ArtifactNotFound');
+  symlinkSync('/dev/zero', join(root, 'aana-host-1', 'zero'));
+  assert.is(await refusal({ id: 'aana-host-1/zero', bytes: 0, sha256 }), 'ArtifactNotFound');
+});
+
+Artifacts.run();

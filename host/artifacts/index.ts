@@ -1,0 +1,2 @@
+export { artifactOf } from './artifact-of.ts';
+export { artifactPath, ARTIFACTS_DIR } from './artifact-path.ts';
