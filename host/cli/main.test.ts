@@ -95,7 +95,7 @@ Cli('checks what a plugin asks for and would get, and says why it would not be l
   const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
   const granted = run('check', plugin);
   assert.is(granted.code, 0, granted.out + granted.err);
-  assert.match(granted.out, /asks for +media, deployments \(model\)\n +would get +media, deployments \(model\)\n/);
+  assert.match(granted.out, /asks for +media, deployments \(model\), remote\n +would get +media, deployments \(model\), remote\n/);
   assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of wasi, which are empty or deny\n/);
   assert.match(granted.out, /endpoints +\/attacks\/ping, .*would be loaded\n$/s);
   writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }));
