@@ -80,7 +80,7 @@ App('keeps uploads in a folder that the next start removes when this one is kill
   body.set('body', '{"video":{"content":"clip"}}');
   body.set('clip', new Blob(['x']), 'clip.mp4');
   assert.is((await fetch(`${app.url}/where`, { method: 'POST', body })).status, 200);
-  assert.match(uploaded.slice(tempDir.length), new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{12}/upload-`));
+  assert.match(uploaded.slice(tempDir.length), new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{8}-[0-9a-f]{12}/upload-`));
   await app.shutdown();
   assert.equal(readdirSync(tempDir), []);
 });
