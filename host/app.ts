@@ -16,6 +16,7 @@ import type { RunningApplication } from './client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
 import type { HeldAudio } from './control/index.ts';
 import { AanaError } from './core/errors.ts';
+import { noTelemetry } from './core/telemetry.ts';
 import { createLogger, type Logger, withoutContent } from './core/logger.ts';
 import { LogRing } from './core/log-ring.ts';
 import {
@@ -81,7 +82,8 @@ export class AanaApp implements AsyncDisposable {
       close: (graceMs) => this.#services.close(graceMs),
       end: () => this.#connection.end(),
     });
-    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, retryable: retryableNames(options), signal: this.#lifecycle.signal });
+    const telemetry = options.telemetry ?? noTelemetry;
+    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, retryable: retryableNames(options), telemetry, signal: this.#lifecycle.signal });
     this.#face = httpFace({
       name: this.name,
       config,
@@ -91,6 +93,7 @@ export class AanaApp implements AsyncDisposable {
       isReady: () => this.#lifecycle.phase === 'deployed' && this.#services.deployments.canServe,
       isDeployed: () => this.#lifecycle.hasStarted,
       log: this.#log,
+      telemetry,
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: (listensAt) => this.#face.callback({ listensAt }), log: this.#log, logs });

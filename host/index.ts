@@ -8,6 +8,7 @@ export { type AttachOptions, type AudioSource, connect, type LogOptions, type Ru
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
 export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
+export type { Attributes, Counter, Gauge, Histogram, InstrumentOptions, Span, SpanOptions, Telemetry } from './core/telemetry.ts';
 export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/logger.ts';
 export {
   BaseTextGenerationDeployment,

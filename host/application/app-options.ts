@@ -1,6 +1,7 @@
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import type { DeploymentDefinition } from '../deployments/index.ts';
 import type { OpenApiParams } from '../http/index.ts';
 import type { ProgressStream } from '../packages/index.ts';
@@ -26,6 +27,8 @@ export interface AanaAppOptions {
   readonly log?: Logger | undefined;
   /** Kinds of deployments besides those of the package. */
   readonly definitions?: readonly DeploymentDefinition[] | undefined;
+  /** Where counters, durations and spans are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
   /** Where the progress of the start, and a failed start's report, are shown. Default: the standard error. */
   readonly progress?: ProgressStream | undefined;
 }
@@ -58,7 +61,7 @@ export interface DeployOptions {
   readonly sequential?: boolean | undefined;
 }
 
-const OPTIONS: readonly string[] = ['name', 'migration_func', 'migrations', 'retryable_exceptions', 'openapi_params', 'config', 'log', 'definitions', 'progress'] satisfies (keyof AanaAppOptions)[];
+const OPTIONS: readonly string[] = ['name', 'migration_func', 'migrations', 'retryable_exceptions', 'openapi_params', 'config', 'log', 'definitions', 'telemetry', 'progress'] satisfies (keyof AanaAppOptions)[];
 
 /** In JavaScript a misspelt option would be ignored. */
 export function checkOptions(options: AanaAppOptions): void {

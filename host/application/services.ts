@@ -4,6 +4,7 @@ import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
 import { ARTIFACTS_DIR } from '../artifacts/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import type { Logger } from '../core/logger.ts';
 import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
 import { findMachine } from '../devices/index.ts';
@@ -31,6 +32,8 @@ export interface ServicesOptions {
   readonly migrations?: readonly MigrationSource[] | undefined;
   /** Names of errors after which a task has another attempt. */
   readonly retryable?: readonly string[] | undefined;
+  /** Where the parts report what they do. */
+  readonly telemetry: Telemetry;
   /** Aborts when the application shuts down. */
   readonly signal: AbortSignal;
 }
@@ -63,7 +66,7 @@ export class Services {
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
-    const { config, log, definitions, migrations, retryable, signal } = options;
+    const { config, log, definitions, migrations, retryable, telemetry, signal } = options;
     this.#options = options;
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.#network = networkFrom(config);
@@ -72,6 +75,7 @@ export class Services {
       log,
       env: { ...childEnvironment(config), [ARTIFACTS_DIR]: resolve(config.media.temp_dir ?? tmpdir()) },
       definitions,
+      telemetry,
       models: this.models,
       beforeReplicas: async () => this.#native,
       machine: (started) => findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),

@@ -1,5 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../replicas/index.ts';
 import type { BoundDeployment } from './bound-deployment.ts';
 import type { ModelSource, ReplicaSpec } from './deployment-definition.ts';
@@ -14,6 +15,8 @@ export interface DeploymentStarterOptions {
   readonly env: NodeJS.ProcessEnv;
   /** How much lower the priority of replicas is. Default 10. */
   readonly nice?: number | undefined;
+  /** Where calls are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
   /** Time, chance and processes that are not real, for the simulation. */
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
@@ -63,6 +66,7 @@ export class DeploymentStarter {
       nice: this.#options.nice ?? 10,
       onProgress: ({ fraction, text }) => progress(fraction, text),
       makeRoom,
+      telemetry: this.#options.telemetry,
       ...this.#options.simulated,
     });
     await deployment.replicas.start(signal);

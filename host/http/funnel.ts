@@ -6,10 +6,11 @@ import { errorJson } from './error-body.ts';
 import { keyHider } from './logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { takeRequestId, traceparentOf } from './request-context.ts';
+import type { RecordRequest } from './request-telemetry.ts';
 import { statusOfThrown } from './status.ts';
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
-export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions): Promise<void> {
+export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions, record: RecordRequest): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
   ctx.state['requestId'] = requestId;
@@ -21,6 +22,7 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
     const traceId = traceIdOf(traceparentOf(ctx));
     const ms = Math.round(performance.now() - startedAt);
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
+    record(ctx, status, ms);
     options.log.info('request', { requestId, method: ctx.method, path: keyHider(ctx, status, options)(ctx.path), status, ms, ...(traceId !== undefined && { traceId }) });
   }
 }

@@ -10,6 +10,7 @@ import { HttpError, nothingAt } from './error-body.ts';
 import { funnel } from './funnel.ts';
 import { type Guard, guardsOf, passGuards } from './guards.ts';
 import type { HttpAppOptions } from './options.ts';
+import { requestRecorder } from './request-telemetry.ts';
 import { serveEndpoint } from './serve-endpoint.ts';
 import { systemRoutes } from './system-routes.ts';
 
@@ -30,7 +31,8 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
-  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options);
+  const record = requestRecorder(options);
+  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, record);
   return {
     callback: ({ listensAt } = {}) => {
       const app = new Koa();

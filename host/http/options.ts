@@ -1,5 +1,6 @@
 import type { ApiKeys, RateLimits } from '../access/index.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
@@ -53,4 +54,6 @@ export interface HttpAppOptions {
   /** Where uploads go: a folder that exists, or a function that makes one. */
   readonly tempDir: string | (() => Promise<string>);
   readonly log: Logger;
+  /** Where requests are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
 }

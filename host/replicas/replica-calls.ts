@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts';
-import { type AanaError, errorLogFields, faultOf } from '../core/errors.ts';
+import { type AanaError, cancelledError, errorLogFields, faultOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
+import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from './fleet.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
@@ -23,6 +24,7 @@ export interface ReplicaCallsOptions {
   readonly clock: Clock;
   readonly suspects: SuspectCalls;
   readonly log: Logger;
+  readonly telemetry: CallTelemetry;
   /** A call may wait now. */
   onWaiting(): void;
 }
@@ -31,6 +33,7 @@ interface Call {
   readonly method: string;
   readonly args: Record<string, unknown>;
   readonly options: SetCallOptions;
+  readonly record: CallRecord;
 }
 
 /** A call that waits for a replica. */
@@ -69,7 +72,38 @@ export class ReplicaCalls {
   }
 
   async call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown> {
-    const call = { method, args, options };
+    const call = this.#recorded(method, args, options);
+    try {
+      const result = await this.#call(call);
+      call.record.end();
+      return result;
+    } catch (error) {
+      call.record.end(error);
+      throw error;
+    }
+  }
+
+  async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
+    const call = this.#recorded(method, args, options);
+    let failure: unknown = cancelledError('the reader left the stream');
+    try {
+      yield* this.#stream(call);
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      call.record.end(failure);
+    }
+  }
+
+  #recorded(method: string, args: Record<string, unknown>, options: SetCallOptions): Call {
+    const record = this.#options.telemetry.open(method, requestContextOf(options));
+    return { method, args, options: { ...options, ...record.context }, record };
+  }
+
+  async #call(call: Call): Promise<unknown> {
+    const { method, args } = call;
     const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
     try {
       const result = await value;
@@ -89,8 +123,8 @@ export class ReplicaCalls {
     return this.#options.pool.reserve(context);
   }
 
-  async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
-    const call = { method, args, options };
+  async *#stream(call: Call): AsyncGenerator<unknown[], void, undefined> {
+    const { method, args } = call;
     const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
     let hasEnded = false;
     try {
@@ -157,6 +191,7 @@ export class ReplicaCalls {
     const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
     const useOf = (replica: RunningReplica, run: Run): Used<T> => {
+      call.record.begin();
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
         if (trial) pool.endTrial(replica);

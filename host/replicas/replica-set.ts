@@ -2,6 +2,8 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
+import { CallTelemetry } from './call-telemetry.ts';
 import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
 import { ReplicaCalls, type SetCallOptions } from './replica-calls.ts';
 import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
@@ -23,6 +25,8 @@ export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'lo
   readonly makeRoom?: MakeRoom | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
+  /** Where calls are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 export interface SetUpdateOptions {
@@ -59,7 +63,7 @@ export class ReplicaSet {
   #nextReplacementAt = 0;
 
   constructor(options: ReplicaSetOptions) {
-    const { deployment, log, version, clock = systemClock, random = Math.random } = options;
+    const { deployment, log, version, clock = systemClock, random = Math.random, telemetry = noTelemetry } = options;
     this.#options = options;
     this.#version = version;
     this.#log = log.child({ deployment });
@@ -86,6 +90,7 @@ export class ReplicaSet {
       clock,
       suspects: this.#suspects,
       log: this.#log,
+      telemetry: new CallTelemetry(deployment, clock, telemetry),
       onWaiting: () => {
         if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a deployment that sleeps
       },
