@@ -184,7 +184,7 @@ Client('copies the log of the application to the standard error when it is told 
     `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/client/index.js'))};
 const { handle } = await connect({ runtime_dir: ${JSON.stringify(served.runtimeDir)}, show_logs: true });
 const sample = await handle('sample', { num_retries: 0 });
-await sample.crash().catch(({ name }) => console.log(name));
+await sample.crashLater({ ms: 1 }).catch(({ name }) => console.log(name));
 setInterval(() => {}, 1000);\n`,
   );
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'ignore', 'pipe'] });

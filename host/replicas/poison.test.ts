@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../core/clock.ts';
+import { cancelledError } from '../core/errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { callWithRetry, DEFAULT_RETRIES, streamWithRetry } from './retry.ts';
 import { collect, failure, pidOf, started, stopAll, until, versionOf } from './fixtures/sample-sets.ts';
@@ -19,6 +20,7 @@ const POLICY = { clock: systemClock, random: Math.random, retries: DEFAULT_RETRI
 /** As handles call. */
 const call = (set: ReplicaSet, method: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> => callWithRetry((_, admitted) => set.call(method, args, { admitted, signal }), { ...POLICY, signal });
 const restarts = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.restarts, 0);
+const ongoing = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.ongoing, 0);
 const isWhole = (set: ReplicaSet): boolean => set.status().replicas.every(({ state }) => state === 'ready');
 
 Poison('take two replicas with them, then are refused by name, whoever asks again', async () => {
@@ -93,6 +95,34 @@ Poison('are not those whose replica was killed once and survived them then', asy
     process.kill(pidOf(set), 'SIGKILL');
     assert.is(await running, 200);
   }
+});
+
+Poison('hold up no other suspect once they have outlived what ended their replica', async () => {
+  const set = await started();
+  const controller = new AbortController();
+  const long = [1, 2, 3].map((n) => failure(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
+  await until(() => ongoing(set) === 3, 'the calls run');
+  process.kill(pidOf(set), 'SIGKILL');
+  await Promise.all(long);
+  const again = [1, 2, 3].map((n) => failure(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
+  await until(() => ongoing(set) === 3, 'all of them run again beside each other');
+  controller.abort(cancelledError('enough'));
+  await Promise.all(again);
+});
+
+Poison('are told from long calls that go on beside them, also where there is one replica', async () => {
+  const set = await started();
+  const controller = new AbortController();
+  const long = call(set, 'wait', { ms: 600_000 }, controller.signal).catch((error: unknown) => error);
+  await until(() => ongoing(set) === 1, 'the long call runs');
+  const error = await failure(call(set, 'crashLater', { ms: 50 }));
+  assert.is(error.name, 'PoisonousCallError');
+  assert.is((await failure(set.call('crashLater', { ms: 50 }))).name, 'PoisonousCallError');
+  await until(() => isWhole(set) && ongoing(set) === 1, 'the long call runs again');
+  const reason = cancelledError('enough');
+  controller.abort(reason);
+  assert.is(await long, reason);
+  assert.is(restarts(set), 2);
 });
 
 Poison('may come again to another version', async () => {

@@ -59,6 +59,8 @@ export class ReplicaCalls {
   readonly #options: ReplicaCallsOptions;
   readonly #listeners = new Set<(progress: LoadProgress) => void>();
   readonly #queued = new Set<Queued>();
+  /** The suspect that a replica tries alone: when the replica is lost, it was that one and none of those beside it. */
+  readonly #alone = new WeakMap<RunningReplica, Trial>();
   #lastUsedAt: number;
 
   constructor(options: ReplicaCallsOptions) {
@@ -169,21 +171,37 @@ export class ReplicaCalls {
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
     if (call.options.signal?.aborted) return error; // whatever it is, it says nothing about the replica, which may still be at it
     fleet.record(replica, error);
-    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, replica)) ?? error);
+    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
     trial?.acquit();
     return error;
   }
 
   /** Gives the error when the call is refused from now on. */
-  async #onLoss({ method, args, options: { requestId } }: Call, replica: RunningReplica): Promise<AanaError | undefined> {
-    const { suspects, log } = this.#options;
+  async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
+    const blamed = this.#alone.get(replica);
+    if (blamed && blamed !== trial) return undefined;
+    const { suspects, log, clock } = this.#options;
+    const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);
-    const refusal = suspects.onLoss(print, method, replica);
+    const refusal = suspects.onLoss(print, method, replica, ranMs);
     for (const { call, leave } of this.#queued) {
       if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
     }
     if (refusal) log.error('call refused from now on', { requestId, ...errorLogFields(refusal) });
     return refusal;
+  }
+
+  /** The replica takes other suspects when it has survived this one for long enough. */
+  async #endTrialAfter(ms: number, replica: RunningReplica, settled: AbortSignal): Promise<void> {
+    const { pool, clock } = this.#options;
+    try {
+      await clock.delay(ms, settled);
+    } catch {
+      return; // it has ended before
+    }
+    this.#alone.delete(replica);
+    pool.endTrial(replica);
+    pool.release();
   }
 
   async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
@@ -192,11 +210,18 @@ export class ReplicaCalls {
     this.#lastUsedAt = clock.now();
     const useOf = (replica: RunningReplica, run: Run): Used<T> => {
       call.record.begin();
+      const settled = new AbortController();
+      if (trial) {
+        this.#alone.set(replica, trial);
+        void this.#endTrialAfter(trial.aloneMs, replica, settled.signal);
+      }
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
+        settled.abort();
         if (trial) pool.endTrial(replica);
+        if (trial && !isLoss(loss) && this.#alone.get(replica) === trial) this.#alone.delete(replica);
         // A caller who has gone hears nothing of it, and may come back with the same.
-        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, replica);
+        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);
       };
       return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica, run };

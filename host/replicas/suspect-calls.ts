@@ -8,17 +8,25 @@ const MAX_LOSSES = 2;
 /** How long a call is remembered after a replica was lost with it. */
 const REMEMBERED_MS = 600_000;
 const MAX_SUSPECTS = 1000;
+/** How much longer than at its loss a call is tried alone, and how long at least and at most, in milliseconds. */
+const ALONE_SHARE = 2;
+const MIN_ALONE_MS = 1000;
+const MAX_ALONE_MS = 60_000;
 
 interface Suspect {
   /** The replicas that were lost while they worked on it, with their names. */
   readonly lost: Map<object, string>;
   readonly until: number;
+  /** Milliseconds that it had run at most when a replica was lost with it. */
+  readonly ranMs: number;
   /** It is being tried now. */
   trial: Deferred<void> | undefined;
 }
 
 /** A suspect that is tried once more, alone. */
 export interface Trial {
+  /** Milliseconds for which its replica tries no other suspect. After that it has outlived what ended the replica before; a long call would hold up all others. */
+  readonly aloneMs: number;
   /** Its replica survived it. */
   acquit(): void;
   /** The next one of the same kind may be tried. To be called in any case. */
@@ -60,10 +68,10 @@ export class SuspectCalls {
     }
   }
 
-  /** A replica was lost while it worked on the call. Gives the error when that was one too many. */
-  onLoss(fingerprint: string, method: string, replica: { readonly name: string }): AanaError | undefined {
+  /** A replica was lost when it had worked on the call for `ranMs` milliseconds. Gives the error when that was one too many. */
+  onLoss(fingerprint: string, method: string, replica: { readonly name: string }, ranMs: number): AanaError | undefined {
     const before = this.#find(fingerprint);
-    const suspect: Suspect = { lost: before?.lost ?? new Map(), trial: before?.trial, until: this.#clock.now() + REMEMBERED_MS };
+    const suspect: Suspect = { ranMs: Math.max(before?.ranMs ?? 0, ranMs), lost: before?.lost ?? new Map(), trial: before?.trial, until: this.#clock.now() + REMEMBERED_MS };
     suspect.lost.set(replica, replica.name);
     this.#suspects.delete(fingerprint); // the oldest come first
     this.#suspects.set(fingerprint, suspect);
@@ -86,6 +94,7 @@ export class SuspectCalls {
     const running = deferred();
     suspect.trial = running;
     return {
+      aloneMs: Math.min(MAX_ALONE_MS, Math.max(MIN_ALONE_MS, ALONE_SHARE * suspect.ranMs)),
       acquit: () => void this.#suspects.delete(fingerprint),
       end: () => {
         const now = this.#suspects.get(fingerprint);
