@@ -45,7 +45,7 @@ class ScheduleRun {
   #lastCheckedAt = -1;
   /** When replicas were lost to each poison, by deployment and poison. */
   readonly #poisoned = new Map<string, number[]>();
-  /** Deployments and versions of which a replica was ready once: those are never given up. */
+  /** Deployments and configurations of which a replica was ready once: those are never given up. */
   readonly #wereReady = new Set<string>();
 
   constructor(schedule: Schedule, random: Random) {
@@ -62,7 +62,7 @@ class ScheduleRun {
       alive: new Set(),
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
       onSpawn: () => this.#checkDevices(),
-      onReady: ({ options, spec }) => this.#wereReady.add(`${options.deployment} ${spec.version}`),
+      onReady: ({ options, spec }) => this.#wereReady.add(configurationKey(options.deployment, spec)),
       onThrown: ({ options, spec }) => this.#changes.onFailedCall(options.deployment, spec.version),
       onPoisonTaken: (replica, poison) => this.#onPoisonTaken(replica, poison),
       onPoisoned: (replica, poison) => this.#onPoisoned(replica, poison),
@@ -141,8 +141,8 @@ class ScheduleRun {
   }
 
   #mayBeGivenUp(deployment: string): boolean {
-    const version = this.#changes.current.get(deployment)?.user_config?.['version'] ?? 0;
-    return this.#changes.renewed.has(deployment) || !this.#wereReady.has(`${deployment} ${String(version)}`);
+    const config = this.#changes.current.get(deployment)?.user_config ?? {};
+    return this.#changes.renewed.has(deployment) || !this.#wereReady.has(configurationKey(deployment, config));
   }
 
   /** After all changes each process is of the version that was taken last. */
@@ -298,4 +298,9 @@ function isAsItShould(status: ReplicaSetStatus | undefined, { autoscaling_config
   if (status.status === 'DEPLOY_FAILED') return true;
   const wanted = scaling ? (scaling.min_replicas ?? 1) : count;
   return status.replicas.length === wanted && status.replicas.every(({ state, failure, ongoing }) => (state === 'ready' && ongoing === 0) || failure !== '');
+}
+
+/** What a replica is started from, of which another version is another one. */
+function configurationKey(deployment: string, { version = 0, tone = 0 }: { readonly version?: unknown; readonly tone?: unknown }): string {
+  return `${deployment} ${String(version)} ${String(tone)}`;
 }
