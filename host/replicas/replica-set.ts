@@ -197,6 +197,7 @@ export class ReplicaSet {
       try {
         await this.#allReady(added);
       } catch (error) {
+        this.#fleet.inherit(version, before); // one of those that came may have been the first that was ready
         await Promise.all(added.map(({ slot }) => slot.retire(before.graceMs)));
         throw error;
       }
