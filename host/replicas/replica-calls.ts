@@ -59,7 +59,7 @@ export class ReplicaCalls {
   readonly #options: ReplicaCallsOptions;
   readonly #listeners = new Set<(progress: LoadProgress) => void>();
   readonly #queued = new Set<Queued>();
-  /** The suspect that a replica tries alone: when the replica is lost, it was that one and none of those beside it. */
+  /** The suspect that a replica tries alone: when the replica is lost, it was that one rather than a suspect that has outlived its trial there. */
   readonly #alone = new WeakMap<RunningReplica, Trial>();
   #lastUsedAt: number;
 
@@ -178,8 +178,8 @@ export class ReplicaCalls {
 
   /** Gives the error when the call is refused from now on. */
   async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
-    const blamed = this.#alone.get(replica);
-    if (blamed && blamed !== trial) return undefined;
+    const alone = this.#alone.get(replica);
+    if (trial && alone && alone !== trial) return undefined; // it has outlived its own trial, and another suspect was tried
     const { suspects, log, clock } = this.#options;
     const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);

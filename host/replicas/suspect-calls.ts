@@ -10,7 +10,7 @@ const REMEMBERED_MS = 600_000;
 const MAX_SUSPECTS = 1000;
 /** How much longer than at its loss a call is tried alone, and how long at least and at most, in milliseconds. */
 const ALONE_SHARE = 2;
-const MIN_ALONE_MS = 1000;
+const MIN_ALONE_MS = 10_000;
 const MAX_ALONE_MS = 60_000;
 
 interface Suspect {
