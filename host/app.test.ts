@@ -21,7 +21,7 @@ const failing: DeploymentDefinition = {
   name: 'FailingDeployment',
   configSchema: z.strictObject({}),
   methods: {},
-  maxOngoingRequests: 1,
+  maxOngoingRequests: () => 1,
   prepare: async () => {
     throw new AanaError('ModelNotFound', 'not-found', 'there is no such model');
   },

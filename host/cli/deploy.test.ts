@@ -39,7 +39,7 @@ import { AanaApp } from 'aana-host';
 import * as z from 'zod';
 const any = z.record(z.string(), z.unknown());
 const Sample = {
-  name: 'Sample', maxOngoingRequests: 2, implementation: new URL('${sample}'),
+  name: 'Sample', maxOngoingRequests: () => 2, implementation: new URL('${sample}'),
   configSchema: z.strictObject({ start: z.string().optional(), size: z.int().default(1) }),
   methods: { spec: { description: '', input: z.strictObject({}), output: any, streaming: false } },
   prepare: async (config) => config,

@@ -41,7 +41,7 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
     name,
     configSchema: schemaOf(deployment.config),
     methods,
-    maxOngoingRequests: deployment.maxOngoingRequests ?? DEFAULT_MAX_ONGOING,
+    maxOngoingRequests: () => deployment.maxOngoingRequests ?? DEFAULT_MAX_ONGOING,
     async prepare(config, context) {
       const models: Record<string, string> = {};
       for (const [key, id] of Object.entries(deployment.models?.(config as never) ?? {})) models[key] = await pullModel(id, context);

@@ -38,7 +38,7 @@ export interface DeploymentDefinition<Methods extends MethodTable = MethodTable,
   readonly configSchema: Schema;
   readonly methods: Methods;
   /** Calls that one replica takes at the same time, unless the deployment's options say otherwise. */
-  readonly maxOngoingRequests: number;
+  maxOngoingRequests(config: z.core.output<Schema>): number;
   /** Fetches model files and turns a checked configuration into what replicas start from. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /** Memory that a replica made from `spec` needs; `gpu` is whether it runs on one. Without it nothing is counted. */

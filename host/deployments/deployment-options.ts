@@ -24,7 +24,7 @@ export const DeploymentOptions = z
   .strictObject({
   type: z.string().min(1).describe('Kind of deployment: `WhisperDeployment` or `LlamaTextGenerationDeployment`.'),
   num_replicas: z.int().min(1).max(64).optional().describe('Processes that each hold a copy of the model. Default: 1.'),
-  max_ongoing_requests: z.int().min(1).max(1000).optional().describe('Calls that one replica works on at the same time. Default: 8 for Whisper, 16 for text generation, 5 for a class of your own.'),
+  max_ongoing_requests: z.int().min(1).max(1000).optional().describe('Calls that one replica works on at the same time. Default: 8 for Whisper, two more than `n_seq_max` for text generation, 5 for a class of your own.'),
   max_queued_requests: z.int().min(0).max(100_000).default(100).describe('Calls that wait for a replica; more are refused with status 503.'),
   user_config: z.record(z.string(), z.unknown()).default({}).describe('What the kind of deployment wants to know: its model, its defaults.'),
   health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),

@@ -57,7 +57,8 @@ const onlyAt = (index: number): number[] => [...Array.from({ length: index }, ()
 export const LlamaTextGenerationDeployment = defineDeployment({
   name: 'LlamaTextGenerationDeployment',
   configSchema: schema,
-  maxOngoingRequests: 16,
+  // One more than is answered at a time would do; two, so that the engine never waits for the host. Those behind wait where their turn and their deadline are known.
+  maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
   methods: {
     ...textGenerationMethods,
     count_tokens: method({

@@ -18,7 +18,7 @@ export function replicaVersion({ definition, options }: BoundDeployment, spec: R
       downscaleDelayMs: scaling.downscale_delay_s * 1000,
     },
     places,
-    maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests,
+    maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests(options.user_config),
     maxQueued: options.max_queued_requests,
     graceMs: options.graceful_shutdown_timeout_s * 1000,
     drainMs: options.drain_timeout_s * 1000,

@@ -97,7 +97,7 @@ const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nulla
 export const WhisperDeployment = defineDeployment({
   name: 'WhisperDeployment',
   configSchema: schema,
-  maxOngoingRequests: 8,
+  maxOngoingRequests: () => 8,
   methods: {
     transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
     transcribe_stream: streamingMethod({ description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput }),

@@ -20,7 +20,7 @@ const input = z.strictObject({ poison: z.optional(z.int()), id: z.int(), ms: z.n
 export const SimulatedDeployment = defineDeployment({
   name: 'SimulatedDeployment',
   configSchema: config,
-  maxOngoingRequests: 4,
+  maxOngoingRequests: () => 4,
   methods: {
     call: { description: 'Gives its id.', input, output: z.int(), streaming: false },
     stream: { description: 'Counts.', input, output: z.int(), streaming: true },
