@@ -95,7 +95,7 @@ Guide('its code in TypeScript is strictly typed', () => {
 
 Guide('its links within the page lead somewhere', () => {
   const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
-  const anchors = [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!));
+  const anchors = [...page.matchAll(/^#{2,3} (.*)$/gm)].map((match) => anchor(match[1]!));
   assert.equal([...page.matchAll(/\]\((#[^)]*)\)/g)].map((match) => match[1]!).filter((link) => !anchors.includes(link)), []);
 });
 
