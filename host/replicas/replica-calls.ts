@@ -191,17 +191,28 @@ export class ReplicaCalls {
     return refusal;
   }
 
-  /** The replica takes other suspects when it has survived this one for long enough. */
-  async #endTrialAfter(ms: number, replica: RunningReplica, settled: AbortSignal): Promise<void> {
+  /**
+   * The replica tries no other suspect until it has survived this one for long enough, or the function that this returns is called: the suspect has ended, with the
+   * replica or without it.
+   */
+  #tryAlone(replica: RunningReplica, trial: Trial): (isLost: boolean) => void {
     const { pool, clock } = this.#options;
-    try {
-      await clock.delay(ms, settled);
-    } catch {
-      return; // it has ended before
-    }
-    this.#alone.delete(replica);
-    pool.endTrial(replica);
-    pool.release();
+    const ended = new AbortController();
+    const end = (isLost: boolean): void => {
+      ended.abort();
+      if (this.#alone.get(replica) !== trial) return; // it has outlived its trial, and the replica may try another suspect by now
+      if (!isLost) this.#alone.delete(replica);
+      pool.endTrial(replica);
+    };
+    this.#alone.set(replica, trial);
+    void clock.delay(trial.aloneMs, ended.signal).then(
+      () => {
+        end(false);
+        pool.release();
+      },
+      () => {}, // it has ended before
+    );
+    return end;
   }
 
   async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
@@ -210,16 +221,10 @@ export class ReplicaCalls {
     this.#lastUsedAt = clock.now();
     const useOf = (replica: RunningReplica, run: Run): Used<T> => {
       call.record.begin();
-      const settled = new AbortController();
-      if (trial) {
-        this.#alone.set(replica, trial);
-        void this.#endTrialAfter(trial.aloneMs, replica, settled.signal);
-      }
+      const endTrial = trial && this.#tryAlone(replica, trial);
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
-        settled.abort();
-        if (trial) pool.endTrial(replica);
-        if (trial && !isLoss(loss) && this.#alone.get(replica) === trial) this.#alone.delete(replica);
+        endTrial?.(isLoss(loss));
         // A caller who has gone hears nothing of it, and may come back with the same.
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);

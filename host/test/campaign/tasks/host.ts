@@ -87,4 +87,5 @@ process.on('message', (order: HostOrder) => {
 process.on('disconnect', () => void app.shutdown({ graceMs: 0 }).then(() => process.exit(0)));
 await app.listen({ host: '127.0.0.1', port: 0 });
 await app.deploy();
-process.send?.(app.url);
+// The campaign may have ended while this host started; then `disconnect` ends it.
+process.send?.(app.url, undefined, undefined, () => {});
