@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { cancelledError } from '../core/errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { callWithRetry, DEFAULT_RETRIES, streamWithRetry } from './retry.ts';
@@ -108,6 +108,30 @@ Poison('hold up no other suspect once they have outlived what ended their replic
   await until(() => ongoing(set) === 2, 'all of them run again beside each other');
   controller.abort(cancelledError('enough'));
   await Promise.all(again);
+});
+
+/** A clock by which everything takes a tenth of its time. */
+const quick: Clock = { now: () => performance.now() * 10, delay: (ms, signal) => systemClock.delay(ms / 10, signal) };
+
+Poison('are tried alone although a suspect that has outlived its trial ends beside them', async () => {
+  const set = await started({ clock: quick });
+  const callers = [1, 2, 3].map(() => new AbortController());
+  const ask = (n: number): Promise<unknown> => set.call('wait', { ms: 600_000 + n }, { signal: callers[n]!.signal }).catch(() => {});
+  const lost = [0, 1, 2].map(ask);
+  await until(() => ongoing(set) === 3, 'the calls run');
+  process.kill(pidOf(set), 'SIGKILL');
+  await Promise.all(lost);
+  const first = ask(0);
+  await until(() => ongoing(set) === 1, 'the first is tried');
+  const others = [ask(1), ask(2)];
+  await until(() => ongoing(set) === 2, 'it has outlived its trial, and the second is tried');
+  callers[0]!.abort(cancelledError('enough'));
+  await first;
+  await until(() => ongoing(set) === 1, 'the first has ended');
+  await set.call('echo', {});
+  assert.is(ongoing(set), 1, 'the third waits for the trial of the second');
+  for (const caller of callers) caller.abort(cancelledError('enough'));
+  await Promise.all(others);
 });
 
 Poison('are told from long calls that go on beside them, also where there is one replica', async () => {
