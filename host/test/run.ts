@@ -1,15 +1,18 @@
-// Runs every test file in a process of its own and ends with one line: `N passed, N failed, N skipped`.
+// Runs every test file in a process of its own, as many at once as `AANA_TEST_JOBS` says, and ends with one line:
+// `N passed, N failed, N skipped`.
 // uvu alone shares one process (a native abort would end the run), has no time limit, and reports success for a file that
 // forgot `.run()`; this runner turns each of these into a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from './environment.ts';
 
 const FILE_TIMEOUT_MS = 600_000;
+/** More at once would make the timings of tests differ from those of a machine with two cores. */
+const MAX_JOBS = 2;
 const TEST_FOLDERS = ['host', 'native', 'plugins', 'examples'];
 
 interface FileResult {
@@ -91,6 +94,29 @@ async function withDataDir<T>(work: (dataDir: string) => Promise<T>): Promise<T>
   }
 }
 
+async function runSource(source: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
+  const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
+  if (!existsSync(compiled)) return { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
+  return withDataDir((dataDir) => runFile(compiled, { ...env, AANA_DATA_DIR: dataDir }));
+}
+
+function report(source: string, { passed, failed, skipped, output, problem }: FileResult, seconds: number): void {
+  const lines = [
+    `${failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ${seconds.toFixed(1)} s`,
+    ...(output.match(/^SKIP .*$/gm) ?? []).map((line) => `     ${line}`),
+    ...(problem ? [`     ${source} ${problem}`] : []),
+    ...(failed > 0 ? [output] : []),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** How many files run at once: many wait for servers, timers and model loads most of their time. */
+function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
+  if (wanted === '') return Math.min(MAX_JOBS, availableParallelism());
+  if (!/^[1-9]\d?$/.test(wanted)) throw new Error(`AANA_TEST_JOBS must be a number from 1 to 99, not ${JSON.stringify(wanted)}`);
+  return Number(wanted);
+}
+
 async function main(wanted: readonly string[]): Promise<number> {
   const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
     .map((file) => relative(packageRoot, file))
@@ -98,21 +124,18 @@ async function main(wanted: readonly string[]): Promise<number> {
     .sort();
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
-  for (const source of sources) {
-    const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
-    const startedAt = Date.now();
-    const result = existsSync(compiled)
-      ? await withDataDir((dataDir) => runFile(compiled, { ...env, AANA_DATA_DIR: dataDir }))
-      : { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
-    sum.passed += result.passed;
-    sum.failed += result.failed;
-    sum.skipped += result.skipped;
-    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-    process.stdout.write(`${result.failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}  ${seconds} s\n`);
-    for (const line of result.output.match(/^SKIP .*$/gm) ?? []) process.stdout.write(`     ${line}\n`);
-    if (result.problem) process.stdout.write(`     ${source} ${result.problem}\n`);
-    if (result.failed > 0) process.stdout.write(`${result.output}\n`);
-  }
+  const waiting = sources.values(); // shared: each job takes the next file
+  const job = async (): Promise<void> => {
+    for (const source of waiting) {
+      const startedAt = Date.now();
+      const result = await runSource(source, env);
+      sum.passed += result.passed;
+      sum.failed += result.failed;
+      sum.skipped += result.skipped;
+      report(source, result, (Date.now() - startedAt) / 1000);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs(env) }, job));
   if (sum.passed + sum.failed === 0) {
     sum.failed = 1;
     process.stdout.write(`no test file matches ${wanted.join(' ')}\n`);
