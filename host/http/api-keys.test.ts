@@ -110,6 +110,19 @@ Guarded('are described: how a key is shown, what is open, and the routes for key
   assert.equal(Object.keys(paths).filter((path) => path.startsWith('/api/')), ['/api/ready', '/api/status', '/api/tasks', '/api/tasks/count', '/api/tasks/{task_id}', '/api/tasks/{task_id}/cancel', '/api/webhooks', '/api/webhooks/{webhook_id}', '/api/keys', '/api/keys/{key_id}', '/api/subscriptions/{subscription_id}']);
 });
 
+Guarded('are refused in documented ways: by every operation that needs a key, with shared responses', async () => {
+  const { paths } = (await ask('GET', '/openapi.json')).body as { paths: Record<string, Record<string, { security?: unknown; responses: Record<string, unknown> }>> };
+  const operations = Object.values(paths).flatMap((item) => Object.values(item).filter(({ responses }) => responses));
+  const guarded = operations.filter(({ security }) => security === undefined);
+  assert.ok(guarded.length > 15, `${guarded.length} operations`);
+  const expected = { 401: 'Unauthenticated', 403: 'Forbidden', 429: 'TooManyRequests', 503: 'Unavailable' };
+  for (const { responses } of guarded) {
+    for (const [status, name] of Object.entries(expected)) assert.equal(responses[status], { $ref: `#/components/responses/${name}` });
+  }
+  const failures = operations.flatMap(({ security, responses }) => (security ? [] : Object.entries(responses).filter(([status]) => Number(status) >= 400)));
+  assert.equal(failures.filter(([, response]) => !('$ref' in (response as object))), []);
+});
+
 Guarded('take the key from either header, x-api-key first', async () => {
   const send = async (headers: Record<string, string>): Promise<number> => (await fetch(`${url}/echo`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', ...headers } })).status;
   const key = keys['ann'] ?? '';

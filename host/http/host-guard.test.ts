@@ -136,6 +136,34 @@ Names('are left to the program in which the application is mounted, unless they 
   }
 });
 
+/** For each operation of the document that an application gives, how it documents 421. */
+async function documented({ url = '' }: Pick<AanaApp, 'url'>): Promise<unknown[]> {
+  const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, Record<string, { responses?: Record<string, unknown> }>> };
+  return Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ responses }) => (responses ? [responses['421']] : [])));
+}
+
+Names('are in the OpenAPI document where they are checked: every operation can answer 421', async () => {
+  const cases: [ConfigInput, boolean][] = [[{}, true], [{ api_service: { enabled: true } }, false], [{ api_service: { enabled: true }, allowed_hosts: ['aana.example.org'] }, true]];
+  for (const [config, isChecked] of cases) {
+    await using app = await listening(config);
+    const statuses = await documented(app);
+    assert.ok(statuses.length > 15, `${statuses.length} operations`);
+    for (const status of statuses) assert.equal(status, isChecked ? { $ref: '#/components/responses/HostNotAllowed' } : undefined, JSON.stringify(config));
+  }
+});
+
+Names('are in the document of each server of an application as that server checks them', async () => {
+  await using app = await listening();
+  const server = createServer(app.callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const unchecked = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  try {
+    for (const at of [unchecked, app, unchecked]) assert.is((await documented(at)).every((status) => status === undefined), at === unchecked);
+  } finally {
+    server.close();
+  }
+});
+
 for (const wrong of ['https://aana.example.org', 'aana.example.org:8000', '*.example.org', 'a b', '', '.', 'a..b']) {
   Names(`are refused with the configuration where they are none: ${JSON.stringify(wrong)}`, () => {
     assert.throws(() => guardedApp(folder, { allowed_hosts: [wrong] }), /allowed_hosts/);

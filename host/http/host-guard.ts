@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import type { Context } from 'koa';
 import { HttpError } from './error-body.ts';
 import type { Guard } from './guards.ts';
 import { socketPath } from './listening.ts';
@@ -34,10 +36,18 @@ export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOpti
     const mayBeBrowser = LOOPBACK.test(ctx.req.socket.remoteAddress ?? '');
     const isEncrypted = 'encrypted' in ctx.req.socket || (ctx.protocol === 'https' && !mayBeBrowser);
     if (!isConfigured && (hasApiKeys || isEncrypted)) return next();
+    checked.add(ctx.req);
     const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name)); // no name: no browser
     if (wrong !== undefined) throw notAllowed(wrong);
     return next();
   };
+}
+
+const checked = new WeakSet<IncomingMessage>();
+
+/** Whether the host guard has looked at the name in this request. A server answers 421 only where it does. */
+export function hasCheckedHost({ req }: Context): boolean {
+  return checked.has(req);
 }
 
 /** The address of a connection from this machine. */

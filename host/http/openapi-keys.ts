@@ -1,4 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
+import { BODY_FAILURES, failures } from './openapi-errors.ts';
 
 const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 const SCOPES: oas31.SchemaObject = { type: ['array', 'null'], items: { type: 'string' }, description: '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path` or `/a/*`; null for everything that the user may do.' };
@@ -33,12 +34,9 @@ const NEW_KEY: oas31.SchemaObject = {
 };
 
 const json = (description: string, schema: oas31.SchemaObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
-const error = (description: string): oas31.ResponseObject => ({ description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } });
 const idOf = (name: string): oas31.ParameterObject => ({ name, in: 'path', required: true, schema: { type: 'string' } });
 const query = (name: string, schema: oas31.SchemaObject): oas31.ParameterObject => ({ name, in: 'query', schema });
-const INVALID = { 400: error('The body cannot be read.'), 413: error('The body is too large.'), 415: error('The body is not JSON.'), 422: { description: 'The body does not match.', content: { 'application/json': { schema: { $ref: '#/components/schemas/ValidationError' } } } } };
-const MISSING = { 404: error('There is no such key.') };
-const FAILED = { 500: error('A fault of the server.'), 503: error('The database is away.') };
+const MISSING = failures(404);
 
 function operation(operationId: string, summary: string, responses: oas31.ResponsesObject, body?: oas31.SchemaObject): oas31.OperationObject {
   return {
@@ -46,7 +44,7 @@ function operation(operationId: string, summary: string, responses: oas31.Respon
     summary,
     tags: ['keys'],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    responses: { ...responses, ...(body && INVALID), ...FAILED },
+    responses: { ...responses, ...(body && failures(...BODY_FAILURES)), ...failures(500, 503) },
   };
 }
 
@@ -54,13 +52,13 @@ function operation(operationId: string, summary: string, responses: oas31.Respon
 export const API_KEY_PATHS: oas31.PathsObject = {
   '/api/keys': {
     get: {
-      ...operation('list_api_keys', 'API keys, the oldest first', { '200': json('The keys.', { type: 'object', properties: { keys: { type: 'array', items: KEY } }, required: ['keys'] }), 422: INVALID[422] }),
+      ...operation('list_api_keys', 'API keys, the oldest first', { '200': json('The keys.', { type: 'object', properties: { keys: { type: 'array', items: KEY } }, required: ['keys'] }), ...failures(422) }),
       parameters: [query('user_id', { type: 'string' }), query('page', { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })],
     },
     post: operation(
       'create_api_key',
       'Make an API key',
-      { '201': json('The key, which is not shown again.', { ...KEY, properties: { api_key: { type: 'string' }, ...KEY.properties }, required: ['api_key', ...(KEY.required ?? [])] }), 409: error('There is a key of this name already.') },
+      { '201': json('The key, which is not shown again.', { ...KEY, properties: { api_key: { type: 'string' }, ...KEY.properties }, required: ['api_key', ...(KEY.required ?? [])] }), ...failures(409) },
       NEW_KEY,
     ),
   },

@@ -1,8 +1,11 @@
 import type { oas31 } from 'openapi3-ts';
 import { API_KEY_PATHS } from './openapi-keys.ts';
+import { type ErrorStatus, failures } from './openapi-errors.ts';
 import { isOpenPath } from './open-paths.ts';
 
 export interface Guards {
+  /** Whether the name in `Host` must be one of the server. */
+  readonly checksHost: boolean;
   readonly hasApiKeys: boolean;
   readonly hasRateLimits: boolean;
 }
@@ -13,27 +16,21 @@ const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   BearerAuth: { type: 'http', scheme: 'bearer', description: 'The API key.' },
 };
 
-const text = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'string' } });
-const error = (description: string, headers: oas31.HeadersObject): oas31.ResponseObject => ({ description, headers, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } });
-const unauthenticated = error('There is no API key, or one that is not known or has expired.', { 'WWW-Authenticate': text('The scheme, and what is wrong with the key.') });
-const forbidden = error('The API key is not for this (its scopes, its user or the subscription), or a page of an origin that is not allowed asks.', {});
-const tooMany = error('Over a rate limit.', {
-  'Retry-After': { description: 'Seconds to wait before another try.', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Policy': text('The limits: requests (`q`) in seconds (`w`).'),
-  RateLimit: text('What is left of each: requests (`r`), and seconds until there are more (`t`).'),
-});
+/** How the guard of API keys refuses: no known key, no right, too many unknown keys of one address, and no access to the database of keys. */
+const KEY_REFUSALS = [401, 403, 429, 503] as const satisfies readonly ErrorStatus[];
 
-/** Says in a document what the guards ask for and answer. */
-export function withGuards(document: oas31.OpenAPIObject, { hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
+/** Adds to a document what the guards ask for, and the statuses with which they refuse requests. */
+export function withGuards(document: oas31.OpenAPIObject, { checksHost, hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
   const paths: oas31.PathsObject = { ...document.paths, ...(hasApiKeys && API_KEY_PATHS) };
-  const refusals = { ...(hasApiKeys && { 401: unauthenticated }), ...(hasRateLimits && { 429: tooMany }) };
-  const guarded = Object.entries(paths).map(([path, item]) => [path, isOpenPath(path) ? mapOperations(item, open) : mapOperations(item, refuse)]);
+  const guarded = Object.entries(paths).map(([path, item]) => [path, mapOperations(item, (operation, method) => guard(operation, method, isOpenPath(path)))]);
 
-  function open(operation: oas31.OperationObject): oas31.OperationObject {
-    return hasApiKeys ? { ...operation, security: [] } : operation;
-  }
-  function refuse(operation: oas31.OperationObject, method: string): oas31.OperationObject {
-    return { ...operation, responses: { ...((hasApiKeys || method !== 'get') && { 403: forbidden }), ...operation.responses, ...refusals } };
+  function guard(operation: oas31.OperationObject, method: string, isOpen: boolean): oas31.OperationObject {
+    const refusesPages = method !== 'get'; // pages of other origins may read and not send
+    const statuses: readonly ErrorStatus[] = [
+      ...(checksHost ? [421 as const] : []),
+      ...(isOpen ? [] : [...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []), ...(hasRateLimits ? [429 as const] : [])]),
+    ];
+    return { ...operation, ...(hasApiKeys && isOpen && { security: [] }), responses: { ...failures(...statuses), ...operation.responses } };
   }
   if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };
   return {

@@ -136,5 +136,5 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
     },
   ],
   ['/tasks/get/{task_id}', { parameters: [ID], get: operation('get_task_legacy', 'A task', { answer: TASK, fails: [404], deprecated: true }) }],
-  ['/tasks/delete/{task_id}', { parameters: [ID], get: operation('delete_task_legacy', 'Remove a task', { answer: TASK_ID, fails: [400, 404], deprecated: true }) }],
+  ['/tasks/delete/{task_id}', { parameters: [ID], get: operation('delete_task_legacy', 'Remove a task', { answer: TASK_ID, fails: [400, 403, 404], deprecated: true }) }],
 ];

@@ -1,5 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
-import { failures } from './openapi-errors.ts';
+import { BODY_FAILURES, failures } from './openapi-errors.ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../webhooks/index.ts';
 
@@ -51,8 +51,7 @@ const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => 
 
 const NOT_FOUND = failures(404);
 const INVALID = failures(422);
-/** What a body can be refused with. */
-const BAD_BODY = failures(400, 408, 413, 415, 422);
+const BAD_BODY = failures(...BODY_FAILURES);
 const DENIED = failures(403);
 /** What every one of these routes can fail with: its database may be away. */
 const FAILED = failures(500, 503);

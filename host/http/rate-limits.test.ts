@@ -61,7 +61,9 @@ Limited('of an endpoint with a handler count for all callers, and are not counte
 
 Limited('are described', async () => {
   const { paths, components } = (await ask(`${at}/openapi.json`)).body;
-  assert.equal([Object.keys(paths['/echo'].post.responses['429'].headers), Object.keys(components.securitySchemes ?? {})], [['Retry-After', 'RateLimit-Policy', 'RateLimit'], []]);
+  for (const operation of [paths['/echo'].post, paths['/api/status'].get, paths['/tasks'].get]) assert.equal(operation.responses['429'], { $ref: '#/components/responses/TooManyRequests' });
+  assert.is(paths['/livez'].get.responses['429'], undefined);
+  assert.equal([Object.keys(components.responses.TooManyRequests.headers), Object.keys(components.securitySchemes ?? {})], [['Retry-After', 'RateLimit-Policy', 'RateLimit'], []]);
 });
 
 Limited('do not keep a client from the documentation and the state of the host; the documentation has a limit of its own', async () => {

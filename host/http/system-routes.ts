@@ -2,6 +2,7 @@ import { Router } from '@koa/router';
 import { adminRoutes } from './admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { docsRoutes } from './docs-page.ts';
+import { hasCheckedHost } from './host-guard.ts';
 import { buildOpenApi } from './openapi.ts';
 import { withGuards } from './openapi-security.ts';
 import { OpenApiText } from './openapi-text.ts';
@@ -30,22 +31,24 @@ export function systemRoutes(options: HttpAppOptions): Router {
     ctx.set('cache-control', 'no-store');
     ctx.body = status();
   });
-  const openapi = new OpenApiText({
-    version: () => registry.version,
-    build: (baseUrl, mountedAt) => {
-      const { version, openapi: params } = options;
-      const document = buildOpenApi(registry.list(), {
-        ...{ title, version, params, baseUrl },
-        mountPath: mountedAt,
-        hasTasks: tasks !== undefined,
-        hasWebhooks: webhooks !== undefined,
-        hasKeys: apiKeys !== undefined,
-      });
-      return withGuards(document, { hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
-    },
-  });
+  const openapi = (checksHost: boolean): OpenApiText =>
+    new OpenApiText({
+      version: () => registry.version,
+      build: (baseUrl, mountedAt) => {
+        const { version, openapi: params } = options;
+        const document = buildOpenApi(registry.list(), {
+          ...{ title, version, params, baseUrl },
+          mountPath: mountedAt,
+          hasTasks: tasks !== undefined,
+          hasWebhooks: webhooks !== undefined,
+          hasKeys: apiKeys !== undefined,
+        });
+        return withGuards(document, { checksHost, hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+      },
+    });
+  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // one application can have servers of both kinds
   router.get('/openapi.json', (ctx) => {
-    const { body, etag } = openapi.at(`${ctx.protocol}://${ctx.host}`, mountPath(ctx));
+    const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(`${ctx.protocol}://${ctx.host}`, mountPath(ctx));
     ctx.type = 'application/json';
     ctx.set('cache-control', 'no-cache'); // asked for each time, sent when it has changed
     serveUnchanged(ctx, etag, body);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { oas31 } from 'openapi3-ts';
 import { type Operation, operationsOf, Resolver } from './document.ts';
-import { type FuzzRequest, requestsOf } from './requests.ts';
+import { type FuzzRequest, refusedRequestsOf, requestsOf } from './requests.ts';
 import { curlLine, Sender } from './send.ts';
 import { Judge } from './verdict.ts';
 
@@ -9,7 +9,7 @@ export interface FuzzOptions {
   readonly url: string;
   /** The same seed makes the same requests of the same document. */
   readonly seed: number;
-  /** Requests for each operation. */
+  /** Requests for each operation, those among them that guards refuse. */
   readonly runs: number;
   /** Fuzz these operations alone, by their ids. */
   readonly only?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
       }
     };
     const failing = fc.asyncProperty(requestsOf(operation, resolver, [...ids]), async (request) => (await complaintsOf(request)).length === 0);
-    const { failed, counterexample } = await fc.check(failing, { seed, numRuns: runs });
+    const { failed, counterexample } = await fc.check(failing, { seed, numRuns: runs, examples: refusedRequestsOf(operation, resolver, seed).map((request): [FuzzRequest] => [request]) });
     onOperation?.(operation, answers);
     const [smallest] = counterexample ?? [];
     if (failed && smallest) failures.push({ operation: operation.id, complaints: await complaintsOf(smallest), curl: curlLine(url, smallest) });
