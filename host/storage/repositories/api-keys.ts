@@ -3,7 +3,7 @@ import { AanaError } from '../../core/errors.ts';
 import type { Connection, Row } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
-import { TASKS_WAITING } from './tasks.ts';
+import { TASKS_WAITING } from './task-log.ts';
 
 const sql = loadStatements('api-keys', ['insert', 'find', 'get', 'list', 'update', 'setSubscription', 'touch', 'remove']);
 

@@ -1,0 +1,169 @@
+import type { Connection } from '../database.ts';
+import { loadStatements } from '../statements.ts';
+import { statusesBefore, type TaskStatus } from '../task-state.ts';
+import { nextTasks, type NextTasksOptions } from './task-claims.ts';
+import { TaskLists } from './task-lists.ts';
+import { TaskLog } from './task-log.ts';
+import type { StoredFile } from './task-records.ts';
+import type { TaskHappening } from './webhook-deliveries.ts';
+
+const sql = loadStatements('task-attempts', ['assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired', 'beginAttempt', 'endAttempt']);
+
+/** As long as a text that is looked for can be. */
+const ERROR_NAME_LENGTH = 255;
+
+/** One attempt at a task: who has it says so with its token. */
+export interface Lease {
+  readonly id: string;
+  readonly lease_token: number;
+  readonly num_retries: number;
+  readonly max_attempts: number;
+}
+
+export interface ClaimedTask extends Lease {
+  readonly endpoint: string;
+  readonly data: string;
+  readonly files: readonly StoredFile[];
+  readonly timeout_ms: number;
+  /** Higher is sooner. */
+  readonly priority: number;
+  readonly user_id: string | null;
+}
+
+export interface ClaimOptions extends NextTasksOptions {
+  readonly leaseMs: number;
+  /** Whether they begin at once: they are `running` then, as after {@link TaskRepository.start}. Default: false. */
+  readonly starts?: boolean;
+}
+
+/** How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not heard of. */
+export type Outcome =
+  | { readonly kind: 'complete'; readonly result: string }
+  | { readonly kind: 'fail'; readonly error: string; readonly expired?: boolean }
+  | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost'; readonly expired?: boolean };
+
+/** What webhooks say of a task besides what its holder knows. */
+export type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id'>;
+
+/** What an attempt has to say of itself. */
+export interface AttemptBatch {
+  /** Its number, from 1 on: one that is written twice is stored once. */
+  readonly number: number;
+  /** Streamed values, as JSON. */
+  readonly chunks: readonly string[];
+  /** Percent. */
+  readonly progress: number | undefined;
+}
+
+/** Attempts at tasks: hosts take tasks, say how they go, and lose those whose lease they do not keep. */
+export class TaskAttempts extends TaskLists {
+  protected readonly log: TaskLog;
+
+  constructor(connection: Connection) {
+    super(connection);
+    this.log = new TaskLog(connection);
+  }
+
+  /** Takes the tasks that are next, see {@link nextTasks}. */
+  async claim({ leaseMs, starts = false, ...options }: ClaimOptions): Promise<ClaimedTask[]> {
+    const ids = await nextTasks(this.connection, options);
+    const leaseExpiresAt = this.connection.now() + leaseMs;
+    const claimed = await Promise.all(ids.map((id) => this.#assign(id, options.owner, leaseExpiresAt, starts)));
+    return claimed.filter((task) => task !== undefined);
+  }
+
+  /** Tasks that `owner` has and does not know of, because the answer to {@link claim} was lost; `known` are those that it knows. Keeps their leases. */
+  async adopt(owner: string, known: readonly string[], leaseMs: number): Promise<ClaimedTask[]> {
+    const now = this.connection.now();
+    return (await this.connection.query<ClaimedRow>(sql.adopt, [owner, now + leaseMs, now, JSON.stringify(known)])).map(fromClaimedRow);
+  }
+
+  async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
+    const now = this.connection.now();
+    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign')), starts ? 'running' : 'assigned'];
+    const [row] = await this.connection.query<ClaimedRow>(sql.assign, values);
+    if (!row) return undefined; // somebody was faster
+    await Promise.all([
+      this.connection.query(sql.beginAttempt, [id, row.lease_token, owner, now]),
+      this.log.tell(id, 'assigned', { attempt: row.num_retries }),
+      starts && this.#tellStarted(row, row),
+    ]);
+    return fromClaimedRow(row);
+  }
+
+  /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
+  async start(lease: Lease): Promise<boolean> {
+    const [task] = await this.connection.query<TaskOwner>(sql.start, [lease.id, lease.lease_token, this.connection.now()]);
+    if (!task) return false;
+    await this.#tellStarted(lease, task);
+    return true;
+  }
+
+  /** Keeps streamed values and progress as events. A batch that is stored already is not stored again. */
+  async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
+    if ((await this.connection.query(sql.touch, [id, token, this.connection.now(), progress ?? null, number])).length === 0) {
+      return (await this.connection.query(sql.hasReported, [id, token, number])).length > 0;
+    }
+    const events = chunks.map((chunk) => this.log.add(id, 'chunk', chunk));
+    if (progress !== undefined) events.push(this.log.add(id, 'progress', JSON.stringify({ progress })));
+    await Promise.all([...events, this.connection.notify(id)]);
+    return true;
+  }
+
+  /** Ends the attempt; true also when it has ended in this way already. */
+  async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
+    const now = this.connection.now();
+    const { id, lease_token: token, num_retries: attempt } = lease;
+    const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[outcome.kind] as TaskStatus;
+    const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
+    const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
+    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null];
+    const [task] = await this.connection.query<TaskOwner>(sql.finish, values);
+    const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
+    const error = outcome.kind === 'complete' ? null : outcome.error;
+    if (!task) return (await this.connection.query(sql.hasEnded, [id, token, attemptOutcome, error])).length > 0;
+    const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
+    await Promise.all([
+      this.endAttempt(id, token, { endedAt: now, outcome: attemptOutcome, error }),
+      this.log.tell(id, status, { attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }),
+      outcome.kind === 'release' && this.log.tellHosts(),
+      outcome.kind !== 'complete' && outcome.expired && this.log.tellWebhooks({ ...happening, event: 'task.expired' }),
+      outcome.kind !== 'release' && this.log.tellWebhooks({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' }),
+    ]);
+    return true;
+  }
+
+  /** Keeps the leases of tasks; gives those that `owner` still has, by id with their token. */
+  async heartbeat(owner: string, ids: readonly string[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+    const now = this.connection.now();
+    const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [owner, JSON.stringify(ids), now + leaseMs, now]);
+    return new Map(rows.map(({ id, lease_token: token }) => [id, token]));
+  }
+
+  /** Tasks whose holder has not been heard of for the length of its lease. */
+  expired(limit: number): Promise<Lease[]> {
+    return this.connection.query<Lease>(sql.expired, [this.connection.now(), limit]);
+  }
+
+  /** Notes how an attempt ended; does nothing when it has ended already. */
+  protected async endAttempt(id: string, leaseToken: number, { endedAt, outcome, error }: { readonly endedAt: number; readonly outcome: string; readonly error: string | null }): Promise<void> {
+    await this.connection.query(sql.endAttempt, [id, leaseToken, endedAt, outcome, error]);
+  }
+
+  async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, owner: TaskOwner): Promise<void> {
+    const happening: TaskHappening = { ...owner, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
+    await Promise.all([this.log.tell(id, 'running', { attempt }), this.log.tellWebhooks(happening)]);
+  }
+}
+
+type ClaimedRow = Omit<ClaimedTask, 'files'> & { readonly files: string };
+
+function fromClaimedRow(row: ClaimedRow): ClaimedTask {
+  return { ...row, files: JSON.parse(row.files) as StoredFile[] };
+}
+
+/** The name in an error, as a text that every database can keep and look for. */
+function errorName(json: string): string | null {
+  const { error } = JSON.parse(json) as { readonly error?: unknown };
+  return typeof error === 'string' ? error.replace(/[\0\p{Surrogate}]/gu, '\ufffd').slice(0, ERROR_NAME_LENGTH) : null;
+}

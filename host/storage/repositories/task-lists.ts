@@ -1,0 +1,60 @@
+import type { Connection } from '../database.ts';
+import { loadStatements } from '../statements.ts';
+import type { TaskStatus } from '../task-state.ts';
+import { waitingOfUser } from './task-claims.ts';
+import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } from './task-records.ts';
+
+const sql = loadStatements('task-lists', ['read', 'status', 'list', 'count', 'nextDue', 'attempts', 'events']);
+
+/** Inputs and results are in a list when they have so many bytes at most, as JSON: a page has up to a thousand of each. */
+const LISTED_BYTES = 8192;
+
+/** Reads tasks and what happened to them. A user sees tasks of its own; null sees those of everybody. */
+export class TaskLists {
+  protected readonly connection: Connection;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  async read(id: string, userId: string | null): Promise<TaskRecord | undefined> {
+    return (await this.connection.query<TaskRecord>(sql.read, [id, userId]))[0];
+  }
+
+  /** Undefined when it is not there; costs the same however large the task is. */
+  async status(id: string, userId: string | null): Promise<TaskStatus | undefined> {
+    return (await this.connection.query<{ status: TaskStatus }>(sql.status, [id, userId]))[0]?.status;
+  }
+
+  /** The newest first. */
+  async list(userId: string | null, { status, endpoint, error, limit, offset }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<ListedTask[]> {
+    const values = [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset, LISTED_BYTES];
+    const rows = await this.connection.query<Omit<ListedTask, 'omitted'> & { has_result: unknown }>(sql.list, values);
+    return rows.map(({ has_result: hasResult, ...task }) => ({ ...task, omitted: [...(task.data === null ? ['data' as const] : []), ...(task.result === null && Boolean(hasResult) ? ['result' as const] : [])] }));
+  }
+
+  /** Returns how many tasks of a user wait for their first or next attempt; counts up to `most`. */
+  waiting(userId: string, most: number): Promise<number> {
+    return waitingOfUser(this.connection, userId, most);
+  }
+
+  async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
+    const rows = await this.connection.query<{ status: TaskStatus; count: number }>(sql.count, [userId]);
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  }
+
+  /** When the first waiting task is due; it may be in the past. */
+  async nextDue(): Promise<number | undefined> {
+    return (await this.connection.query<{ at: number | null }>(sql.nextDue))[0]?.at ?? undefined;
+  }
+
+  /** In their order. */
+  attempts(id: string): Promise<AttemptRecord[]> {
+    return this.connection.query<AttemptRecord>(sql.attempts, [id]);
+  }
+
+  /** Those after the event `after`, in order: `limit` at most, and no more once they have `bytes`. */
+  events(id: string, after: number, limit: number, bytes = Number.MAX_SAFE_INTEGER): Promise<TaskEvent[]> {
+    return this.connection.query<TaskEvent>(sql.events, [id, after, limit, bytes]);
+  }
+}

@@ -1,0 +1,63 @@
+-- statement: assign (sqlite)
+update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
+where id = $1 and status in (select value from json_each($5))
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
+-- statement: assign (postgresql)
+update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
+where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
+
+-- What its holder ($2 is its token) says of a task; nothing when it has lost it.
+-- statement: start
+update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id
+
+-- $5 is the number of the batch, from 1 on.
+-- statement: touch
+update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5
+where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5 as integer) - 1 returning id
+
+-- Whether the batch $3 is stored: its transaction may have been committed although nobody could say so.
+-- statement: hasReported
+select 1 as found from tasks where id = $1 and lease_token = $2 and status = 'running' and reported = $3
+
+-- statement: finish (sqlite)
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
+where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id
+-- statement: finish (postgresql)
+update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
+where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id
+
+-- Whether the attempt has ended in this way ($3, with the error $4) already, as with hasReported; who swept it says another error.
+-- statement: hasEnded
+select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and outcome = $3 and coalesce(cast(error as text), '') = coalesce(cast($4 as text), '')
+
+-- Tasks of an owner that it does not know of ($4: those that it does): the answer to its claim was lost. None that has begun.
+-- statement: adopt (sqlite)
+update tasks set lease_expires_at = $2, updated_at = $3
+where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select value from json_each($4))
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
+-- statement: adopt (postgresql)
+update tasks set lease_expires_at = $2, updated_at = $3
+where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select json_array_elements_text(cast($4 as json)))
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
+
+-- statement: heartbeat (sqlite)
+update tasks set lease_expires_at = $3, updated_at = $4
+where lease_owner = $1 and status in ('assigned', 'running') and id in (select value from json_each($2)) returning id, lease_token
+-- statement: heartbeat (postgresql)
+update tasks set lease_expires_at = $3, updated_at = $4
+where lease_owner = $1 and status in ('assigned', 'running') and id in (select json_array_elements_text(cast($2 as json))) returning id, lease_token
+
+-- statement: expired (sqlite)
+select id, lease_token, num_retries, max_attempts from tasks where status in ('assigned', 'running') and lease_expires_at <= $1 order by lease_expires_at limit $2
+-- statement: expired (postgresql)
+select id, lease_token, num_retries, max_attempts from tasks where status in ('assigned', 'running') and lease_expires_at <= $1
+order by lease_expires_at limit $2 for update skip locked
+
+-- statement: beginAttempt
+insert into task_attempts (task_id, lease_token, host, started_at) values ($1, $2, $3, $4)
+
+-- statement: endAttempt
+update task_attempts set ended_at = $3, outcome = $4, error = $5 where task_id = $1 and lease_token = $2 and ended_at is null

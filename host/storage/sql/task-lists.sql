@@ -1,0 +1,50 @@
+-- Without a user ($2) everybody's tasks are meant.
+-- statement: read
+select id, endpoint, data, status, result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
+
+-- Whether a task is there, and how it is: without what can be large.
+-- statement: status
+select status from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
+
+-- Those of a status ($2), an endpoint ($3), and that failed with an error of the name $4. Input and result only where they have $7 bytes at most: the
+-- sizes are found without reading what is large (in PostgreSQL the size that is stored comes first, which is compressed).
+-- statement: list (sqlite)
+select id, endpoint, case when octet_length(data) <= $7 then data end as data, status, case when octet_length(result) <= $7 then result end as result,
+  result is not null as has_result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
+from tasks where ($1 is null or user_id = $1) and ($2 is null or status = $2) and ($3 is null or endpoint = $3) and ($4 is null or error = $4)
+order by seq desc limit $5 offset $6
+-- statement: list (postgresql)
+select id, endpoint, status, result is not null as has_result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at,
+  case when pg_column_size(data) <= $7 then case when octet_length(cast(data as text)) <= $7 then data end end as data,
+  case when pg_column_size(result) <= $7 then case when octet_length(cast(result as text)) <= $7 then result end end as result
+from tasks where (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or status = $2) and (cast($3 as text) is null or endpoint = $3)
+  and (cast($4 as text) is null or error = $4)
+order by seq desc limit $5 offset $6
+
+-- statement: count
+select status, count(*) as count from tasks where (cast($1 as text) is null or user_id = $1) group by status
+
+-- When the next one is due that waits for its time.
+-- statement: nextDue (sqlite)
+select min(available_at) as at from tasks indexed by tasks_due where status in ('created', 'not_finished')
+-- statement: nextDue (postgresql)
+select min(available_at) as at from tasks where status in ('created', 'not_finished')
+
+-- statement: attempts
+select lease_token, host, started_at, ended_at, outcome, error from task_attempts where task_id = $1 order by lease_token
+
+-- $3 events at most, and no more once they have $4 bytes.
+-- statement: events (sqlite)
+select id, event, data, created_at from task_events where task_id = $1 and id in (
+  select id from (
+    select id, sum(bytes) over (order by id) - bytes as before from (select id, octet_length(data) as bytes from task_events where task_id = $1 and id > $2 order by id limit $3)
+  ) where before < $4
+) order by id
+-- statement: events (postgresql)
+select id, event, data, created_at from task_events where task_id = $1 and id in (
+  select id from (
+    select id, sum(bytes) over (order by id) - bytes as before
+    from (select id, octet_length(cast(data as text)) as bytes from task_events where task_id = $1 and id > $2 order by id limit $3) as page
+  ) as sizes where before < $4
+) order by id
