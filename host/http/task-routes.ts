@@ -10,7 +10,7 @@ import { callerOf, isOperator, showsInside } from './caller.ts';
 import { HttpError } from './error-body.ts';
 import { refuseForeignGet } from './foreign-page.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
-import { abortOnClose } from './request-context.ts';
+import { abortOnClose, traceparentOf } from './request-context.ts';
 import { refusalToRun } from './run-rights.ts';
 
 export interface TaskRoutesOptions {
@@ -73,6 +73,7 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
     userId: userOf(ctx),
     ...taskOptionsOf(ctx),
     idempotencyKey: key === '' ? undefined : key,
+    traceparent: traceparentOf(ctx),
   });
   ctx.body = { task_id: taskId };
 }

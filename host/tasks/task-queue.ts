@@ -1,6 +1,7 @@
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import { validTraceparent } from '../core/request-context.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
   type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
@@ -52,6 +53,8 @@ export interface DeferredRequest {
   /** Seconds for one attempt. Default: the endpoint's, else the configuration's. */
   readonly executionTimeoutS?: number | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** The place of the request in a distributed trace; one that is not valid is left out. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Requests that are kept and run later: nothing that was accepted is lost, whatever becomes of this process. */
@@ -91,7 +94,7 @@ export class TaskQueue {
    * user has as many tasks waiting as may.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
-    const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey } = request;
+    const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey, traceparent } = request;
     checkInput(endpoint, input, files);
     const { config } = this.#options;
     const { maxWaiting } = this.ceilings(userId, false);
@@ -112,6 +115,7 @@ export class TaskQueue {
         max_attempts: config.max_retries,
         idempotency_key: idempotencyKey ?? null,
         request_hash: requestHash,
+        traceparent: validTraceparent(traceparent) ?? null,
       };
       const accepted = await this.#accept(task, maxWaiting);
       if (accepted.isNew) this.#runner.look();

@@ -210,6 +210,7 @@ export class TaskRunner {
         requestId: task.id,
         userId: task.user_id,
         priority: task.priority,
+        traceparent: task.traceparent ?? undefined,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
         files: files.uploaded(task.files),

@@ -172,7 +172,7 @@ export class Deliverer {
     try {
       const secret = await this.#secretOf(delivery);
       const body = messageBody(mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null }, includeStacktrace);
-      const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now() });
+      const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now(), traceparent: delivery.traceparent ?? undefined });
       const { status, headers: answered } = await post({ url: delivery.url, headers, body, timeoutMs: config.timeout * 1000, signal: this.#ending.signal });
       const isGood = status >= 200 && status <= 299;
       const asked = answered.find(([name]) => name === 'retry-after')?.[1];

@@ -31,10 +31,12 @@ export interface SignedMessage {
   readonly secret: string;
   /** Milliseconds since 1970 by this machine's clock, which receivers compare with theirs. */
   readonly sentAt: number;
+  /** The place in a distributed trace; it is not signed. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The headers of a message: those of Standard Webhooks, which sign id, time and body, and the original's, which signs the body alone. */
-export function messageHeaders({ id, body, secret, sentAt }: SignedMessage): [name: string, value: string][] {
+export function messageHeaders({ id, body, secret, sentAt, traceparent }: SignedMessage): [name: string, value: string][] {
   const timestamp = String(Math.floor(sentAt / 1000));
   const signature = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64');
   return [
@@ -43,6 +45,7 @@ export function messageHeaders({ id, body, secret, sentAt }: SignedMessage): [na
     ['webhook-timestamp', timestamp],
     ['webhook-signature', `v1,${signature}`],
     ['x-signature', createHmac('sha256', secret).update(body).digest('hex')],
+    ...(traceparent === undefined ? [] : [['traceparent', traceparent] satisfies [string, string]]),
   ];
 }
 

@@ -17,6 +17,7 @@ interface Context {
   receivers: Receiver[];
 }
 
+const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const FAIL = { kind: 'fail', error: '{"error":"E","message":"m","data":{},"stacktrace":"s"}' } as const;
 
 function deliveryTests(databases: TestDatabases): void {
@@ -72,7 +73,7 @@ function deliveryTests(databases: TestDatabases): void {
   Webhooks('tell of every event, signed over the bytes sent, once each', async (context) => {
     const [one, receiver] = [await host(context), await receive(context)];
     const id = await hook(one, receiver);
-    const done = await runTask(one.storage);
+    const done = await runTask(one.storage, undefined, { traceparent: TRACE });
     const failed = await runTask(one.storage, { ...FAIL, expired: true });
     const cancelled = await runTask(one.storage, 'cancel');
     const lost = await runTask(one.storage, { kind: 'release', error: FAIL.error, delayMs: 3_600_000, outcome: 'lost', expired: true });
@@ -88,6 +89,7 @@ function deliveryTests(databases: TestDatabases): void {
       assert.ok(await isSigned(message, SECRET));
       assert.ok(Math.abs(Number(message.headers['webhook-timestamp']) - Date.now() / 1000) < 300);
       assert.equal([message.path, message.headers['content-type'], message.payload.task_type, message.payload.num_retries], ['/hook', 'application/json', '/e', 1]);
+      assert.is(message.headers['traceparent'], message.payload.task_id === done ? TRACE : undefined);
     }
     assert.equal(receiver.received.find(({ event }) => event === 'task.completed')?.payload.result, { text: 'é' });
     assert.equal(receiver.received.find(({ event }) => event === 'task.failed')?.payload.result, { error: 'E', message: 'm', data: {}, stacktrace: null });

@@ -28,6 +28,8 @@ export interface ClaimedTask extends Lease {
   /** Higher is sooner. */
   readonly priority: number;
   readonly user_id: string | null;
+  /** The place in a distributed trace of the request that the task comes from. */
+  readonly traceparent: string | null;
 }
 
 export interface ClaimOptions extends NextTasksOptions {
@@ -43,7 +45,7 @@ export type Outcome =
   | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost'; readonly expired?: boolean };
 
 /** What webhooks say of a task besides what its holder knows. */
-export type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id'>;
+export type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id' | 'traceparent'>;
 
 /** What an attempt has to say of itself. */
 export interface AttemptBatch {
@@ -150,8 +152,8 @@ export class TaskAttempts extends TaskLists {
     await this.connection.query(sql.endAttempt, [id, leaseToken, endedAt, outcome, error]);
   }
 
-  async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, owner: TaskOwner): Promise<void> {
-    const happening: TaskHappening = { ...owner, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
+  async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, { endpoint, user_id, traceparent }: TaskOwner): Promise<void> {
+    const happening: TaskHappening = { endpoint, user_id, traceparent, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
     await Promise.all([this.log.tell(id, 'running', { attempt }), this.log.tellWebhooks(happening)]);
   }
 }

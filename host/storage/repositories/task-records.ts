@@ -26,6 +26,8 @@ export interface NewTask {
   readonly idempotency_key: string | null;
   /** Same request, same hash. */
   readonly request_hash: string;
+  /** The place of the request in a distributed trace, as a valid `traceparent`. */
+  readonly traceparent?: string | null | undefined;
 }
 
 export interface TaskRecord {

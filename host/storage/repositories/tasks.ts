@@ -17,7 +17,7 @@ export class TaskRepository extends TaskAttempts {
   async enqueue(task: NewTask, { maxWaiting }: { readonly maxWaiting?: number | undefined } = {}): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.connection.now();
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
-    const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, now];
+    const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, task.traceparent ?? null, now];
     // Issued together, the count first, so that tasks which share a transaction are counted too.
     const [waiting, inserted] = await Promise.all([user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting), this.connection.query(sql.insert, values)]);
     if (inserted.length > 0) {

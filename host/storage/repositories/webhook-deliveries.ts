@@ -31,6 +31,8 @@ export interface TaskHappening {
   readonly num_retries: number;
   /** JSON. */
   readonly result: string | null;
+  /** The place in a distributed trace of the request that the task comes from. */
+  readonly traceparent?: string | null | undefined;
 }
 
 /** A delivery that a host has taken, with all that is needed to send it. */
@@ -52,6 +54,8 @@ export interface ClaimedDelivery {
   readonly num_retries: number;
   /** JSON; null also when it is too large. */
   readonly result: string | null;
+  /** See {@link TaskHappening}. */
+  readonly traceparent: string | null;
   /** Attempts that failed so far. */
   readonly attempts: number;
   readonly lease_token: number;
@@ -119,10 +123,10 @@ export class WebhookDeliveryRepository {
     const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [happening.user_id]);
     const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], happening.event));
     if (wanting.length === 0) return;
-    const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries } = happening;
+    const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries, traceparent } = happening;
     const isLarge = happening.result !== null && Buffer.byteLength(happening.result) > MOST_RESULT_BYTES;
     const result = isLarge ? null : happening.result;
-    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, this.#connection.now()]);
+    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, traceparent ?? null, this.#connection.now()]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 

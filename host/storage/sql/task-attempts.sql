@@ -2,16 +2,16 @@
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select value from json_each($5))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent
 -- statement: assign (postgresql)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent
 
 -- What its holder ($2 is its token) says of a task; nothing when it has lost it.
 -- statement: start
-update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id
+update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id, traceparent
 
 -- $5 is the number of the batch, from 1 on.
 -- statement: touch
@@ -24,10 +24,10 @@ select 1 as found from tasks where id = $1 and lease_token = $2 and status = 'ru
 
 -- statement: finish (sqlite)
 update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
-where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id
+where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id, traceparent
 -- statement: finish (postgresql)
 update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
-where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id
+where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id, traceparent
 
 -- Whether the attempt has ended in this way ($3, with the error $4) already, as with hasReported; who swept it says another error.
 -- statement: hasEnded
@@ -37,11 +37,11 @@ select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and
 -- statement: adopt (sqlite)
 update tasks set lease_expires_at = $2, updated_at = $3
 where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select value from json_each($4))
-returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent
 -- statement: adopt (postgresql)
 update tasks set lease_expires_at = $2, updated_at = $3
 where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select json_array_elements_text(cast($4 as json)))
-returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent
 
 -- statement: heartbeat (sqlite)
 update tasks set lease_expires_at = $3, updated_at = $4

@@ -1,6 +1,6 @@
 -- statement: insert
-insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout_ms, max_attempts, idempotency_key, request_hash, available_at, created_at, updated_at)
-values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $11, $11)
+insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout_ms, max_attempts, idempotency_key, request_hash, traceparent, available_at, created_at, updated_at)
+values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $12, $12, $12)
 on conflict do nothing returning id
 
 -- statement: find
@@ -11,10 +11,10 @@ select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($
 
 -- statement: cancel (sqlite)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
-where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token, endpoint, user_id, num_retries
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token, endpoint, user_id, traceparent, num_retries
 -- statement: cancel (postgresql)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
-where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, num_retries
+where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, traceparent, num_retries
 
 -- statement: retry
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3

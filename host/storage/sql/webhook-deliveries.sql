@@ -5,8 +5,8 @@ select id, events from webhooks where user_id is $1
 select id, events from webhooks where user_id = $1 or (user_id is null and cast($1 as text) is null) for key share
 
 -- statement: insert
-insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, status, due_at, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10)
+insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, traceparent, status, due_at, created_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11)
 on conflict (webhook_id, task_id, event, task_token) do nothing
 
 -- When ($1 at the latest) each webhook has something to send, those that do well first. Webhooks are found by steps along the index of what
@@ -36,7 +36,7 @@ update webhook_deliveries set lease_token = lease_token + 1, lease_owner = $4, d
 where status = 'pending' and due_at <= $2 and seq in (
   select seq from webhook_deliveries where webhook_id = $1 and status = 'pending' and due_at <= $2 order by due_at, seq limit $3
 )
-returning id, event, task_id, endpoint, task_status, num_retries, result, attempts, lease_token
+returning id, event, task_id, endpoint, task_status, num_retries, result, traceparent, attempts, lease_token
 
 -- What its holder ($2 is its token) says of a delivery; nothing when it has lost it.
 -- statement: finish
