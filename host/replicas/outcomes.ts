@@ -24,8 +24,13 @@ export class Tally {
     return this.#lastReason;
   }
 
+  /** From 0 to 1; 0 without calls. */
+  get failedShare(): number {
+    return this.#calls === 0 ? 0 : this.#failed / this.#calls;
+  }
+
   get isMostlyFailures(): boolean {
-    return this.#failed * 2 > this.#calls;
+    return this.failedShare > 0.5;
   }
 
   add(error?: unknown): void {

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, cancelledError } from '../core/errors.ts';
 import { callWithRetry } from './retry.ts';
 import { systemClock } from '../core/clock.ts';
 import { collect, failure, isAlive, pidOf, type SampleOptions, started, stopAll, until, versionOf } from './fixtures/sample-sets.ts';
@@ -160,6 +160,23 @@ Update('goes on when the old version failed as well', async () => {
   for (let call = 0; call < 5; call += 1) await failure(set.call('echo', {}));
   assert.is((await during(set.update(next({ spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', 2)).outcome, 'updated');
 });
+
+const BEFORE: readonly (readonly [what: string, methods: readonly string[]])[] = [
+  ['too few calls of the old version failed to say anything', ['failInference', 'failInference', 'failInference']],
+  ['calls of the old version failed less often', ['failInference', 'failInference', 'failInference', 'spec', 'spec']],
+];
+for (const [what, methods] of BEFORE) {
+  Update(`comes back when the new version fails each call, and ${what}`, async () => {
+    const set = await started(numbered(1, { maxOngoing: 1, graceMs: 0 }));
+    for (const method of methods) await set.call(method, {}).catch(() => {});
+    const controller = new AbortController();
+    const long = set.call('wait', { ms: 600_000 }, { signal: controller.signal }).catch(() => {}); // all other calls go to the new version
+    const update = set.update(next({ maxOngoing: 1, spec: { throws: true } }), { watchMs: WATCH_MS }).finally(() => controller.abort(cancelledError('enough')));
+    const { outcome } = await during(update, set, 'echo', 2);
+    await long;
+    assert.is(outcome, 'rolled-back');
+  });
+}
 
 Update('tolerates one loss of a new replica', async () => {
   const set = await started(numbered(1));

@@ -46,8 +46,8 @@ const MAX_SETTLE_MS = 1000;
 export class RollingUpdate {
   readonly #options: RollingUpdateOptions;
   readonly #restoreTo: number;
-  /** How calls ended on the old version before the update. */
-  readonly #before: Tally;
+  /** The replicas of the old version when the update began. Their tallies count all of their calls: those before the update, those during it, and those that end while they retire. */
+  readonly #old: readonly Member[];
   #interrupted = deferred();
   #interruption: UpdateEvent | undefined;
   #state: UpdateState = 'placing';
@@ -60,9 +60,8 @@ export class RollingUpdate {
 
   constructor(options: RollingUpdateOptions) {
     this.#options = options;
-    const old = this.#of(options.from);
-    this.#restoreTo = old.length;
-    this.#before = tallyOf(old);
+    this.#old = this.#of(options.from);
+    this.#restoreTo = this.#old.length;
   }
 
   get state(): UpdateState {
@@ -226,14 +225,17 @@ export class RollingUpdate {
     return tallyOf(this.#options.fleet.kept).calls;
   }
 
-  /** Most calls on the new version fail by its fault, and did not on the old one. In the end it is enough that none did not. */
+  /**
+   * Returns why the new version is taken back: most of its calls fail by its own fault, and a larger share than on the old version. When the watch ends with few
+   * calls, all of them must have failed. A few calls on the old version excuse nothing.
+   */
   #whyNoGood(isLast: boolean): string | undefined {
-    const { from, to } = this.#options;
-    const { calls, failed, lastReason, isMostlyFailures } = tallyOf(this.#of(to));
+    const tally = tallyOf(this.#of(this.#options.to));
+    const { calls, failed, lastReason } = tally;
     const isEnough = calls >= MIN_SAMPLE || (isLast && failed === calls);
-    if (!isEnough || !isMostlyFailures) return undefined;
-    const old = this.#before.plus(tallyOf(this.#of(from)));
-    if (old.calls >= MIN_SAMPLE && old.isMostlyFailures) return undefined;
+    if (!isEnough || !tally.isMostlyFailures) return undefined;
+    const old = tallyOf(this.#old);
+    if (old.calls >= MIN_SAMPLE && old.failedShare >= tally.failedShare) return undefined;
     return `${failed} of ${calls} calls of the new version failed by its own fault; the last time ${lastReason}`;
   }
 

@@ -214,13 +214,13 @@ export class SimulatedReplica implements RunningReplica {
     );
   }
 
-  /** It ends this replica, whether its caller is still there or not. */
+  /** It ends this replica, whether its caller is still there or not. A replica that the host has ended already is not lost to it: the host took its calls away before, and ended it for another reason. */
   #poison(id: number, poison: number, ms: number): void {
     const world = this.#world;
     this.#poisons.add(id);
     world.onPoisonTaken(this, poison);
     this.#timer(ms, () => {
-      world.onPoisoned(this, poison);
+      if (this.state !== 'stopped') world.onPoisoned(this, poison);
       this.#crash();
     });
   }
