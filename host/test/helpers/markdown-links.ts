@@ -1,0 +1,44 @@
+// Links between pages of Markdown, as GitHub resolves them.
+
+/** The anchor that GitHub gives a heading, if no earlier heading of the page has the same one. */
+export function anchorOf(heading: string): string {
+  const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** The text without blocks of code. */
+function prose(markdown: string): string {
+  return markdown.replace(/^( *)(`{3,})[^\n]*\n[\s\S]*?\n\1\2 *$/gm, '');
+}
+
+/** The anchors of all headings. */
+export function anchorsOf(markdown: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of prose(markdown).matchAll(/^#{1,6} +(.*)$/gm)) {
+    const anchor = anchorOf(heading);
+    let unique = anchor;
+    for (let n = 1; anchors.has(unique); n += 1) unique = `${anchor}-${n}`;
+    anchors.add(unique);
+  }
+  return anchors;
+}
+
+export interface Link {
+  /** Relative to the page; empty for the page itself. */
+  readonly path: string;
+  /** Empty when the link leads to the whole file. */
+  readonly anchor: string;
+}
+
+/** The links to files and headings of the repository. */
+export function linksOf(markdown: string): Link[] {
+  const targets = [...prose(markdown).replace(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => !/^[a-z]+:/i.test(target)).map((target) => {
+    const [path = '', anchor = ''] = target.split('#');
+    return { path, anchor };
+  });
+}
