@@ -1,4 +1,5 @@
 import { AanaError } from '../core/errors.ts';
+import { valueAt } from '../core/json-pointer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -103,10 +104,7 @@ function jsonOf(given: unknown, document: Json): unknown {
 
 function resolved(value: unknown, document: Json): unknown {
   if (!isObject(value) || typeof value['$ref'] !== 'string' || !value['$ref'].startsWith('#/')) return value;
-  return value['$ref']
-    .slice(2)
-    .split('/')
-    .reduce<unknown>((at, key) => (isObject(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined), document);
+  return valueAt(document, value['$ref']);
 }
 
 function objectAt(value: Json, key: string): Json {

@@ -1,3 +1,4 @@
+import { valueAt } from '../core/json-pointer.ts';
 import { tooComplex } from './endpoint.ts';
 
 /** A JSON Schema, or a part of one. */
@@ -52,7 +53,7 @@ export function mentions(schema: object, keyword: string): boolean {
 /** Every schema that may apply to the same value: a reference, and all branches. */
 export function branchesOf(root: Schema, schema: Schema): unknown[] {
   const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(schema[keyword]));
-  return typeof schema['$ref'] === 'string' ? [resolveReference(root, schema['$ref']), ...branches] : branches;
+  return typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref']), ...branches] : branches;
 }
 
 /** Every schema that does apply to the same value, unless that is null: of branches to choose from, only one that is the only one. */
@@ -61,7 +62,7 @@ export function certainBranchesOf(root: Schema, schema: Schema): unknown[] {
     const branches = listOf(schema[keyword]).filter((branch) => !(isObject(branch) && branch['type'] === 'null'));
     return branches.length === 1 ? branches : [];
   });
-  const reference = typeof schema['$ref'] === 'string' ? [resolveReference(root, schema['$ref'])] : [];
+  const reference = typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref'])] : [];
   return [...reference, ...listOf(schema['allOf']), ...chosen];
 }
 
@@ -86,25 +87,6 @@ function schemaOfItem(schema: Schema, i: number): unknown {
 function schemaOfKey(schema: Schema, key: string): unknown {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
   return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
-}
-
-/** A reference inside the same schema, such as `#/$defs/Video`. */
-function resolveReference(root: Schema, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  const keys = reference
-    .slice(1)
-    .split('/')
-    .slice(1)
-    .map((key) => decoded(key).replaceAll('~1', '/').replaceAll('~0', '~'));
-  return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
-}
-
-function decoded(key: string): string {
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key; // a percent sign that begins no escape stands for itself
-  }
 }
 
 export function isObject(value: unknown): value is Schema {

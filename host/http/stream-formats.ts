@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { EVENT_KEEP_ALIVE, serverSentEvent } from './server-sent-events.ts';
 
 /** How JSON texts become the bytes of a streamed answer. */
 export interface StreamFormat {
@@ -35,10 +36,10 @@ const LINES: StreamFormat = {
 /** Server-sent events. */
 const EVENTS: StreamFormat = {
   types: ['text/event-stream'],
-  value: (json, n) => `id: ${n}\nevent: message\ndata: ${oneLine(json)}\n\n`,
-  error: (json, n) => `id: ${n}\nevent: error\ndata: ${json}\n\n`,
-  end: (n) => `id: ${n}\nevent: done\ndata: {}\n\n`,
-  keepAlive: ': \n\n',
+  value: (json, n) => serverSentEvent(n, 'message', oneLine(json)),
+  error: (json, n) => serverSentEvent(n, 'error', json),
+  end: (n) => serverSentEvent(n, 'done', '{}'),
+  keepAlive: EVENT_KEEP_ALIVE,
 };
 
 const FORMATS: readonly StreamFormat[] = [CONCATENATED, LINES, EVENTS];

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { raceAbort } from '../core/abort.ts';
 import { type EndpointRegistry, type ServedEndpoint, type UploadedFile, validationError } from '../endpoints/index.ts';
 import { type AttemptRecord, type ListedTask, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from './caller.ts';
@@ -12,6 +10,8 @@ import { refuseForeignGet } from './foreign-page.ts';
 import { badQuery, numberOf, queryValue } from './query.ts';
 import { abortOnClose, traceparentOf } from './request-context.ts';
 import { refusalToRun } from './run-rights.ts';
+import { EVENT_KEEP_ALIVE, serverSentEvent } from './server-sent-events.ts';
+import { StreamedAnswer } from './streamed-answer.ts';
 
 export interface TaskRoutesOptions {
   readonly tasks: TaskQueue;
@@ -177,22 +177,16 @@ function time(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** As server-sent events, until the task has ended or the client goes away. */
+/** Sends server-sent events until the task has ended or the client goes away. */
 async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal: AbortSignal): Promise<void> {
-  const { res } = ctx;
-  ctx.respond = false;
-  res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
-  res.flushHeaders();
-  const keepAlive = setInterval(() => res.write(': \n\n'), KEEP_ALIVE_MS);
+  const answer = new StreamedAnswer(ctx, { type: 'text/event-stream', keepAlive: EVENT_KEEP_ALIVE, keepAliveMs: KEEP_ALIVE_MS });
+  answer.sendHead();
   try {
-    for await (const { id, event, data } of events) {
-      if (!res.write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`)) await raceAbort(once(res, 'drain'), signal);
-    }
+    for await (const { id, event, data } of events) await answer.write(serverSentEvent(id, event, data), signal);
   } catch {
-    // The client asks again from the last event that it has: one that went away, and one whose database was away for a while.
+    // The client asks again from the last event that it has, both when its connection ended and when the database was away for a while.
   } finally {
-    clearInterval(keepAlive);
-    res.end();
+    answer.end();
   }
 }
 

@@ -1,3 +1,4 @@
+import { pointerKeys } from '../core/json-pointer.ts';
 import { arrayNode } from './arrays.ts';
 import { Budget, TooComplex } from './budget.ts';
 import { FINE, type Issue } from './issues.ts';
@@ -141,10 +142,9 @@ class Compiler {
 
   #resolved(name: string, at: string): unknown {
     if (name === '#') return this.#root;
-    const [, kind = '', key] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(name) ?? [];
-    const all = this.#root[kind];
-    const plain = key?.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (plain !== undefined && isSchemaObject(all) && Object.hasOwn(all, plain)) return all[plain];
+    const [kind = '', key, ...more] = pointerKeys(name) ?? [];
+    const all = kind === '$defs' || kind === 'definitions' ? this.#root[kind] : undefined;
+    if (key !== undefined && more.length === 0 && isSchemaObject(all) && Object.hasOwn(all, key)) return all[key];
     throw new UnusableSchema(`${at}/$ref: there is no ${JSON.stringify(name)} in the schema`);
   }
 }

@@ -1,4 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
+import { valueAt } from '../../core/json-pointer.ts';
 
 export type Schema = Readonly<Record<string, unknown>> | boolean;
 
@@ -27,8 +28,7 @@ export class Resolver {
   resolve<T = Json>(value: unknown): T {
     const reference = (value as { $ref?: unknown } | null)?.$ref;
     if (typeof reference !== 'string') return value as T;
-    const keys = reference.split('/').slice(1);
-    const found = keys.reduce<unknown>((at, key) => (at as Json | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], this.#document);
+    const found = valueAt(this.#document, reference);
     if (found === undefined) throw new Error(`the document has no ${reference}`);
     return this.resolve(found);
   }
