@@ -98,6 +98,7 @@ export class Services {
         http: httpPort(config, this.#network),
         forUser: userPorts(this.storage, config.api_service),
         log,
+        telemetry,
       },
     });
     this.pluginSet = new PluginSet({
@@ -105,9 +106,9 @@ export class Services {
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.tasks = config.task_queue.enabled
-      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, signal })
+      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, telemetry, signal })
       : undefined;
-    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, mayRead: allowsResult, ...webhookPorts(config, this.#network), log });
+    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, mayRead: allowsResult, ...webhookPorts(config, this.#network), log, telemetry });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
   }
@@ -169,10 +170,10 @@ export class Services {
   }
 
   async #openMedia(signal: AbortSignal, report: ReportProgress | undefined): Promise<MediaService> {
-    const { config, log } = this.#options;
+    const { config, log, telemetry } = this.#options;
     if (config.media.yt_dlp_path !== null) await requireYtDlp(config.media.yt_dlp_path);
     const ffmpegPath = await this.ffmpeg(signal, report);
-    this.#media = new MediaService(mediaOptions(config, ffmpegPath, this.#network, log));
+    this.#media = new MediaService({ ...mediaOptions(config, ffmpegPath, this.#network, log), telemetry });
     return this.#media;
   }
 

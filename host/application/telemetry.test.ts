@@ -1,36 +1,28 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaApp } from '../app.ts';
 import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/logger.ts';
-import type { Attributes, Telemetry } from '../core/telemetry.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { skip } from '../test/skip.ts';
+import { Receiver } from '../webhooks/fixtures/receiver.ts';
+import { type RecordedSpan, Recorder } from './fixtures/recorder.ts';
+import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
 const Reported = suite('what an application reports');
+const folder = makeFolder();
+Reported.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = `00-${TRACE}-00f067aa0ba902b7-01`;
-const INSIDE = `00-${TRACE}-00000000000000aa-01`;
-
-/** Keeps what it is told. */
-class Recorder implements Telemetry {
-  readonly values: { readonly name: string; readonly value: number; readonly attributes: Attributes }[] = [];
-  readonly spans: { readonly name: string; readonly parent: string | undefined; outcome?: unknown }[] = [];
-
-  readonly counter: Telemetry['counter'] = (name) => ({ add: (value = 1, attributes = {}) => void this.values.push({ name, value, attributes }) });
-  readonly histogram: Telemetry['histogram'] = (name) => ({ record: (value, attributes = {}) => void this.values.push({ name, value, attributes }) });
-  readonly gauge: Telemetry['gauge'] = (name) => ({ set: (value, attributes = {}) => void this.values.push({ name, value, attributes }) });
-  readonly span: Telemetry['span'] = (name, { parent } = {}) => {
-    const span: Recorder['spans'][number] = { name, parent };
-    this.spans.push(span);
-    return { traceparent: INSIDE, end: (outcome) => void (span.outcome = outcome) };
-  };
-
-  of(name: string): { readonly value: number; readonly attributes: Attributes }[] {
-    return this.values.filter((one) => one.name === name).map(({ value, attributes }) => ({ value, attributes }));
-  }
-}
 
 Reported('are requests and calls of deployments, whose spans go on in the replica', async () => {
   const telemetry = new Recorder();
@@ -47,7 +39,7 @@ Reported('are requests and calls of deployments, whose spans go on in the replic
     body.set('body', JSON.stringify({ fail }));
     return fetch(`${app.url}/facts`, { method: 'POST', body, headers: { traceparent: CALLER } });
   };
-  assert.is(((await (await ask(false)).json()) as { traceparent: string }).traceparent, INSIDE);
+  const { traceparent: seen } = (await (await ask(false)).json()) as { traceparent: string };
   assert.is((await ask(true)).status, 500);
   await fetch(`${app.url}/made/up`);
 
@@ -61,7 +53,11 @@ Reported('are requests and calls of deployments, whose spans go on in the replic
     assert.ok(telemetry.of(name).every(({ value }) => value >= 0 && value < 60), 'in seconds');
   }
   assert.equal(telemetry.of('aana.deployment.calls.open').map(({ value }) => value), [1, 0, 1, 0]);
-  assert.equal(telemetry.spans.map(({ name, parent }) => [name, parent]), [['aana.deployment.call', CALLER], ['aana.deployment.call', CALLER]]);
+  assert.equal(telemetry.tree(CALLER), { 'POST /facts': { 'aana.deployment.call': {} }, 'POST /facts #2': { 'aana.deployment.call': {} } });
+  assert.equal(telemetry.tree(undefined), { GET: {} });
+  assert.is(seen, telemetry.spans.find(({ name }) => name === 'aana.deployment.call')?.traceparent);
+  const failed = telemetry.spans.filter(({ outcome }) => outcome?.error !== undefined).map(({ name, outcome }) => [name, outcome?.attributes?.['http.response.status_code']]);
+  assert.equal(failed, [['POST /facts', 500], ['aana.deployment.call', undefined]]);
   assert.equal(
     telemetry.of('http.server.request.duration').map(({ attributes }) => [attributes['http.response.status_code'], attributes['http.route']]),
     [
@@ -71,5 +67,103 @@ Reported('are requests and calls of deployments, whose spans go on in the replic
     ],
   );
 });
+
+const SOURCE = `
+import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin';
+
+const count = defineHelper({ name: 'count', input: z.string(), output: z.int(), run: (text) => text.split(' ').length });
+const words = defineEndpoint({
+  name: 'words', path: '/words', summary: '', input: z.strictObject({ url: z.string(), text: z.string() }), output: z.any(), stream: true, uses: ['remote'],
+  run({ url, text }, ctx) {
+    const audio = ctx.video.open({ url }).extractAudio();
+    ctx.deployment('sentiment').call('facts');
+    for (const { word } of ctx.deployment('sentiment').stream('words', { text })) ctx.write({ word });
+    ctx.write({ seconds: audio.duration, words: ctx.runRemote(count, text) });
+  },
+});
+export const endpoint = definePlugin([words], { helpers: [count] });
+`;
+
+/** The names in a trace, with those of host calls and deployments' methods. */
+function labelOf({ name, attributes }: RecordedSpan): string {
+  return [name, attributes['aana.plugin.endpoint'], attributes['aana.operation'], attributes['aana.method'], attributes['aana.media'], attributes['aana.webhook.event']].filter((part) => part !== undefined).join(' ');
+}
+
+const ffmpeg = await testFfmpeg();
+if (ffmpeg === undefined) skip('the trace of a plugin', 'no ffmpeg');
+else {
+  Reported('is one tree for a streamed request to a plugin, and one for a task with its webhook', async () => {
+    const speech = await readFile(await makeMedia(ffmpeg, join(folder, 'speech.wav'), ...sine(440, 1)));
+    const site = createServer((_, response) => response.end(speech));
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+    const receiver = await Receiver.start();
+    const telemetry = new Recorder();
+    try {
+      const plugin = join(folder, 'speaker');
+      mkdirSync(join(plugin, 'src'), { recursive: true });
+      await writeFile(join(plugin, 'plugin.json'), JSON.stringify({ name: 'speaker', version: '1.0.0', capabilities: ['media', 'deployments', 'remote'], deployments: ['sentiment'] }));
+      await writeFile(join(plugin, 'src/index.ts'), SOURCE);
+      await buildPlugin(plugin, { log: silentLogger });
+      await using app = makeApp(folder, { telemetry }, { media: { allow_private_urls: true, ffmpeg_path: ffmpeg }, webhook: { allow_private_urls: true } });
+      app.registerDeployment('sentiment', SentimentDeployment.options({}));
+      await started(app.registerPlugins(plugin));
+      await fetch(`${app.url}/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url: receiver.url, events: ['task.completed'] }) });
+
+      const ask = (query: string): Promise<Response> =>
+        fetch(`${app.url}/words${query}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', traceparent: CALLER },
+          body: JSON.stringify({ url: `http://127.0.0.1:${(site.address() as AddressInfo).port}/speech.wav`, text: 'good and bad' }),
+        });
+      const streamed = await (await ask('')).text();
+      assert.ok(streamed.startsWith('{"word":"good"}'), streamed);
+      const invocation = {
+        'aana.plugin.call media.open': { 'aana.media.fetch': {} },
+        'aana.plugin.call media.extract-audio': { 'aana.media.decode audio': {} },
+        'aana.plugin.call deployments.call': { 'aana.deployment.call facts': {} },
+        'aana.plugin.call deployments.open': { 'aana.deployment.call words': {} },
+        'aana.plugin.call remote.start': { 'aana.plugin.invocation helper': {} },
+        'aana.plugin.call remote.wait': {},
+      };
+      assert.equal(telemetry.tree(CALLER, labelOf), { 'POST /words': { 'aana.plugin.invocation words': invocation } });
+
+      assert.is((await ask('?defer=true')).status, 200);
+      await receiver.until(1);
+      const attempt = { 'aana.plugin.invocation words': invocation };
+      assert.equal(telemetry.tree(CALLER, labelOf), {
+        'POST /words': { 'aana.plugin.invocation words': invocation },
+        'POST /words #2': { 'aana.task.attempt': attempt, 'aana.webhook.attempt task.completed': {} },
+      });
+      const delivery = telemetry.spans.find(({ name }) => name === 'aana.webhook.attempt');
+      assert.is(receiver.received[0]?.headers['traceparent'], delivery?.traceparent);
+    } finally {
+      await receiver.close();
+      site.close();
+    }
+    assert.ok(telemetry.spans.every(({ outcome }) => outcome !== undefined && outcome.error === undefined), 'all of them have ended well');
+
+    const speaker = { 'aana.plugin': 'speaker' };
+    const words = { ...speaker, 'aana.plugin.endpoint': 'words' };
+    const attributesOf = (name: string): unknown[] => telemetry.of(name).map(({ attributes }) => attributes);
+    const helper = { ...speaker, 'aana.plugin.endpoint': 'helper' };
+    assert.equal(attributesOf('aana.plugin.invocation.duration'), [helper, words, helper, words].map((one) => ({ ...one, 'aana.outcome': 'ok' })));
+    assert.equal(attributesOf('aana.plugin.invocation.wait'), [words, helper, words, helper]);
+    assert.equal(attributesOf('aana.plugin.invocation.cpu'), [helper, words, helper, words]);
+    assert.ok(telemetry.of('aana.plugin.invocation.cpu').every(({ value }) => value > 0 && value < 60));
+    assert.equal(telemetry.of('aana.plugin.invocations.open').map(({ value }) => value), [1, 2, 1, 0, 1, 2, 1, 0]);
+    assert.equal(attributesOf('aana.plugin.call.duration').slice(0, 1), [{ ...speaker, 'aana.operation': 'media.open', 'aana.outcome': 'ok' }]);
+    assert.equal(attributesOf('aana.task.attempt.duration'), [{ 'aana.endpoint': '/words', 'aana.outcome': 'ok' }]);
+    assert.equal(attributesOf('aana.task.wait'), [{ 'aana.endpoint': '/words' }]);
+    assert.ok(telemetry.of('aana.task.wait').every(({ value }) => value >= 0 && value < 60));
+    assert.equal(telemetry.of('aana.tasks.ended'), [{ value: 1, attributes: { 'aana.endpoint': '/words', 'aana.task.status': 'completed' } }]);
+    assert.equal(telemetry.of('aana.task.attempts').map(({ value }) => value), [1]);
+    assert.equal(telemetry.of('aana.tasks.running').map(({ value }) => value), [1, 0]);
+    assert.equal(attributesOf('aana.webhook.attempt.duration'), [{ 'aana.webhook.event': 'task.completed', 'aana.outcome': 'ok' }]);
+    assert.equal(telemetry.of('aana.webhook.deliveries').map(({ attributes }) => attributes['aana.webhook.status']), ['delivered']);
+    assert.equal(attributesOf('aana.media.fetch.duration'), [{ 'aana.outcome': 'ok' }, { 'aana.outcome': 'ok' }]);
+    assert.ok(telemetry.of('aana.media.fetch.size').every(({ value }) => value > 16_000));
+    assert.equal(attributesOf('aana.media.decode.duration'), [{ 'aana.media': 'audio', 'aana.outcome': 'ok' }, { 'aana.media': 'audio', 'aana.outcome': 'ok' }]);
+  });
+}
 
 Reported.run();

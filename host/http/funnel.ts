@@ -5,24 +5,28 @@ import { showsInside } from './caller.ts';
 import { errorJson } from './error-body.ts';
 import { keyHider } from './logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
-import { takeRequestId, traceparentOf } from './request-context.ts';
-import type { RecordRequest } from './request-telemetry.ts';
+import { placeInTrace, takeRequestId, traceparentOf } from './request-context.ts';
+import type { BeginRequest } from './request-telemetry.ts';
 import { statusOfThrown } from './status.ts';
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
-export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions, record: RecordRequest): Promise<void> {
+export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions, begin: BeginRequest): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
   ctx.state['requestId'] = requestId;
+  const record = begin(ctx, traceparentOf(ctx));
+  placeInTrace(ctx, record.traceparent);
+  let failure: unknown;
   try {
     await next();
   } catch (error) {
+    failure = error;
     answerError(ctx, error, options);
   } finally {
     const traceId = traceIdOf(traceparentOf(ctx));
     const ms = Math.round(performance.now() - startedAt);
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
-    record(ctx, status, ms);
+    record.end({ status, ms, error: failure });
     options.log.info('request', { requestId, method: ctx.method, path: keyHider(ctx, status, options)(ctx.path), status, ms, ...(traceId !== undefined && { traceId }) });
   }
 }

@@ -31,8 +31,8 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
-  const record = requestRecorder(options);
-  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, record);
+  const begin = requestRecorder(options);
+  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, begin);
   return {
     callback: ({ listensAt } = {}) => {
       const app = new Koa();

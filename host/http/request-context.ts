@@ -13,9 +13,22 @@ export function takeRequestId(ctx: Context): string {
   return id;
 }
 
-/** Returns the request's place in a distributed trace, when its header is a valid one. */
+/** A key of `ctx.state` that another application around this one does not use. */
+const PLACE: unique symbol = Symbol('place in the trace');
+
+/** Says where in a distributed trace the work for this request is. */
+export function placeInTrace(ctx: Context, traceparent: string | undefined): void {
+  stateOf(ctx)[PLACE] = traceparent;
+}
+
+/** Returns where in a distributed trace the work for this request is: as {@link placeInTrace} said, else the header where that is valid. */
 export function traceparentOf(ctx: Context): string | undefined {
-  return validTraceparent(ctx.get('traceparent'));
+  const state = stateOf(ctx);
+  return PLACE in state ? state[PLACE] : validTraceparent(ctx.get('traceparent'));
+}
+
+function stateOf(ctx: Context): { [PLACE]?: string | undefined } {
+  return ctx.state;
 }
 
 /** Aborts with a `CancelledError` when the connection closes before the answer is complete. */

@@ -3,17 +3,19 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cancelledError } from '../core/errors.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
+import { noTelemetry } from '../core/telemetry.ts';
 import { DecodedAudio } from './decoded-audio.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
+import { MediaTelemetry } from './media-telemetry.ts';
 import { type AllowedFile, openAllowed } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 import { downloadPage, type PageMedia } from './yt-dlp.ts';
-import type { AudioChannels, AudioMedia, ImageMedia, MediaOptions, MediaSource, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
+import type { AudioChannels, AudioMedia, ImageMedia, MediaOptions, MediaSource, MediaWorkOptions, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 /** Downloads from pages at a time: a Python process each, which mostly waits. */
@@ -25,6 +27,8 @@ export interface OpenOptions {
   /** Why a URL may not be asked; asked for each, also for redirects and for what a page leads to. */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The place in a distributed trace. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface OpenAudioOptions {
@@ -42,8 +46,7 @@ const CLEAN_MS = 3_600_000;
 /** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
 export class MediaService {
   readonly #options: MediaOptions;
-  readonly #limiter: Limiter;
-  readonly #pages: Limiter;
+  readonly #shared: SharedByScopes;
   readonly #folder: ProcessFolder;
   readonly #cleaning: NodeJS.Timeout;
   #closed = false;
@@ -51,8 +54,11 @@ export class MediaService {
   /** Begins to remove what dead processes left in `tempDir`. */
   constructor(options: MediaOptions) {
     this.#options = options;
-    this.#limiter = new Limiter(options.maxProcesses ?? availableParallelism());
-    this.#pages = new Limiter(options.maxProcesses ?? MAX_PAGES);
+    this.#shared = {
+      decoding: new Limiter(options.maxProcesses ?? availableParallelism()),
+      pages: new Limiter(options.maxProcesses ?? MAX_PAGES),
+      telemetry: new MediaTelemetry(options.telemetry ?? noTelemetry),
+    };
     this.#folder = new ProcessFolder(options.tempDir);
     const removeStale = (): void => void removeStaleFolders(options.tempDir, options.log); // reports its own failures
     removeStale();
@@ -61,7 +67,7 @@ export class MediaService {
 
   /** The caller disposes it. */
   openScope(rules: Partial<Pick<MediaOptions, 'allowPaths'>> = {}): MediaScope {
-    return new MediaScope({ ...this.#options, ...rules }, { decoding: this.#limiter, pages: this.#pages }, () => this.#makeFolder());
+    return new MediaScope({ ...this.#options, ...rules }, this.#shared, () => this.#makeFolder());
   }
 
   /** Decodes one audio that may outlive a request, under the rules for what clients name. Throws what {@link MediaScope.open} does. */
@@ -101,11 +107,21 @@ export class MediaService {
   }
 }
 
+/** What the scopes of a service have together. */
+interface SharedByScopes {
+  /** ffmpeg processes. */
+  readonly decoding: Limiter;
+  /** Downloads from pages. */
+  readonly pages: Limiter;
+  readonly telemetry: MediaTelemetry;
+}
+
 /** The media of one invocation, and their files. */
 export class MediaScope {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
   readonly #pages: Limiter;
+  readonly #telemetry: MediaTelemetry;
   readonly #makeFolder: () => Promise<string>;
   readonly #disposal = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
@@ -116,10 +132,11 @@ export class MediaScope {
   #folder: Promise<string> | undefined;
 
   /** @internal use {@link MediaService.openScope} */
-  constructor(options: MediaOptions, limiters: { readonly decoding: Limiter; readonly pages: Limiter }, makeFolder: () => Promise<string>) {
+  constructor(options: MediaOptions, { decoding, pages, telemetry }: SharedByScopes, makeFolder: () => Promise<string>) {
     this.#options = options;
-    this.#limiter = limiters.decoding;
-    this.#pages = limiters.pages;
+    this.#limiter = decoding;
+    this.#pages = pages;
+    this.#telemetry = telemetry;
     this.#makeFolder = makeFolder;
   }
 
@@ -138,7 +155,7 @@ export class MediaScope {
       }
       return opened;
     });
-    return new OpenedVideo(source.media_id ?? newId(), file, (channels, callSignal) => this.#extract(source, file, channels, callSignal));
+    return new OpenedVideo(source.media_id ?? newId(), file, (channels, work) => this.#extract(source, file, channels, work));
   }
 
   /** The same for an image. Throws `ImageReadingException` for what is none. */
@@ -148,7 +165,9 @@ export class MediaScope {
       const { ffmpegPath } = this.#options;
       const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
       const pixels: ImageMedia['pixels'] = (size, more) =>
-        this.#track(more?.signal, (ends) => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends));
+        this.#track(more?.signal, (ends) =>
+          this.#telemetry.decode('image', more?.traceparent, () => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends)),
+        );
       return { info, pixels };
     });
   }
@@ -176,7 +195,10 @@ export class MediaScope {
       return { path: file.path };
     }
     if (source.path != null) return { path: await this.#openPath(source.path) };
-    if (source.url != null) return this.#fetch(source, source.url, opening, canBePage);
+    if (source.url != null) {
+      const { url } = source;
+      return this.#telemetry.fetch(opening.traceparent, () => this.#fetch(source, url, opening, canBePage));
+    }
     throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
   }
 
@@ -203,6 +225,7 @@ export class MediaScope {
     const bytes = await fetchToFile(url, path, { ...guards, maxBytes });
     if (bytes !== 'page') {
       log.debug('media fetched', { bytes });
+      this.#telemetry.fetched(bytes);
       return { path };
     }
     if (!ytDlp || !canBePage) throw pageError(url, canBePage);
@@ -211,11 +234,11 @@ export class MediaScope {
     return found;
   }
 
-  async #extract(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal | undefined): Promise<AudioMedia> {
+  async #extract(source: MediaSource, file: OpenedFile, channels: AudioChannels, { signal, traceparent }: MediaWorkOptions): Promise<AudioMedia> {
     return this.#track(signal, async (combined) => {
       let audio = file.audio.get(channels);
       if (!audio) {
-        audio = this.#decode(source, file, channels, combined);
+        audio = this.#telemetry.decode('audio', traceparent, () => this.#decode(source, file, channels, combined));
         file.audio.set(channels, audio);
         audio.catch(() => file.audio.delete(channels));
       }
@@ -267,15 +290,15 @@ interface OpenedFile {
 class OpenedVideo implements VideoMedia {
   readonly mediaId: string;
   readonly info: VideoInfo;
-  readonly #extract: (channels: AudioChannels, signal: AbortSignal | undefined) => Promise<AudioMedia>;
+  readonly #extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>;
 
-  constructor(mediaId: string, file: OpenedFile, extract: (channels: AudioChannels, signal: AbortSignal | undefined) => Promise<AudioMedia>) {
+  constructor(mediaId: string, file: OpenedFile, extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>) {
     this.mediaId = mediaId;
     this.info = file.probe.info;
     this.#extract = extract;
   }
 
-  extractAudio(channels: AudioChannels, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<AudioMedia> {
-    return this.#extract(channels, options.signal);
+  extractAudio(channels: AudioChannels, options: MediaWorkOptions = {}): Promise<AudioMedia> {
+    return this.#extract(channels, options);
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../core/logger.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
@@ -22,6 +23,8 @@ export interface MediaOptions {
   /** Where the folder of this process is made. */
   readonly tempDir: string;
   readonly log: Logger;
+  /** Where fetching and decoding is reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
   /** ffmpeg processes that run at the same time. Default: one for each core. */
   readonly maxProcesses?: number | undefined;
   /** Proxies and certificate authorities of URLs. Default: no proxy, and the authorities of Node. */
@@ -66,11 +69,18 @@ export interface ImageInfo {
   readonly format: string;
 }
 
+/** Work on a media that was opened. */
+export interface MediaWorkOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The place in a distributed trace. */
+  readonly traceparent?: string | undefined;
+}
+
 /** A fetched and probed image; usable until its scope is disposed. */
 export interface ImageMedia {
   readonly info: ImageInfo;
   /** Red, green and blue of each pixel of the image in this size, row by row from the top. */
-  pixels(size: { readonly width: number; readonly height: number }, options?: { readonly signal?: AbortSignal | undefined }): Promise<Uint8Array>;
+  pixels(size: { readonly width: number; readonly height: number }, options?: MediaWorkOptions): Promise<Uint8Array>;
 }
 
 /** How channels become audio: one mix, or each by itself. */
@@ -81,7 +91,7 @@ export interface VideoMedia {
   readonly mediaId: string;
   readonly info: VideoInfo;
   /** Decodes the audio track, once for each way. A media without one gives 0 channels and 0 seconds. */
-  extractAudio(channels: AudioChannels, options?: { readonly signal?: AbortSignal | undefined }): Promise<AudioMedia>;
+  extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
 }
 
 /** Decoded audio; its files lie in the scope's folder. */

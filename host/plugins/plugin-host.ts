@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { Logger } from '../core/logger.ts';
+import { noTelemetry } from '../core/telemetry.ts';
 import { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 import { readComponent } from './component.ts';
 import { readExtismModule } from './extism/module.ts';
@@ -8,6 +9,7 @@ import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from './limits.ts';
 import type { TranslatedComponent } from './loaded-component.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
+import { PluginTelemetry } from './plugin-telemetry.ts';
 import { type InvocationCounters, type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
@@ -119,6 +121,8 @@ export class PluginHost {
   readonly #loaded = new Map<string, Running>();
   readonly #running = new Set<Running>();
   readonly #runningOf = new WeakMap<LoadedPlugin, Running>();
+  /** By the plugin's name: versions of a plugin that run beside each other report as one. */
+  readonly #telemetryOf = new Map<string, PluginTelemetry>();
   #isClosed = false;
 
   constructor(options: PluginHostOptions) {
@@ -161,7 +165,7 @@ export class PluginHost {
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     if (isTaken()) throw pluginLoadError(name, 'is loaded already');
-    const shared = { name, component, mode, granted, ports, inSources, pages: new Int32Array(new SharedArrayBuffer(4)) };
+    const shared = { name, component, mode, granted, ports, telemetry: this.#telemetry(name), inSources, pages: new Int32Array(new SharedArrayBuffer(4)) };
     const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
     const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
     const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
@@ -213,6 +217,12 @@ export class PluginHost {
     await plugin.close();
     const running = replaced && this.#runningOf.get(replaced);
     if (running && replaced.name === plugin.name) this.#loaded.set(replaced.name, running);
+  }
+
+  #telemetry(plugin: string): PluginTelemetry {
+    const telemetry = this.#telemetryOf.get(plugin) ?? new PluginTelemetry(plugin, this.#options.ports.telemetry ?? noTelemetry);
+    this.#telemetryOf.set(plugin, telemetry);
+    return telemetry;
   }
 
   get #mode(): RuntimeMode {

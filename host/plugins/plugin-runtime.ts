@@ -11,6 +11,7 @@ import type { Granted } from './grants.ts';
 import { endReason, guestFields, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
 import type { PluginLimits } from './limits.ts';
 import { PacedLog } from './paced-log.ts';
+import type { PluginTelemetry } from './plugin-telemetry.ts';
 import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { PluginPorts, UploadedFile } from './ports.ts';
 import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
@@ -43,6 +44,7 @@ export interface PluginRuntimeOptions {
   /** Pages of the plugin's instances, which all of its threads share. */
   readonly pages: Int32Array;
   readonly ports: PluginPorts;
+  readonly telemetry: PluginTelemetry;
   /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
   /** Runs a helper of the plugin; absent where helpers run. */
@@ -109,18 +111,21 @@ export class PluginRuntime {
   }
 
   /** The endpoint's result as JSON. Rejects with the guest's error, or with what ended it. */
-  run(invocation: PluginInvocation): Promise<string> {
-    const { signal, requestId } = invocation;
-    const deadlineMs = Math.min(invocation.deadlineMs, this.#limits.timeoutMs);
+  run(given: PluginInvocation): Promise<string> {
+    const { signal, requestId } = given;
+    const deadlineMs = Math.min(given.deadlineMs, this.#limits.timeoutMs);
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
+    const record = this.#options.telemetry.invocation(given.endpoint, given.traceparent);
+    const invocation = record.traceparent === given.traceparent ? given : { ...given, traceparent: record.traceparent };
     const onAbort = (): void => this.#end(task, endReason(signal.reason));
     const deadline = setTimeout(() => this.#end(task, overDeadline(invocation.endpoint, deadlineMs)), deadlineMs);
     signal.addEventListener('abort', onAbort, { once: true });
     const task: Task = {
       id,
       invocation,
+      record,
       log: this.#log.child({ request: requestId }),
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
@@ -181,6 +186,7 @@ export class PluginRuntime {
       const task = this.#queue.take()!;
       task.worker = worker;
       task.attempts++;
+      task.record.begin();
       const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
       const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
       if (ring) task.scope.output.attach(ring);
@@ -370,6 +376,7 @@ export class PluginRuntime {
     task.release();
     this.#tasks.delete(task.id);
     this.#cpuMs += task.cpuMs;
+    task.record.end({ ...('error' in result && { error: result.error }), cpuMs: task.cpuMs });
     if ('json' in result) this.#learn(task);
     if ('json' in result) this.#done++;
     else {
@@ -398,14 +405,14 @@ export class PluginRuntime {
   }
 
   #newScope(invocation: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
-    const { name, ports, granted, runHelper } = this.#options;
+    const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, requestUrls = new RequestUrls(invocation.input) } = invocation;
     const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#calledBy.get(invocation.endpoint) ?? granted.deployments.filter((deployment) => deployment !== '*'),
-      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held },
+      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held, telemetry },
       startHelper:
-        runHelper && ((helper, input, signal) => runHelper({ ...context, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),
+        runHelper && ((helper, input, signal, traceparent) => runHelper({ ...context, traceparent, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),
       write: write && ((chunk) => invocation.write!(chunk)),
     });
   }

@@ -1,5 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 
 /** What the rest of the host gives to plugins. */
@@ -12,6 +13,8 @@ export interface PluginPorts {
   openMediaScope(): MediaScopePort;
   readonly http: HttpPort;
   readonly log: Logger;
+  /** Where invocations and their calls of the host are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
   /** What invocations for one user read and write; null is nobody in particular, where no key is asked for. */
   forUser(userId: string | null): UserPorts;
 }
@@ -148,6 +151,8 @@ export interface OpenMediaOptions {
   readonly signal: AbortSignal;
   /** Says why a URL may not be asked; it is asked for every redirect, too. Absent: every URL may be that the operator's rules let through. */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
+  /** The place in a distributed trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Exactly one of `path`, `url` and `content`. */
@@ -171,7 +176,7 @@ export interface VideoInfo {
 
 export interface VideoPort {
   readonly info: VideoInfo;
-  extractAudio(channels: 'mix' | 'separate', options: { signal: AbortSignal }): Promise<AudioPort>;
+  extractAudio(channels: 'mix' | 'separate', options: { signal: AbortSignal; traceparent?: string | undefined }): Promise<AudioPort>;
 }
 
 export interface ImageInfo {
@@ -185,7 +190,7 @@ export interface ImageInfo {
 export interface ImagePort {
   readonly info: ImageInfo;
   /** Red, green and blue of each pixel in this size. */
-  pixels(size: { readonly width: number; readonly height: number }, options: { signal: AbortSignal }): Promise<Uint8Array>;
+  pixels(size: { readonly width: number; readonly height: number }, options: { signal: AbortSignal; traceparent?: string | undefined }): Promise<Uint8Array>;
 }
 
 export interface AudioPort {

@@ -3,12 +3,14 @@ import type { Queued } from '../core/fair-queue.ts';
 import type { Logger } from '../core/logger.ts';
 import type { InvocationScope } from './capabilities/invocation-scope.ts';
 import type { PluginInvocation } from './plugin-runtime.ts';
+import type { InvocationRecord } from './plugin-telemetry.ts';
 import type { PluginWorker } from './plugin-worker.ts';
 
 /** An invocation on its way through a plugin's threads. */
 export interface Task extends Queued {
   readonly id: number;
   readonly invocation: PluginInvocation;
+  readonly record: InvocationRecord;
   readonly log: Logger;
   readonly deadlineMs: number;
   /** Milliseconds since the epoch. */

@@ -2,6 +2,7 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { validTraceparent } from '../core/request-context.ts';
+import type { Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
   type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
@@ -40,6 +41,8 @@ export interface TaskQueueOptions {
   /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
   readonly retryable?: readonly string[] | undefined;
   readonly log: Logger;
+  /** Where tasks are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
   /** Aborts when the application shuts down: nobody watches tasks any more. */
   readonly signal: AbortSignal;
 }
@@ -68,11 +71,11 @@ export class TaskQueue {
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
-    const { storage, endpoints, config, log, retryable = RETRYABLE_EXCEPTIONS, subscribersOnly = false } = options;
+    const { storage, endpoints, config, log, telemetry, retryable = RETRYABLE_EXCEPTIONS, subscribersOnly = false } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable });
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable, telemetry });
     this.#accepting = new WriteTogether(storage);
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }

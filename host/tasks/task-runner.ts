@@ -5,11 +5,13 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import { type ClaimedTask, mayBeCommitted, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING, whileUnavailable } from '../storage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
+import { type AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
 import { WriteTogether } from './write-together.ts';
 
 export interface TaskRunnerOptions {
@@ -28,6 +30,8 @@ export interface TaskRunnerOptions {
   readonly subscribersOnly: boolean;
   /** Names of errors after which there is another attempt. */
   readonly retryable: readonly string[];
+  /** Default: nothing is reported. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 interface Running {
@@ -52,6 +56,7 @@ export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   /** What becomes of the tasks that it has. */
   readonly #results: WriteTogether;
+  readonly #telemetry: TaskTelemetry;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
   readonly #running = new Set<Running>();
   readonly #stopping = new AbortController();
@@ -69,6 +74,7 @@ export class TaskRunner {
     this.#options = options;
     setMaxListeners(0, this.#givingUp.signal); // every attempt may wait for the database at a time
     this.#results = new WriteTogether(options.storage);
+    this.#telemetry = new TaskTelemetry(options.telemetry ?? noTelemetry);
   }
 
   /** Begins to take tasks. */
@@ -185,15 +191,22 @@ export class TaskRunner {
     const fields = { task: task.id, endpoint: task.endpoint, attempt: task.num_retries };
     log.info('task started', fields);
     const startedAt = performance.now();
-    const outcome = await this.#attempt(task, signal);
-    if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
-    const stored = await this.#finish(task, outcome);
+    const record = this.#telemetry.begin(task);
+    let stored = false;
+    let outcome: Outcome | undefined;
+    try {
+      outcome = await this.#attempt(task, signal, record);
+      if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
+      stored = await this.#finish(task, outcome);
+    } finally {
+      record.end(stored ? outcome : undefined);
+    }
     if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
     log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
   }
 
   /** How the attempt ended; undefined when the task is not this host's any more. */
-  async #attempt(task: ClaimedTask, signal: AbortSignal): Promise<Outcome | undefined> {
+  async #attempt(task: ClaimedTask, signal: AbortSignal, record: AttemptRecord): Promise<Outcome | undefined> {
     const { endpoints, files } = this.#options;
     const ending = new AbortController();
     const isOver = AbortSignal.any([signal, ending.signal, this.#givingUp.signal]);
@@ -210,7 +223,7 @@ export class TaskRunner {
         requestId: task.id,
         userId: task.user_id,
         priority: task.priority,
-        traceparent: task.traceparent ?? undefined,
+        traceparent: record.traceparent,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
         files: files.uploaded(task.files),
@@ -218,11 +231,14 @@ export class TaskRunner {
         onProgress: report.progress,
       });
       await report.flush();
+      record.ran();
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
       await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
-      if (signal.reason === LOST || ending.signal.reason === LOST) return undefined;
-      const reason: unknown = signal.aborted ? SHUTDOWN : ending.signal.aborted ? ending.signal.reason : error;
+      const isLost = signal.reason === LOST || ending.signal.reason === LOST;
+      const reason: unknown = isLost ? LOST : signal.aborted ? SHUTDOWN : ending.signal.aborted ? ending.signal.reason : error;
+      record.ran(reason);
+      if (isLost) return undefined;
       this.#options.log.warn('task attempt failed', { task: task.id, endpoint: task.endpoint, attempt: task.num_retries, ...errorLogFields(reason) });
       return failure(task, reason, this.#options.retryable);
     } finally {

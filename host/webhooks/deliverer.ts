@@ -5,7 +5,10 @@ import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
+import type { WorkEnd } from '../core/work-telemetry.ts';
 import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage, whileUnavailable } from '../storage/index.ts';
+import { DeliveryTelemetry } from './delivery-telemetry.ts';
 import { messageBody, messageHeaders } from './message.ts';
 import { pauseMs, retryAfterMs, retryDelayMs } from './retry-schedule.ts';
 
@@ -44,6 +47,8 @@ export interface DelivererOptions {
   /** Whether who has these scopes (null: all) may read results of the endpoint at a path. Default: everybody may. */
   readonly mayRead?: ((scopes: readonly string[] | null, endpoint: string) => boolean) | undefined;
   readonly log: Logger;
+  /** Where deliveries are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** How an attempt ended: the status of the answer, or why there was none. */
@@ -67,6 +72,7 @@ const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application i
 /** Sends what waits in the outbox. Hosts that share a database share the work; what one has begun and not ended, another one sends again. */
 export class Deliverer {
   readonly #options: DelivererOptions;
+  readonly #telemetry: DeliveryTelemetry;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
   readonly #running = new Map<string, { readonly userId: string | null; readonly isFailing: boolean; readonly done: Promise<void> }>();
   readonly #stopping = new AbortController();
@@ -78,6 +84,7 @@ export class Deliverer {
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    this.#telemetry = new DeliveryTelemetry(options.telemetry ?? noTelemetry);
     setMaxListeners(0, this.#ending.signal); // every delivery may wait for the database at a time
   }
 
@@ -160,19 +167,21 @@ export class Deliverer {
 
   async #deliver(delivery: ClaimedDelivery): Promise<void> {
     const startedAt = performance.now();
-    const answer = await this.#attempt(delivery);
+    const work = this.#telemetry.begin(delivery);
+    const answer = await this.#attempt(delivery, work.traceparent);
+    work.end(endOf(answer));
     if (answer === undefined) return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
     const ms = performance.now() - startedAt;
     await whileUnavailable(() => this.#store(delivery, answer, ms), this.#ending.signal);
   }
 
   /** Undefined when it was ended by the shutdown. */
-  async #attempt(delivery: ClaimedDelivery): Promise<Answer | undefined> {
+  async #attempt(delivery: ClaimedDelivery, traceparent: string | undefined): Promise<Answer | undefined> {
     const { config, post, includeStacktrace, mayRead = () => true } = this.#options;
     try {
       const secret = await this.#secretOf(delivery);
       const body = messageBody(mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null }, includeStacktrace);
-      const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now(), traceparent: delivery.traceparent ?? undefined });
+      const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now(), traceparent });
       const { status, headers: answered } = await post({ url: delivery.url, headers, body, timeoutMs: config.timeout * 1000, signal: this.#ending.signal });
       const isGood = status >= 200 && status <= 299;
       const asked = answered.find(([name]) => name === 'retry-after')?.[1];
@@ -201,6 +210,7 @@ export class Deliverer {
       await storage.write(async ({ webhooks, webhookDeliveries }) => {
         if (await webhookDeliveries.finish(delivery, attempt, { status: 'delivered' })) await webhooks.succeeded(delivery.webhook_id);
       });
+      this.#telemetry.ended(delivery, 'delivered', attempts);
       return log.debug('webhook delivered', { ...fields, attempts });
     }
     const isLast = attempts >= config.retry_attempts;
@@ -216,6 +226,7 @@ export class Deliverer {
       const reason = status === 410 ? 'the target answered 410: it is gone' : isHopeless ? `${health.failures} attempts in a row failed, since ${new Date(health.failing_since).toISOString()}; the last one: ${error}` : undefined;
       return reason !== undefined && (await webhooks.disable(delivery.webhook_id, reason)) ? reason : undefined;
     });
+    if (isLast && status !== 410) this.#telemetry.ended(delivery, 'failed', attempts);
     if (isLast) log.warn('webhook not delivered, and not tried again', { ...fields, attempts, reason: error });
     else log.debug('webhook not delivered', { ...fields, attempts, reason: error });
     if (disabled !== undefined) log.warn('webhook disabled', { webhook: delivery.webhook_id, reason: disabled });
@@ -228,4 +239,12 @@ export class Deliverer {
       removed = await storage.write(({ webhookDeliveries, connection }) => webhookDeliveries.prune(connection.now() - config.retention * 1000, PRUNE_BATCH));
     }
   }
+}
+
+/** How an attempt is reported. */
+function endOf(answer: Answer | undefined): WorkEnd {
+  if (answer === undefined) return { error: SHUTDOWN, outcome: 'cancelled' };
+  const { status, error } = answer;
+  if (status === null) return { error: new Error(error ?? ''), outcome: 'unanswered' };
+  return { ...(error !== null && { error: new Error(error) }), outcome: error === null ? 'ok' : 'refused', attributes: { 'http.response.status_code': status } };
 }

@@ -3,6 +3,7 @@ import { AanaError, cancelledError } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
 import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
+import type { PluginTelemetry } from '../plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../protocol.ts';
 import { withAudio } from './audio-arguments.ts';
 import { mediaSource } from './media-source.ts';
@@ -33,7 +34,9 @@ export interface InvocationScopeOptions {
   /** Names of the deployments that the invocation is expected to call. */
   readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
-  readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
+  readonly startHelper: ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>) | undefined;
+  /** Where calls of the host are reported. Default: nowhere. */
+  readonly telemetry?: PluginTelemetry | undefined;
   /** What the host holds for all invocations of the plugin. */
   readonly held?: HeldChars | undefined;
 }
@@ -104,13 +107,18 @@ export class InvocationScope {
   }
 
   async answer(call: HostCall): Promise<HostReply> {
+    const { telemetry, context } = this.#options;
+    const work = telemetry?.call(call.operation, context.traceparent);
     try {
       this.#count(call);
       const startedAt = performance.now();
-      const doing = this.#do(call); // reads the arguments before it waits for anything
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent); // reads the arguments before it waits for anything
       this.charge(performance.now() - startedAt);
-      return { value: await raceAbort(doing, this.#signal) };
+      const value = await raceAbort(doing, this.#signal);
+      work?.end();
+      return { value };
     } catch (thrown) {
+      work?.end({ error: thrown });
       const record = toWitError(thrown);
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
       return { error: record };
@@ -164,7 +172,8 @@ export class InvocationScope {
     await this.#media?.[Symbol.asyncDispose]();
   }
 
-  async #do(call: HostCall): Promise<unknown> {
+  /** `traceparent` is the place of the call in the trace. */
+  async #do(call: HostCall, traceparent: string | undefined): Promise<unknown> {
     this.#signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
     if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
@@ -175,23 +184,23 @@ export class InvocationScope {
         const { files, granted, requestUrls } = this.#options;
         const { source, refusalOf } = mediaSource(call.args[0], granted, requestUrls);
         this.charge(hostWork.process);
-        const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf });
+        const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf, traceparent });
         return { video: this.#keep({ kind: 'video', video }), info: video.info };
       }
       case 'media.extract-audio': {
         const [handle, channels] = call.args;
-        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal });
+        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal, traceparent });
         this.charge(hostWork.audio(audio.duration));
         return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(deployment, this.#signal));
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(deployment, this.#signal, traceparent));
         return this.#charged(() => JSON.stringify(value ?? null));
       }
       case 'deployments.open': {
         const [deployment, method, args, audio] = call.args;
-        return this.#openStream(deployment, method, this.#arguments(args, audio));
+        return this.#openStream(deployment, method, this.#arguments(args, audio), traceparent);
       }
       case 'deployments.next':
         return this.#get(call.args[0], 'stream').stream.next();
@@ -203,25 +212,28 @@ export class InvocationScope {
         return undefined;
       }
       default:
-        return callCapability(this.#forCapabilities, call.operation, call.args);
+        return callCapability(this.#forCapabilities(traceparent), call.operation, call.args);
     }
   }
 
-  get #forCapabilities(): CapabilityScope {
-    const { ports, plugin, granted, files, requestUrls, context, startHelper } = this.#options;
-    this.#capabilityScope ??= {
+  /** Made again for each call that has a place of its own in the trace. */
+  #forCapabilities(traceparent: string | undefined): CapabilityScope {
+    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent) return this.#capabilityScope;
+    const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
+    const context = this.#contextAt(traceparent);
+    this.#capabilityScope = {
       ports: { http: ports.http, ...ports.forUser(context.userId ?? null) },
       ...{ plugin, granted, files, requestUrls, context, signal: this.#signal },
-      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal))),
+      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: (name) => this.#callOptions(name, this.#signal),
+      callOptions: (name) => this.#callOptions(name, this.#signal, traceparent),
       held: this.#held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),
       get: (handle, kind) => this.#get(handle, kind),
-      openStream: (deployment, method, args) => this.#openStream(deployment, method, args),
+      openStream: (deployment, method, args) => this.#openStream(deployment, method, args, traceparent),
     };
     return this.#capabilityScope;
   }
@@ -232,10 +244,10 @@ export class InvocationScope {
     return this.#media;
   }
 
-  #openStream(deployment: string, method: string, args: Record<string, unknown>): number {
+  #openStream(deployment: string, method: string, args: Record<string, unknown>, traceparent: string | undefined): number {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#signal]);
-    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(deployment, signal));
+    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(deployment, signal, traceparent));
     return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
   }
 
@@ -252,8 +264,13 @@ export class InvocationScope {
     );
   }
 
-  #callOptions(deployment: string, signal: AbortSignal): DeploymentCallOptions {
-    return { ...this.#options.context, signal, reservation: this.#places.take(deployment) };
+  #contextAt(traceparent: string | undefined): RequestContext {
+    const { context } = this.#options;
+    return context.traceparent === traceparent ? context : { ...context, traceparent };
+  }
+
+  #callOptions(deployment: string, signal: AbortSignal, traceparent: string | undefined): DeploymentCallOptions {
+    return { ...this.#contextAt(traceparent), signal, reservation: this.#places.take(deployment) };
   }
 
   #charged<T>(work: () => T): T {

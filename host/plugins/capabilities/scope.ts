@@ -30,7 +30,7 @@ export interface CapabilityScope {
   readonly requestUrls: RequestUrls;
   /** Ends with the invocation. */
   readonly signal: AbortSignal;
-  /** Facts about the request. */
+  /** Facts about the request, at the place of the call in the trace. */
   readonly context: RequestContext;
   /** Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;

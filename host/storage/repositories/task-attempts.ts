@@ -30,6 +30,8 @@ export interface ClaimedTask extends Lease {
   readonly user_id: string | null;
   /** The place in a distributed trace of the request that the task comes from. */
   readonly traceparent: string | null;
+  /** Milliseconds from the time at which it could be taken until it was. */
+  readonly waited_ms: number;
 }
 
 export interface ClaimOptions extends NextTasksOptions {
@@ -158,10 +160,10 @@ export class TaskAttempts extends TaskLists {
   }
 }
 
-type ClaimedRow = Omit<ClaimedTask, 'files'> & { readonly files: string };
+type ClaimedRow = Omit<ClaimedTask, 'files' | 'waited_ms'> & { readonly files: string; readonly available_at: number; readonly assigned_at: number };
 
-function fromClaimedRow(row: ClaimedRow): ClaimedTask {
-  return { ...row, files: JSON.parse(row.files) as StoredFile[] };
+function fromClaimedRow({ files, available_at: availableAt, assigned_at: assignedAt, ...row }: ClaimedRow): ClaimedTask {
+  return { ...row, files: JSON.parse(files) as StoredFile[], waited_ms: assignedAt - availableAt };
 }
 
 /** The name in an error, as a text that every database can keep and look for. */

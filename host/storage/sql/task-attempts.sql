@@ -2,12 +2,12 @@
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select value from json_each($5))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 -- statement: assign (postgresql)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
-returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent
+returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 
 -- What its holder ($2 is its token) says of a task; nothing when it has lost it.
 -- statement: start
@@ -37,11 +37,11 @@ select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and
 -- statement: adopt (sqlite)
 update tasks set lease_expires_at = $2, updated_at = $3
 where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select value from json_each($4))
-returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent, available_at, assigned_at
 -- statement: adopt (postgresql)
 update tasks set lease_expires_at = $2, updated_at = $3
 where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select json_array_elements_text(cast($4 as json)))
-returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent
+returning id, endpoint, user_id, priority, data, files, lease_token, num_retries, max_attempts, timeout_ms, traceparent, available_at, assigned_at
 
 -- statement: heartbeat (sqlite)
 update tasks set lease_expires_at = $3, updated_at = $4

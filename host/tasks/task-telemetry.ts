@@ -1,0 +1,49 @@
+import type { Attributes, Counter, Gauge, Histogram, Telemetry } from '../core/telemetry.ts';
+import { type Work, WorkTelemetry } from '../core/work-telemetry.ts';
+import type { ClaimedTask, Outcome } from '../storage/index.ts';
+
+/** One attempt at a task on this host. */
+export interface AttemptRecord {
+  /** The place in the trace of what the attempt does. */
+  readonly traceparent: string | undefined;
+  /** The endpoint is done, or has failed with `error`. */
+  ran(error?: unknown): void;
+  /** What was stored; undefined when the task is not this host's any more. */
+  end(stored: Outcome | undefined): void;
+}
+
+/** Reports the tasks that this host runs, by the path of their endpoint. */
+export class TaskTelemetry {
+  readonly #attempts: WorkTelemetry;
+  readonly #waits: Histogram;
+  readonly #ended: Counter;
+  readonly #counts: Histogram;
+  readonly #running: Gauge;
+  #count = 0;
+
+  constructor(telemetry: Telemetry) {
+    this.#attempts = new WorkTelemetry(telemetry, 'aana.task.attempt', 'Time of an attempt at a task.');
+    this.#waits = telemetry.histogram('aana.task.wait', { unit: 's', description: 'Time from the moment at which a task could be taken until a host took it.' });
+    this.#ended = telemetry.counter('aana.tasks.ended', { unit: '{task}', description: 'Tasks that ended on this host, by their status.' });
+    this.#counts = telemetry.histogram('aana.task.attempts', { unit: '{attempt}', description: 'Attempts that a task had when it ended.' });
+    this.#running = telemetry.gauge('aana.tasks.running', { unit: '{task}', description: 'Tasks that run on this host.' });
+  }
+
+  begin({ endpoint, traceparent, waited_ms: waitedMs, num_retries: attempt }: ClaimedTask): AttemptRecord {
+    const attributes: Attributes = { 'aana.endpoint': endpoint };
+    const work: Work = this.#attempts.begin(attributes, traceparent ?? undefined);
+    this.#waits.record(Math.max(0, waitedMs) / 1000, attributes);
+    this.#running.set(++this.#count);
+    return {
+      traceparent: work.traceparent,
+      ran: (error) => work.end({ error, attributes: { 'aana.attempt': attempt } }),
+      end: (stored) => {
+        this.#running.set(--this.#count);
+        if (stored === undefined || stored.kind === 'release') return;
+        const outcome = { ...attributes, 'aana.task.status': stored.kind === 'complete' ? 'completed' : 'failed' };
+        this.#ended.add(1, outcome);
+        this.#counts.record(attempt, outcome);
+      },
+    };
+  }
+}

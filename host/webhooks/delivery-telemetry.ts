@@ -1,0 +1,27 @@
+import type { Counter, Histogram, Telemetry } from '../core/telemetry.ts';
+import { type Work, WorkTelemetry } from '../core/work-telemetry.ts';
+import type { ClaimedDelivery } from '../storage/index.ts';
+
+/** Reports what is sent to webhooks, by its event. Targets are no labels, because users choose them. */
+export class DeliveryTelemetry {
+  readonly #attempts: WorkTelemetry;
+  readonly #ended: Counter;
+  readonly #counts: Histogram;
+
+  constructor(telemetry: Telemetry) {
+    this.#attempts = new WorkTelemetry(telemetry, 'aana.webhook.attempt', 'Time of an attempt to send a message to a webhook.');
+    this.#ended = telemetry.counter('aana.webhook.deliveries', { unit: '{delivery}', description: 'Messages that were delivered or given up.' });
+    this.#counts = telemetry.histogram('aana.webhook.attempts', { unit: '{attempt}', description: 'Attempts that a message had when it was delivered or given up.' });
+  }
+
+  begin({ event, traceparent }: ClaimedDelivery): Work {
+    return this.#attempts.begin({ 'aana.webhook.event': event }, traceparent ?? undefined);
+  }
+
+  /** The message is not sent again. */
+  ended({ event }: ClaimedDelivery, status: 'delivered' | 'failed', attempts: number): void {
+    const attributes = { 'aana.webhook.event': event, 'aana.webhook.status': status };
+    this.#ended.add(1, attributes);
+    this.#counts.record(attempts, attributes);
+  }
+}
