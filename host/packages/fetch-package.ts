@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/pr
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { withFileLock } from './file-lock.ts';
+import { withFileLock } from './file-lock.js';
 import { integrityMismatch } from './integrity.ts';
 import { archiveName, describePackage, type PackageSource } from './package-source.ts';
 import { missingClient, runClient } from './run-client.ts';

@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withFileLock } from './file-lock.ts';
+import { withFileLock } from './file-lock.js';
 
 /** A process that takes the lock, says so and keeps it until it is killed or told to end. */
 async function startHolder(lockPath: string): Promise<ChildProcess> {
@@ -100,6 +101,26 @@ FileLock('breaks the lock of a process whose id another one has now', async ({ l
   await withFileLock(lock, async () => {}); // makes the folder
   await writeFile(lock, JSON.stringify({ pid: process.pid, started: 'another time', host: hostname(), token: 't' }));
   assert.is(await withFileLock(lock, async () => 'in'), 'in');
+});
+
+FileLock('lets one in at a time when several meet a dead holder at the same time', async ({ dir }) => {
+  const dead = [
+    { pid: 999_999_999, started: '1' }, // no process has this id
+    { pid: process.pid, started: '1' }, // this process came after the holder
+  ];
+  const locks = Array.from({ length: 200 }, (_, n) => ({ file: path.join(dir, `${n}.lock`), inside: 0, most: 0, runs: 0 }));
+  await Promise.all(locks.map(({ file }, n) => writeFile(file, JSON.stringify({ ...dead[n % 2], host: hostname(), token: 'dead' }))));
+  const hold = (lock: (typeof locks)[number]): Promise<void> =>
+    withFileLock(lock.file, async () => {
+      lock.inside += 1;
+      lock.most = Math.max(lock.most, lock.inside);
+      await delay(20);
+      lock.inside -= 1;
+      lock.runs += 1;
+    });
+  await Promise.all(locks.flatMap((lock) => [hold(lock), hold(lock), hold(lock)]));
+  assert.is(Math.max(...locks.map(({ most }) => most)), 1);
+  assert.ok(locks.every(({ runs }) => runs === 3));
 });
 
 FileLock('leaves the lock of another machine alone while it is touched, and breaks it when it is not', async ({ lock }) => {

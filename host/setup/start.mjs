@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { compileSources, installDependencies } from './install.mjs';
 import { SetupError, requireNode } from './requirements.mjs';
-import { withLock } from './lock.mjs';
+import { withFileLock } from '../packages/file-lock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = 'dist/host/cli/main.js';
@@ -31,10 +31,11 @@ function runNode(args, options = {}) {
 
 async function main(args) {
   requireNode(process.versions.node);
-  await withLock(`${root}.aana/setup.lock`, 'another start of this checkout is installing; waiting for it', async () => {
+  const setUp = async () => {
     await installDependencies(root);
     await compileSources(root);
-  });
+  };
+  await withFileLock(`${root}.aana/setup.lock`, setUp, { onWait: () => process.stderr.write('another start of this checkout is installing; waiting for it…\n') });
   if (args[0] !== '--test') return runNode([`${root}${cli}`, ...args]);
   const ready = await runNode([`${root}${cli}`, 'setup', '--for', 'test', `${root}plugins`]);
   if (ready !== 0) return ready;

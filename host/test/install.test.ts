@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
@@ -46,32 +44,6 @@ Install('npm ci accepts the lock file in a clean copy and downloads less than 14
     assert.ok(bytes < 140e6, `${bytes} bytes`);
   } finally {
     await rm(copy, { recursive: true, force: true });
-  }
-});
-
-Install('holders of the set-up lock take turns, and a dead holder does not block', async () => {
-  const { withLock } = (await import(pathToFileURL(join(packageRoot, 'host/setup/lock.mjs')).href)) as {
-    withLock: (file: string, waiting: string, work: () => Promise<void>) => Promise<void>;
-  };
-  const folder = await mkdtemp(join(tmpdir(), 'aana-lock-'));
-  try {
-    // No process has the first id; a later process than the holder has the second.
-    const dead = ['999999999 1', `${process.pid} 1`];
-    const locks = Array.from({ length: 200 }, (_, n) => ({ file: join(folder, `${n}.lock`), inside: 0, most: 0, runs: 0 }));
-    await Promise.all(locks.map(({ file }, n) => writeFile(file, dead[n % 2] ?? '')));
-    const hold = (lock: (typeof locks)[number]): Promise<void> =>
-      withLock(lock.file, 'waiting', async () => {
-        lock.inside += 1;
-        lock.most = Math.max(lock.most, lock.inside);
-        await delay(20);
-        lock.inside -= 1;
-        lock.runs += 1;
-      });
-    await Promise.all(locks.flatMap((lock) => [hold(lock), hold(lock), hold(lock)])); // all meet the dead holder at the same time
-    assert.is(Math.max(...locks.map(({ most }) => most)), 1);
-    assert.ok(locks.every(({ runs }) => runs === 3));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 });
 

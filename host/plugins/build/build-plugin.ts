@@ -5,7 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
-import { withFileLock } from '../../packages/file-lock.ts';
+import { withFileLock } from '../../packages/file-lock.js';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../manifest.ts';
 import { positionsPath, SourcePositions } from '../source-positions.ts';
 import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';

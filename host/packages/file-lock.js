@@ -1,23 +1,24 @@
+// Plain JavaScript, because the set-up of a clone takes the same lock before anything is compiled.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { delay } from '../core/abort.ts';
-import { newId } from '../core/ids.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 
-export interface FileLockOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Called once if another process (or another caller in this one) holds the lock. */
-  readonly onWait?: ((holder: { readonly pid: number | undefined }) => void) | undefined;
-}
+/**
+ * @typedef {object} FileLockOptions
+ * @property {AbortSignal | undefined} [signal]
+ * @property {((holder: { readonly pid: number | undefined }) => void) | undefined} [onWait] Called once if another process, or another caller in this one, holds the lock.
+ */
 
-interface Holder {
-  readonly pid: number;
-  /** Start of the process in the kernel's ticks; with it a reused pid is told apart. Empty where the system does not say. */
-  readonly started: string;
-  readonly host: string;
-  readonly token: string;
-}
+/**
+ * @typedef {object} Holder
+ * @property {number} pid
+ * @property {string} started Start of the process in the kernel's ticks, which tells it from a later process with the same pid. Empty where the system does not say.
+ * @property {string} host
+ * @property {string} token
+ */
 
 const POLL_MS = 100;
 const HEARTBEAT_MS = 5_000;
@@ -26,11 +27,16 @@ const SILENT_MS = 60_000;
 const BREAKING_MS = 10_000;
 
 /**
- * Runs `fn` while holding `lockPath`, which no other process on this machine (or on one that shares the folder) then holds.
- * A lock left by a dead process is broken. The file is removed on every path; folders above it are made.
+ * Runs `work` while holding `lockPath`, which no other process on this machine (or on one that shares the folder) then holds.
+ * Breaks a lock that a dead process left. Removes the file on every path, and makes the folders above it.
+ * @template T
+ * @param {string} lockPath
+ * @param {() => Promise<T>} work
+ * @param {FileLockOptions} [options]
+ * @returns {Promise<T>}
  */
-export async function withFileLock<T>(lockPath: string, fn: () => Promise<T>, options: FileLockOptions = {}): Promise<T> {
-  const token = newId();
+export async function withFileLock(lockPath, work, options = {}) {
+  const token = randomUUID();
   await mkdir(path.dirname(lockPath), { recursive: true });
   await acquire(lockPath, token, options);
   const heartbeat = setInterval(() => {
@@ -39,7 +45,7 @@ export async function withFileLock<T>(lockPath: string, fn: () => Promise<T>, op
   }, HEARTBEAT_MS);
   heartbeat.unref();
   try {
-    return await fn();
+    return await work();
   } finally {
     clearInterval(heartbeat);
     const holder = await readHolder(lockPath);
@@ -47,8 +53,14 @@ export async function withFileLock<T>(lockPath: string, fn: () => Promise<T>, op
   }
 }
 
-async function acquire(lockPath: string, token: string, { signal, onWait }: FileLockOptions): Promise<void> {
-  const self: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname(), token };
+/**
+ * @param {string} lockPath
+ * @param {string} token
+ * @param {FileLockOptions} options
+ */
+async function acquire(lockPath, token, { signal, onWait }) {
+  /** @type {Holder} */
+  const self = { pid: process.pid, started: startOf(process.pid), host: hostname(), token };
   let told = false;
   for (;;) {
     signal?.throwIfAborted();
@@ -63,12 +75,15 @@ async function acquire(lockPath: string, token: string, { signal, onWait }: File
       told = true;
       onWait?.({ pid: (await readHolder(lockPath))?.pid });
     }
-    await delay(POLL_MS, signal);
+    await delay(POLL_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 
-/** True when the lock is gone, by us or by itself. A guard folder keeps two breakers from removing each other's new lock. */
-async function breakIfStale(lockPath: string): Promise<boolean> {
+/**
+ * Returns true when the lock is gone, by this call or by itself. A guard folder keeps two breakers from removing each other's new lock.
+ * @param {string} lockPath
+ */
+async function breakIfStale(lockPath) {
   if (!(await isStale(lockPath))) return false;
   const guard = `${lockPath}.breaking`;
   try {
@@ -86,7 +101,8 @@ async function breakIfStale(lockPath: string): Promise<boolean> {
   }
 }
 
-async function isStale(lockPath: string): Promise<boolean> {
+/** @param {string} lockPath */
+async function isStale(lockPath) {
   const holder = await readHolder(lockPath);
   const ageMs = await ageOf(lockPath);
   if (ageMs === undefined) return false; // released meanwhile: the next attempt gets it
@@ -94,7 +110,8 @@ async function isStale(lockPath: string): Promise<boolean> {
   return !isAlive(holder);
 }
 
-function isAlive(holder: Holder): boolean {
+/** @param {Holder} holder */
+function isAlive(holder) {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
@@ -103,8 +120,11 @@ function isAlive(holder: Holder): boolean {
   return startOf(holder.pid) === holder.started;
 }
 
-/** Field 22 of /proc/PID/stat. */
-function startOf(pid: number): string {
+/**
+ * Field 22 of /proc/PID/stat.
+ * @param {number} pid
+ */
+function startOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
@@ -113,9 +133,14 @@ function startOf(pid: number): string {
   }
 }
 
-async function readHolder(lockPath: string): Promise<Holder | undefined> {
+/**
+ * @param {string} lockPath
+ * @returns {Promise<Holder | undefined>}
+ */
+async function readHolder(lockPath) {
   try {
-    const parsed: unknown = JSON.parse(await readFile(lockPath, 'utf8'));
+    /** @type {unknown} */
+    const parsed = JSON.parse(await readFile(lockPath, 'utf8'));
     if (typeof parsed !== 'object' || parsed === null || !('pid' in parsed) || !('token' in parsed)) return undefined;
     const { pid, token } = parsed;
     const started = 'started' in parsed ? String(parsed.started) : '';
@@ -126,7 +151,8 @@ async function readHolder(lockPath: string): Promise<Holder | undefined> {
   }
 }
 
-async function ageOf(file: string): Promise<number | undefined> {
+/** @param {string} file */
+async function ageOf(file) {
   const found = await stat(file).catch(() => undefined);
   return found && Date.now() - found.mtimeMs;
 }
