@@ -31,6 +31,21 @@ Queue('lets users take turns, however many entries one has', () => {
   assert.equal(drained(filled(...many, entry('x', 'other'), entry('y', 'other'))).slice(0, 5), ['m0', 'x', 'm1', 'y', 'm2']);
 });
 
+Queue('puts an entry that is given back before those that came later, behind those of a higher priority, and does not count it as work', () => {
+  const queue = filled(entry('a', 'u'), entry('b', 'u'), entry('x', 'v'), entry('y', 'v'));
+  const taken = queue.take()!;
+  queue.add(entry('urgent', 'u', { priority: 9 }));
+  queue.giveBack(taken);
+  assert.is(queue.size, 5);
+  assert.equal(drained(queue), ['urgent', 'x', 'a', 'y', 'b']);
+});
+
+Queue('takes an entry back whose user has no other one', () => {
+  const queue = filled(entry('a', 'u'));
+  queue.giveBack(queue.take()!);
+  assert.equal([queue.size, ...drained(queue)], [1, 'a']);
+});
+
 Queue('counts work, not entries', () => {
   const queue = filled(entry('long 1', 'long', { cost: 10 }), entry('long 2', 'long', { cost: 10 }), ...[1, 2, 3, 4].map((n) => entry(`short ${n}`, 'short', { cost: 2 })));
   assert.equal(drained(queue), ['long 1', 'short 1', 'short 2', 'short 3', 'short 4', 'long 2']);

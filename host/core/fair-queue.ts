@@ -34,13 +34,19 @@ export class FairQueue<T extends Queued> {
   }
 
   add(entry: T): void {
-    let user = this.#users.get(entry.userId);
-    if (!user) this.#users.set(entry.userId, (user = { entries: [], virtual: this.#virtual, cost: 0 }));
+    const user = this.#userOf(entry);
     let at = user.entries.length;
     while (at > 0 && (user.entries[at - 1] as T).priority < entry.priority) at -= 1;
-    user.entries.splice(at, 0, entry);
-    user.cost += entry.cost;
-    this.#size += 1;
+    this.#insert(user, at, entry);
+  }
+
+  /** Puts an entry back that was taken and that nothing was done for: before all of its user that have no higher priority, and its work does not count as done. */
+  giveBack(entry: T): void {
+    const isKnown = this.#users.has(entry.userId);
+    const user = this.#userOf(entry);
+    if (isKnown) user.virtual -= entry.cost;
+    const at = user.entries.findIndex(({ priority }) => priority <= entry.priority);
+    this.#insert(user, at < 0 ? user.entries.length : at, entry);
   }
 
   /** The entry whose turn it is. */
@@ -97,6 +103,20 @@ export class FairQueue<T extends Queued> {
   /** Those who have nothing here and are not ahead of the others. */
   #forget(): void {
     for (const [userId, { entries, virtual }] of this.#users) if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
+  }
+
+  #userOf({ userId }: Queued): UserQueue<T> {
+    const known = this.#users.get(userId);
+    if (known) return known;
+    const user: UserQueue<T> = { entries: [], virtual: this.#virtual, cost: 0 };
+    this.#users.set(userId, user);
+    return user;
+  }
+
+  #insert(user: UserQueue<T>, at: number, entry: T): void {
+    user.entries.splice(at, 0, entry);
+    user.cost += entry.cost;
+    this.#size += 1;
   }
 
   #next(): UserQueue<T> | undefined {

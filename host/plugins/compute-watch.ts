@@ -58,11 +58,6 @@ export class ComputeWatch {
     return { slot: running - 1, entry: entries, measure: listens ? 'stop' : 'end' };
   }
 
-  /** Whether two looks, one after the other, have found the guest that is on the thread. */
-  get isLong(): boolean {
-    return this.#seen.ticks > 0 && this.#seen.entries === (Atomics.load(this.#control, cell.entries) & ~1);
-  }
-
   #isOver(limitMs: number): boolean {
     const { ticks, cpuMs } = this.#seen;
     const limit = Math.max(2, Math.ceil(limitMs / watchIntervalMs));

@@ -22,6 +22,8 @@ export interface PluginLimits {
   readonly maxSuspended: number;
   /** Most threads of one plugin. Before Node 24 each holds one invocation; later, further ones are started while a guest computes for long. */
   readonly maxThreads: number;
+  /** Milliseconds that a thread beyond the first one of a plugin is kept without work, at least. */
+  readonly idleMs: number;
   /** Most invocations of one plugin that wait for a place. */
   readonly maxQueued: number;
 }
@@ -38,6 +40,7 @@ export const defaultLimits: PluginLimits = {
   handles: 256,
   maxSuspended: 128,
   maxThreads: 8,
+  idleMs: 60_000,
   maxQueued: 256,
 };
 

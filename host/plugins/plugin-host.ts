@@ -9,8 +9,10 @@ import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from './limits.ts';
 import type { TranslatedComponent } from './loaded-component.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
+import type { PluginInvocation } from './invocation.ts';
+import type { InvocationCounters } from './invocation-counters.ts';
+import { PluginRuntime } from './plugin-runtime.ts';
 import { PluginTelemetry } from './plugin-telemetry.ts';
-import { type InvocationCounters, type PluginInvocation, PluginRuntime } from './plugin-runtime.ts';
 import type { PluginPorts } from './ports.ts';
 import type { RuntimeMode, WitEndpoint } from './protocol.ts';
 import { readPositions } from './source-positions.ts';
@@ -58,6 +60,8 @@ export interface LoadedPlugin {
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
   counters(): InvocationCounters;
+  /** Threads that are ready for its endpoints' invocations. */
+  readonly threads: number;
   /** Lets what it has run to its end, then closes. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -200,6 +204,9 @@ export class PluginHost {
         limits: this.#named(granted.limits),
         run: (invocation) => runtime.run(invocation),
         counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
+        get threads() {
+          return runtime.threads;
+        },
         drain,
         close,
       };

@@ -5,7 +5,7 @@ import { buildPlugin } from './build/build-plugin.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
-import type { InvocationCounters } from './plugin-runtime.ts';
+import type { InvocationCounters } from './invocation-counters.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
 import { PluginWatch } from './watch-plugins.ts';
 

@@ -5,6 +5,8 @@ import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import type { LoadedComponent } from './loaded-component.ts';
 import { OutputRing } from './output-ring.ts';
 import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint, type WorkerInit } from './protocol.ts';
+import { Slots } from './slots.ts';
+import { ThreadHold } from './thread-hold.ts';
 import type { MemoryLimits } from './worker/instance-memory.ts';
 
 /** How long a new thread may take until its first instance has described itself. */
@@ -29,6 +31,8 @@ export interface PluginWorkerEvents {
   onProgress(id: number, fraction: number, text: string): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
   onDone(id: number, outcome: Outcome, cpuMs: number): void;
+  /** A slot is free that an invocation had which was abandoned or taken back. */
+  onFree(): void;
   /** A message of the invocation could not be taken or answered; undefined when it is nobody's. */
   onFault(id: number | undefined, error: unknown): void;
   /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
@@ -47,10 +51,11 @@ export class PluginWorker {
   readonly #cpuSliceMs: number;
   /** The thread's folder in `/proc`. */
   #thread: string | undefined;
-  readonly #slots: (number | undefined)[];
+  readonly #slots: Slots;
+  readonly #hold: ThreadHold;
   readonly #rings: (OutputRing | undefined)[] = [];
   readonly #ready = deferred<readonly WitEndpoint[]>();
-  #used = 0;
+  #idleSince = performance.now();
   /** Looks while the first instance is made, and while there are invocations. */
   #watch: NodeJS.Timeout | undefined = setInterval(() => this.#look(), watchIntervalMs);
   #isEnded = false;
@@ -59,9 +64,10 @@ export class PluginWorker {
     this.#events = events;
     this.#pages = pages;
     this.#cpuSliceMs = cpuSliceMs;
-    this.#slots = Array.from({ length: slotCount });
     const control = newControl();
     this.#control = new Int32Array(control.buffer);
+    this.#slots = new Slots(this.#control, slotCount);
+    this.#hold = new ThreadHold(this.#control, () => threadCpuMs(this.#thread));
     this.#computeWatch = new ComputeWatch(this.#control, { cpuSliceMs, isInterruptible: component.interrupts !== 'never' }, () => threadCpuMs(this.#thread));
     const { glue, modules, isRestorable, initialBytes } = component;
     this.#worker = new Worker(new URL('./worker/main.js', import.meta.url), {
@@ -91,47 +97,30 @@ export class PluginWorker {
     }
   }
 
-  get freeSlots(): number {
-    return this.#slots.length - this.#used;
+  /** What the host has given it. */
+  get slots(): Slots {
+    return this.#slots;
   }
 
-  get usedSlots(): number {
-    return this.#used;
+  /** The guest that is on the thread now. */
+  get hold(): ThreadHold {
+    return this.#hold;
   }
 
-  /** Whether guest code is on the thread now. */
-  get isComputing(): boolean {
-    return Atomics.load(this.#control, cell.running) !== 0;
-  }
-
-  /** Whether the guest on the thread has been there for a while. */
-  get isBusy(): boolean {
-    return this.isComputing && this.#computeWatch.isLong;
-  }
-
-  /** Ids of the invocations in it. */
-  get running(): readonly number[] {
-    return this.#slots.filter((id) => id !== undefined);
+  /** Milliseconds that it has been without an invocation; 0 while it has one. */
+  get idleMs(): number {
+    return this.#slots.isEmpty ? performance.now() - this.#idleSince : 0;
   }
 
   /** Starts an invocation in a free slot; gives where it leaves what it streams, if it does. */
   run(invocation: Omit<RunMessage, 'type' | 'slot' | 'ring'>): OutputRing | undefined {
-    const slot = this.#slots.indexOf(undefined);
-    this.#slots[slot] = invocation.id;
-    this.#used++;
-    Atomics.store(this.#control, cell.slots + slot, 0);
+    const slot = this.#slots.take(invocation.id);
     const known = this.#rings[slot];
     known?.clear();
     const ring = invocation.outputBytes === undefined ? undefined : (this.#rings[slot] ??= new OutputRing());
     this.#worker.postMessage({ type: 'run', slot, ...invocation, ...(ring && ring !== known && { ring: ring.memory }) } satisfies RunMessage);
     this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
     return ring;
-  }
-
-  /** Lets the guest see that its client has gone. */
-  markCancelled(id: number): void {
-    const slot = this.#slots.indexOf(id);
-    if (slot >= 0) Atomics.store(this.#control, cell.slots + slot, 1);
   }
 
   /** Forgets an invocation that waits for the host; its slot is free when the worker has said so. */
@@ -143,16 +132,12 @@ export class PluginWorker {
   interrupt(id: number): void {
     const entry = Atomics.load(this.#control, cell.entries);
     const running = Atomics.load(this.#control, cell.running);
-    if (running > 0 && this.#slots[running - 1] === id) this.#stop(entry);
+    if (running > 0 && this.#slots.idIn(running - 1) === id) this.#stop(entry);
   }
 
   /** Lets a guest trap, unless another one was entered meanwhile. */
   #stop(entry: number): void {
     Atomics.compareExchange(this.#control, cell.entries, entry, entry | 1);
-  }
-
-  idIn(slot: number): number | undefined {
-    return this.#slots[slot];
   }
 
   /** Ends the thread, whatever it does. */
@@ -208,6 +193,12 @@ export class PluginWorker {
         return;
       case 'abandoned':
         this.#free(message.id);
+        this.#events.onFree();
+        return;
+      case 'skipped':
+        this.#slots.releaseGone(message.slot);
+        this.#rest();
+        this.#events.onFree();
         return;
       default:
         message satisfies never;
@@ -227,16 +218,13 @@ export class PluginWorker {
   }
 
   #free(id: number): void {
-    const slot = this.#slots.indexOf(id);
-    if (slot < 0) return;
-    this.#slots[slot] = undefined;
-    this.#used--;
-    this.#rest();
+    if (this.#slots.release(id)) this.#rest();
   }
 
   /** Nobody needs to look while there is no invocation. */
   #rest(): void {
-    if (this.#used > 0) return;
+    if (!this.#slots.isEmpty) return;
+    this.#idleSince = performance.now();
     clearInterval(this.#watch);
     this.#watch = undefined;
   }
@@ -246,7 +234,7 @@ export class PluginWorker {
     if (overdue === undefined) return;
     const { slot, entry, measure } = overdue;
     if (measure === 'stop') this.#stop(entry);
-    else if (slot < this.#slots.length) this.#events.onStuck(this, slot);
+    else if (slot < this.#slots.count) this.#events.onStuck(this, slot);
     else this.#ready.reject(new Error(`it computed for more than ${this.#cpuSliceMs} ms`));
   }
 

@@ -97,7 +97,9 @@ export type FromWorker =
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
   | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
   | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }
-  | { readonly type: 'abandoned'; readonly id: number };
+  | { readonly type: 'abandoned'; readonly id: number }
+  /** The host had taken back the invocation in the slot before it began. */
+  | { readonly type: 'skipped'; readonly slot: number };
 
 export interface WorkerInit {
   readonly mode: RuntimeMode;
@@ -118,10 +120,10 @@ export interface WorkerInit {
 /**
  * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot (plus 1) whose
  * guest code is on the thread now, 0 when none is; the number after the last slot's stands for an instance that the thread makes as it starts.
- * `entries`: grows by 2 each time guest code is entered, and is odd when the guest that was entered must end. `pages`: of the thread's instances. From `slots` on,
- * one cell a slot: 1 when its client has gone.
+ * `entries`: grows by 2 each time guest code is entered, and is odd when the guest that was entered must end. `pages`: of the thread's instances. `enteredAt`: the clock's
+ * milliseconds, modulo 2³², when guest code was entered last. From `slots` on, one cell a slot, with the bits of `slots.ts`.
  */
-export const cell = { wake: 0, running: 1, entries: stopCell, pages: 3, slots: 4 } as const;
+export const cell = { wake: 0, running: 1, entries: stopCell, pages: 3, enteredAt: 4, slots: 5 } as const;
 
 /** The memory with the cells, one page: guests read one of them, and cannot name the others. */
 export function newControl(): WebAssembly.Memory {

@@ -2,7 +2,7 @@ import type { Deferred } from '../core/deferred.ts';
 import type { Queued } from '../core/fair-queue.ts';
 import type { Logger } from '../core/logger.ts';
 import type { InvocationScope } from './capabilities/invocation-scope.ts';
-import type { PluginInvocation } from './plugin-runtime.ts';
+import type { PluginInvocation } from './invocation.ts';
 import type { InvocationRecord } from './plugin-telemetry.ts';
 import type { PluginWorker } from './plugin-worker.ts';
 
@@ -18,8 +18,8 @@ export interface Task extends Queued {
   readonly settled: Deferred<string>;
   scope: InvocationScope;
   worker: PluginWorker | undefined;
-  attempts: number;
-  priority: number;
+  /** Whether a thread was lost that had begun it. */
+  wasLost: boolean;
   /** Milliseconds that the guest has computed, as far as the host was told. */
   cpuMs: number;
   /** Why it must end, once it must. */

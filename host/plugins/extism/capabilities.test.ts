@@ -10,7 +10,7 @@ import { skip } from '../../test/skip.ts';
 import { compileFixture, installCompiler } from '../fixtures/assemblyscript/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../plugin-host.ts';
-import type { PluginInvocation } from '../plugin-runtime.ts';
+import type { PluginInvocation } from '../invocation.ts';
 
 interface Context {
   ports: FakePorts;

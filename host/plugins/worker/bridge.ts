@@ -3,6 +3,8 @@ import { boundedArguments, isDeep } from '../border.ts';
 import { toWitError } from '../capabilities/wit-error.ts';
 import type { OutputRing } from '../output-ring.ts';
 import type { InstanceMemory } from './instance-memory.ts';
+import { isClientGone } from '../slots.ts';
+import { enteredNow } from '../thread-hold.ts';
 import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker, type WitError } from '../protocol.ts';
 
 /** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
@@ -64,6 +66,7 @@ export abstract class Bridge {
   }
 
   #count(slot: number): void {
+    enteredNow(this.control);
     Atomics.store(this.control, cell.running, slot + 1);
     for (;;) {
       const before = Atomics.load(this.control, cell.entries);
@@ -83,7 +86,7 @@ export abstract class Bridge {
   }
 
   isCancelled(invocation: Invocation): boolean {
-    return Atomics.load(this.control, cell.slots + invocation.slot) === 1;
+    return isClientGone(this.control, invocation.slot);
   }
 
   /** Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers. */

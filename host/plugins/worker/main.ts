@@ -3,6 +3,7 @@ import { readlinkSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { boundedEndpoints, boundedOutcome } from '../border.ts';
 import { OutputRing } from '../output-ring.ts';
+import { begins } from '../slots.ts';
 import type { Outcome, RunMessage, ToWorker, WitEndpoint, WorkerInit } from '../protocol.ts';
 import { enableExtendedConstants, standInForPromising } from '../core-modules/wasm-features.ts';
 import { BlockingBridge, type Invocation, SuspendingBridge } from './bridge.ts';
@@ -64,10 +65,9 @@ async function extismPlugin(): Promise<Guests> {
   return { endpoints, first: guest, make: () => guest };
 }
 
-function outputOf({ slot, ring, outputBytes }: RunMessage): Invocation['output'] {
-  if (ring) rings[slot] = new OutputRing(ring);
-  const known = rings[slot];
-  return known && outputBytes !== undefined ? { ring: known, leftBytes: outputBytes } : undefined;
+function outputOf({ slot, outputBytes }: RunMessage): Invocation['output'] {
+  const ring = rings[slot];
+  return ring && outputBytes !== undefined ? { ring, leftBytes: outputBytes } : undefined;
 }
 
 function threadFolder(): string | undefined {
@@ -100,6 +100,10 @@ try {
   };
 
   const run = async (message: RunMessage): Promise<void> => {
+    if (!begins(control, message.slot)) {
+      bridge.post({ type: 'skipped', slot: message.slot });
+      return;
+    }
     const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false, memory: undefined };
     running.set(message.id, invocation);
     bridge.enter(invocation); // making an instance runs the guest's code, too
@@ -125,6 +129,7 @@ try {
   port.on('message', (message: ToWorker) => {
     switch (message.type) {
       case 'run':
+        if (message.ring) rings[message.slot] = new OutputRing(message.ring); // for all of the slot's invocations, also when this one does not begin
         if (running.size < maxEager && waiting.length === 0 && hasRoom()) void run(message);
         else {
           waiting.push(message);
@@ -139,8 +144,6 @@ try {
         if (invocation) invocation.isAbandoned = true;
         invocation?.memory?.release(); // it stays suspended until it is collected
         running.delete(message.id);
-        const waits = waiting.findIndex(({ id }) => id === message.id);
-        if (waits >= 0) waiting.splice(waits, 1);
         bridge.forget(message.id);
         bridge.post({ type: 'abandoned', id: message.id });
         return;
