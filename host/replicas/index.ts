@@ -8,7 +8,7 @@ export type { HostFrame, ReplicaFrame } from './protocol.ts';
 export { type ReplicaCallOptions, ReplicaConnection } from './replica-connection.ts';
 export { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './retry.ts';
 export { failedDeployment, ReplicaSet, type ReplicaSetOptions, type SetUpdateOptions } from './replica-set.ts';
-export type { Reservation } from './replica-pool.ts';
+export type { Reservation } from './workload.ts';
 export type { MakeRoom } from './replica-keeper.ts';
 export type { ReplicaSetStatus, ReplicaStatus } from './replica-status.ts';
 export { firstCount, type Place, type Places, type ReplicaVersion } from './replica-version.ts';

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { ReplicaPool, type Run } from './replica-pool.ts';
+import { ReplicaPool } from './replica-pool.ts';
+import type { Run } from './workload.ts';
 
 const Overload = suite('a pool with more calls than it can serve in time');
 

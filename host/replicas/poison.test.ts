@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { cancelledError } from '../core/errors.ts';
+import { type AanaError, cancelledError } from '../core/errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { callWithRetry, DEFAULT_RETRIES, streamWithRetry } from './retry.ts';
 import { collect, failure, pidOf, started, stopAll, until, versionOf } from './fixtures/sample-sets.ts';
@@ -147,6 +147,32 @@ Poison('are told from long calls that go on beside them, also where there is one
   controller.abort(cancelledError('enough'));
   assert.is(await again, 'ran on');
   assert.ok(['ran on', 'ReplicaLostError'].includes(String(await first)), 'it was lost twice at most, and is not suspected');
+});
+
+Poison('wait in the queue while another call with the same arguments is tried, and are refused when it is full', async () => {
+  const set = await started({ maxQueued: 2 });
+  const controller = new AbortController();
+  const ask = (userId: string, signal = controller.signal): Promise<AanaError> => failure(set.call('wait', { ms: 600_000 }, { signal, userId }));
+  const lost = ask('a');
+  await until(() => ongoing(set) === 1, 'the call runs');
+  process.kill(pidOf(set), 'SIGKILL');
+  assert.is((await lost).name, 'ReplicaLostError');
+  const first = new AbortController();
+  const tried = ask('a', first.signal);
+  await until(() => ongoing(set) === 1, 'it is tried');
+  const held = [ask('a'), ask('a')];
+  await until(() => set.status().queued === 2, 'others wait for the end of the trial');
+  const full = await ask('a');
+  assert.equal([full.name, full.kind, (full.data as { max_queued_requests: number }).max_queued_requests], ['DeploymentFull', 'unavailable', 2]);
+  const other = ask('b');
+  assert.is((await held[1]!).name, 'DeploymentFull', 'the user with the most calls makes room for another one');
+  assert.equal(await set.call('echo', { n: 1 }), { n: 1 }, 'what is no suspect is served');
+  assert.equal([set.status().queued, ongoing(set)], [2, 1]);
+  first.abort(cancelledError('enough'));
+  assert.is((await tried).name, 'CancelledError');
+  await until(() => set.status().queued === 1 && ongoing(set) === 1, 'the next one is tried');
+  controller.abort(cancelledError('enough'));
+  assert.equal([(await held[0]!).name, (await other).name], ['CancelledError', 'CancelledError']);
 });
 
 Poison('may come again to another version', async () => {

@@ -7,11 +7,12 @@ import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from './fleet.ts';
 import type { ReplicaCallOptions } from './replica-connection.ts';
 import { isLoss, isPlanned } from './replica-lost.ts';
-import type { DispatchOptions, ReplicaPool, Reservation, Run } from './replica-pool.ts';
+import type { DispatchOptions, ReplicaPool } from './replica-pool.ts';
 import type { RunningReplica } from './running-replica.ts';
 import type { SuspectCalls, Trial } from './suspect-calls.ts';
+import type { Reservation, Run } from './workload.ts';
 
-export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'isSuspect' | 'onQueued' | 'method'> {
+export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
   /** Of {@link ReplicaCalls.reserve}: the call has its place, which it takes. */
   readonly reservation?: Reservation | undefined;
   /** Hears how far the model is, as long as the call waits for one that loads. */
@@ -59,8 +60,6 @@ export class ReplicaCalls {
   readonly #options: ReplicaCallsOptions;
   readonly #listeners = new Set<(progress: LoadProgress) => void>();
   readonly #queued = new Set<Queued>();
-  /** The suspect that a replica tries alone: when the replica is lost, it was that one rather than a suspect that has outlived its trial there. */
-  readonly #alone = new WeakMap<RunningReplica, Trial>();
   #lastUsedAt: number;
 
   constructor(options: ReplicaCallsOptions) {
@@ -151,11 +150,16 @@ export class ReplicaCalls {
 
   /** Gives a call to a replica. Throws `PoisonousCallError` when two were lost with the same call. */
   async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
-    const { suspects } = this.#options;
+    const { suspects, pool } = this.#options;
     const { method, args, options } = call;
     options.reservation?.release();
-    for (let admitted = options.admitted === true || options.reservation !== undefined; ; admitted = true) {
-      const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, options.signal);
+    let admitted = options.admitted === true || options.reservation !== undefined;
+    const hold = async (other: Promise<void>): Promise<void> => {
+      await pool.hold(other, { ...options, method, admitted });
+      admitted = true;
+    };
+    for (; ; admitted = true) {
+      const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, hold);
       try {
         return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
       } catch (error) {
@@ -178,9 +182,9 @@ export class ReplicaCalls {
 
   /** Gives the error when the call is refused from now on. */
   async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
-    const alone = this.#alone.get(replica);
-    if (trial && alone && alone !== trial) return undefined; // it has outlived its own trial, and another suspect was tried
-    const { suspects, log, clock } = this.#options;
+    const { suspects, log, clock, pool } = this.#options;
+    const blamed = pool.trials.suspectOn(replica);
+    if (trial && blamed && blamed !== trial) return undefined; // this call has outlived its own trial, and the replica tried another suspect
     const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);
     const refusal = suspects.onLoss(print, method, replica, ranMs);
@@ -191,40 +195,16 @@ export class ReplicaCalls {
     return refusal;
   }
 
-  /**
-   * The replica tries no other suspect until it has survived this one for long enough, or the function that this returns is called: the suspect has ended, with the
-   * replica or without it.
-   */
-  #tryAlone(replica: RunningReplica, trial: Trial): (isLost: boolean) => void {
-    const { pool, clock } = this.#options;
-    const ended = new AbortController();
-    const end = (isLost: boolean): void => {
-      ended.abort();
-      if (this.#alone.get(replica) !== trial) return; // it has outlived its trial, and the replica may try another suspect by now
-      if (!isLost) this.#alone.delete(replica);
-      pool.endTrial(replica);
-    };
-    this.#alone.set(replica, trial);
-    void clock.delay(trial.aloneMs, ended.signal).then(
-      () => {
-        end(false);
-        pool.release();
-      },
-      () => {}, // it has ended before
-    );
-    return end;
-  }
-
   async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
     const { pool, clock, onWaiting } = this.#options;
     const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
     const useOf = (replica: RunningReplica, run: Run): Used<T> => {
       call.record.begin();
-      const endTrial = trial && this.#tryAlone(replica, trial);
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
-        endTrial?.(isLoss(loss));
+        if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
+        else if (trial) pool.trials.end(replica, trial);
         // A caller who has gone hears nothing of it, and may come back with the same.
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);
@@ -236,7 +216,7 @@ export class ReplicaCalls {
       queued = { call, leave };
       this.#queued.add(queued);
     };
-    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, isSuspect: trial !== undefined, onQueued });
+    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, suspect: trial, onQueued });
     onWaiting();
     const loading = onProgress && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
     if (loading) onProgress(loading);

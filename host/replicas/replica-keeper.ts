@@ -57,7 +57,7 @@ export class ReplicaKeeper {
     const { fleet, pool, clock, log, isHeld } = this.#options;
     if (isHeld()) return;
     const { kept } = fleet;
-    const load = pool.queued + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
+    const load = pool.waitingForReplica + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
     const wanted = this.#scaler ? this.#scaler.decide(clock.now(), load, kept.length) : this.#version.count;
     if (wanted > kept.length) this.#grow(kept.length, wanted);
     if (wanted >= kept.length) return;

@@ -1,18 +1,11 @@
 import { type Clock, systemClock } from '../core/clock.ts';
-import { AanaError } from '../core/errors.ts';
-import { type RequestContext, remainingMs } from '../core/request-context.ts';
-import { preferred } from './affinity.ts';
-import { FairQueue, type Queued } from '../core/fair-queue.ts';
-import { ReturnPromises } from './return-promises.ts';
-import { ServiceTimes } from './service-times.ts';
-import { waitingTime } from './waiting-time.ts';
-
-/** What the pool wants to know of a replica. */
-export interface PoolMember {
-  readonly name: string;
-  /** Calls it has not let go of. */
-  readonly ongoing: number;
-}
+import type { AanaError } from '../core/errors.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import { Admission, type Applicant, type Room } from './admission.ts';
+import { type Choosable, chooseReplica } from './replica-choice.ts';
+import { type TriedSuspect, Trials } from './trials.ts';
+import { WaitingCalls, type WaitOptions } from './waiting-calls.ts';
+import { type Reservation, type Run, Workload } from './workload.ts';
 
 export interface PoolOptions {
   readonly deployment: string;
@@ -26,31 +19,15 @@ export interface PoolOptions {
   readonly unavailable?: () => AanaError | undefined;
 }
 
-export interface DispatchOptions extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'> {
-  readonly signal?: AbortSignal | undefined;
+export interface DispatchOptions extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'>, WaitOptions {
   /** Calls of the same method take about the same time. */
   readonly method?: string | undefined;
   /** Calls with the same key prefer the same replica. */
   readonly affinity?: string | undefined;
   /** Was admitted before: it waits although the queue is full or the wait is long. */
   readonly admitted?: boolean | undefined;
-  /** A replica was lost with this call: it goes to one that tries no other suspect, and others avoid that one until {@link ReplicaPool.endTrial}. */
-  readonly isSuspect?: boolean | undefined;
-  /** Hears that it has to wait, and gets a function that ends that with a reason. */
-  readonly onQueued?: ((leave: (reason: unknown) => void) => void) | undefined;
-}
-
-/** A call that a replica works on. */
-export interface Run {
-  readonly method: string | undefined;
-  /** Milliseconds of the clock. */
-  readonly startedAt: number;
-}
-
-/** A place for the first call of work that has begun elsewhere, such as the fetch of a video. */
-export interface Reservation {
-  /** The call has come, or will not come. May be called twice. */
-  release(): void;
+  /** A replica was lost with this call: it goes to a replica that tries no other suspect, and {@link ReplicaPool.trials} has it from then on. */
+  readonly suspect?: TriedSuspect | undefined;
 }
 
 /** In an object, so that a promise is handed over as it is. */
@@ -58,67 +35,43 @@ export interface Used<T> {
   readonly value: T;
 }
 
-interface Waiting<Member> extends Queued {
-  readonly affinity: string | undefined;
-  readonly isSuspect: boolean;
-  /** Milliseconds of the clock. */
-  readonly deadline: number | undefined;
-  readonly method: string | undefined;
-  take(member: Member): void;
-  refuse(error: unknown): void;
-}
-
-/** What is known of a call before it is admitted. */
-interface Applicant extends Queued {
-  /** Who is told to come back. */
-  readonly key: string | undefined;
-  readonly leftMs: number | undefined;
-  /** How much longer than `cost` calls like this one take now and then, in milliseconds. */
-  readonly margin: number;
-}
-
-/** What a call counts for of which nothing is known, so that users take turns all the same. */
-const LEAST_COST_MS = 1;
-/** A running call that has taken longer than expected is expected to take so much of its time again. */
-const OVERDUE_SHARE = 0.1;
-/** Of the time that a call could wait: those who come for the first time may use so much while others were told to come back. */
-const NEWCOMERS_SHARE = 0.25;
-/** Of the same time: those who come back find it used so far, and have the rest as a margin. */
-const RETURNERS_SHARE = 0.5;
-
 /**
  * The ready replicas of a deployment and the calls that wait for one. Users take turns. A call is refused at once when by the calls before it
  * cannot be answered until its deadline, and later when its turn comes too late, so that no replica works on what nobody waits for.
  */
-export class ReplicaPool<Member extends PoolMember> {
+export class ReplicaPool<Member extends Choosable> {
+  readonly trials: Trials<Member>;
   #options: PoolOptions;
   readonly #random: () => number;
   readonly #clock: Clock;
   readonly #members: Member[] = [];
-  readonly #waiting = new FairQueue<Waiting<Member>>();
-  /** Suspects that wait for a replica that tries no other one; they were admitted before. */
-  readonly #suspects = new Set<Waiting<Member>>();
-  /** Replicas that try a suspect. */
-  readonly #trying = new Set<Member>();
-  /** Work that has a place and waits for something else. */
-  readonly #reserved = new FairQueue<Queued>();
-  readonly #running = new Set<Run>();
-  readonly #times = new ServiceTimes();
-  readonly #promises = new ReturnPromises();
+  readonly #waiting = new WaitingCalls<Member>();
+  readonly #workload: Workload;
+  readonly #admission: Admission;
   #closedBy: (() => AanaError) | undefined;
 
   constructor(options: PoolOptions) {
+    const { deployment, random = Math.random, clock = systemClock } = options;
     this.#options = options;
-    this.#random = options.random ?? Math.random;
-    this.#clock = options.clock ?? systemClock;
+    this.#random = random;
+    this.#clock = clock;
+    this.#workload = new Workload(clock);
+    this.#admission = new Admission({ deployment, clock, workload: this.#workload, waiting: this.#waiting });
+    this.trials = new Trials(clock, () => this.release());
   }
 
   get size(): number {
     return this.#members.length;
   }
 
+  /** Calls that wait. */
   get queued(): number {
-    return this.#waiting.size + this.#suspects.size;
+    return this.#waiting.size;
+  }
+
+  /** Calls that wait for a replica: one more replica could take them. */
+  get waitingForReplica(): number {
+    return this.#waiting.forReplica;
   }
 
   add(member: Member): void {
@@ -129,7 +82,6 @@ export class ReplicaPool<Member extends PoolMember> {
   remove(member: Member): void {
     const index = this.#members.indexOf(member);
     if (index >= 0) this.#members.splice(index, 1);
-    this.#trying.delete(member);
   }
 
   /**
@@ -140,13 +92,21 @@ export class ReplicaPool<Member extends PoolMember> {
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
-    const free = this.#waiting.size === 0 ? this.#pick(options) : undefined;
+    const free = this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined;
     if (free) return { value: this.#start(use, free, options) };
     const unavailable = this.#options.unavailable?.();
     if (unavailable) throw unavailable;
-    const applicant = this.#applicant(options);
-    if (!options.admitted) this.#admit(applicant);
-    return this.#wait(use, options, applicant);
+    const { leftMs, ...applicant } = this.#admit(options);
+    const { affinity, suspect, method } = options;
+    const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
+    return this.#waiting.wait({ ...applicant, affinity, suspect, deadline, method }, (member) => ({ value: this.#start(use, member, options) }), options);
+  }
+
+  /** Lets a call wait until `trial` of another call has settled. Meanwhile it counts as waiting. Rejects as {@link dispatch} does. */
+  async hold(trial: Promise<void>, options: DispatchOptions = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    if (this.#closedBy) throw this.#closedBy();
+    await this.#waiting.hold(this.#admit(options), trial, options.signal);
   }
 
   /**
@@ -155,52 +115,43 @@ export class ReplicaPool<Member extends PoolMember> {
    */
   reserve(options: Omit<DispatchOptions, 'signal' | 'affinity' | 'admitted'> = {}): Reservation {
     if (this.#closedBy) throw this.#closedBy();
-    const applicant = this.#applicant(options);
-    if (this.#isBusy) this.#admit(applicant);
-    const { userId, priority, cost } = applicant;
-    const place: Queued = { userId, priority, cost };
-    this.#reserved.add(place);
-    return { release: () => void this.#reserved.remove(place) };
+    const applicant = this.#admission.applicant(options);
+    if (this.#isBusy) this.#admission.admit(applicant, this.#room);
+    return this.#workload.reserve(applicant);
   }
 
   /** A replica has let go of a call. */
   settle(run: Run): void {
-    this.#running.delete(run);
+    this.#workload.end(run);
     this.release();
   }
 
   /** A call gave its answer; `isWhole` is false for one whose caller did not wait for it. */
-  observe({ method = '', startedAt }: Run, isWhole: boolean): void {
-    const ms = this.#clock.now() - startedAt;
-    if (isWhole) this.#times.observe(method, ms);
-    else this.#times.observeAtLeast(method, ms);
+  observe(run: Run, isWhole: boolean): void {
+    this.#workload.observe(run, isWhole);
   }
 
-  /** Room was made: gives it to those who wait. */
+  /** Gives the replicas that have room to the calls that wait. */
   release(): void {
-    for (const suspect of this.#suspects) {
-      const free = this.#pick(suspect);
+    for (const suspect of this.#waiting.suspects) {
+      const free = this.#choose(suspect);
       if (free) suspect.take(free);
     }
-    for (let waiting = this.#waiting.peek(); waiting; waiting = this.#waiting.peek()) {
-      const late = this.#isLate(waiting);
-      const free = late ? undefined : this.#pick(waiting);
+    const { inTurn } = this.#waiting;
+    for (let waiting = inTurn.peek(); waiting; waiting = inTurn.peek()) {
+      const late = this.#admission.lateness(waiting, this.#room);
+      const free = late ? undefined : this.#choose(waiting);
       if (late) {
-        this.#waiting.remove(waiting);
+        inTurn.remove(waiting);
         waiting.refuse(late);
       } else if (free) {
-        this.#waiting.take();
+        inTurn.take();
         waiting.take(free);
       } else return;
     }
   }
 
-  /** The suspect that this replica tried has ended. Call {@link settle} after it. */
-  endTrial(member: Member): void {
-    this.#trying.delete(member);
-  }
-
-  /** Refuses calls from now on; those who wait already stay, unless `error` is for them too. */
+  /** Refuses calls from now on. With `waiting`, refuses the calls that wait, too. */
   close(error: () => AanaError, options: { readonly waiting: boolean }): void {
     this.#closedBy = error;
     if (options.waiting) this.refuseWaiting(error);
@@ -217,147 +168,43 @@ export class ReplicaPool<Member extends PoolMember> {
     this.release();
   }
 
-  /** Refuses those who wait. */
+  /** Refuses the calls that wait. */
   refuseWaiting(error: () => AanaError): void {
-    for (const waiting of [...this.#suspects, ...this.#waiting]) waiting.refuse(error());
+    for (const waiting of [...this.#waiting]) waiting.refuse(error());
   }
 
   get #isBusy(): boolean {
-    return this.#members.length > 0 && this.#running.size + this.#waiting.size + this.#reserved.size >= this.#slots;
+    return this.#members.length > 0 && this.#workload.running + this.#waiting.inTurn.size + this.#workload.reserved >= this.#room.slots;
   }
 
-  get #slots(): number {
-    return this.#members.length * this.#options.maxOngoing;
+  get #room(): Room {
+    return { slots: this.#members.length * this.#options.maxOngoing, maxQueued: this.#options.maxQueued };
   }
 
-  #applicant({ userId = null, client, priority = 0, method, deadlineAt }: DispatchOptions): Applicant {
-    const { mean = 0, deviation = 0 } = this.#times.expect(method) ?? {};
-    const key = typeof userId === 'string' ? `user ${userId}` : client === undefined ? undefined : `client ${client}`;
-    return { userId, key, priority, cost: Math.max(LEAST_COST_MS, mean), margin: deviation, leftMs: remainingMs({ deadlineAt }) };
+  #admit(options: DispatchOptions): Applicant {
+    const applicant = this.#admission.applicant(options);
+    if (!options.admitted) this.#admission.admit(applicant, this.#room);
+    return applicant;
   }
 
-  /** Throws when the call is not to wait. */
-  #admit(applicant: Applicant): void {
-    const now = this.#clock.now();
-    const { key, cost, margin, leftMs } = applicant;
-    const isReturning = key !== undefined && this.#promises.claim(key, now);
-    if (this.#waiting.size >= this.#options.maxQueued) {
-      const victim = this.#waiting.victimFor(applicant.userId);
-      if (!victim) throw this.#full(applicant, now);
-      victim.refuse(this.#full({ ...applicant, userId: victim.userId, key: undefined }, now));
-    }
-    if (leftMs === undefined || this.#members.length === 0) return;
-    const waitMs = this.#waitOf(applicant);
-    const mostMs = leftMs - cost - margin;
-    const share = isReturning || this.#promises.cost(now) === 0 ? 1 : NEWCOMERS_SHARE;
-    if (waitMs > 0 && waitMs > share * mostMs) throw this.#overloaded(applicant, waitMs, now);
-  }
-
-  /** Milliseconds until it would be the turn of a call that comes now. */
-  #waitOf(applicant: Queued): number {
-    const now = this.#clock.now();
-    const remaining = Array.from(this.#running, ({ method, startedAt }) => {
-      const mean = this.#times.expect(method)?.mean ?? 0;
-      return Math.max(OVERDUE_SHARE * mean, mean - (now - startedAt));
-    });
-    return waitingTime(this.#slots, remaining, this.#waiting.workAhead(applicant) + this.#reserved.workAhead(applicant));
-  }
-
-  /** Why a call whose turn it is must not begin any more; undefined when it may. */
-  #isLate({ deadline, method, cost }: Waiting<Member>): AanaError | undefined {
-    if (deadline === undefined || this.#running.size === 0 || this.#members.length === 0) return undefined;
-    const now = this.#clock.now();
-    const { mean, deviation } = this.#times.expect(method) ?? { mean: cost, deviation: 0 };
-    const leftMs = deadline - now;
-    if (leftMs >= mean - deviation) return undefined;
-    return overloaded(this.#options.deployment, 0, mean, leftMs, secondsOf(this.#waitOf({ userId: null, priority: 0, cost: mean })));
-  }
-
-  #overloaded(applicant: Applicant, waitMs: number, now: number): AanaError {
-    const { cost, leftMs = 0 } = applicant;
-    return overloaded(this.#options.deployment, waitMs, cost, leftMs, this.#comeBack(applicant, now, RETURNERS_SHARE * Math.max(0, leftMs - cost)));
-  }
-
-  #full(applicant: Applicant, now: number): AanaError {
-    const { deployment, maxQueued } = this.#options;
-    const wait = this.#members.length === 0 ? 1 : this.#comeBack(applicant, now, 0);
-    return new AanaError('DeploymentFull', 'unavailable', `deployment ${deployment} is full: ${maxQueued} calls are waiting already; try again in ${wait} s`, {
-      data: { deployment, max_queued_requests: maxQueued, retry_after_s: wait },
-    });
-  }
-
-  /** Seconds after which one who is refused finds a place, with at most `waitMs` to wait then; keeps the place. */
-  #comeBack(applicant: Applicant, now: number, waitMs: number): number {
-    const ahead = this.#waitOf(applicant) + this.#promises.cost(now) / this.#slots;
-    const seconds = secondsOf(ahead - waitMs);
-    if (applicant.key !== undefined) this.#promises.add(applicant.key, now, seconds * 1000, applicant.cost);
-    return seconds;
-  }
-
-  /** The replica that calls with this key prefer, else the less busy one of two random replicas with room. Those that try no suspect come first. */
-  #pick({ affinity, isSuspect }: Pick<DispatchOptions, 'affinity' | 'isSuspect'>): Member | undefined {
-    if (this.#trying.size === 0) return this.#pickOf(this.#members, affinity);
-    const others = this.#members.filter((member) => !this.#trying.has(member));
-    return this.#pickOf(others, affinity) ?? (isSuspect ? undefined : this.#pickOf(this.#members, affinity));
-  }
-
-  #pickOf(members: readonly Member[], affinity: string | undefined): Member | undefined {
+  /** Replicas that try no suspect come first. Suspects get no other ones. */
+  #choose({ affinity, suspect }: Pick<DispatchOptions, 'affinity' | 'suspect'>): Member | undefined {
     const { maxOngoing } = this.#options;
-    const liked = affinity === undefined || members.length < 2 ? undefined : preferred(affinity, members, maxOngoing);
-    if (liked) return liked;
-    const free = members.filter((member) => member.ongoing < maxOngoing);
-    const any = (): Member | undefined => free[Math.floor(this.#random() * free.length)];
-    const [one, other] = [any(), any()];
-    return one && other && other.ongoing < one.ongoing ? other : one;
+    const untried = this.#members.filter((member) => !this.trials.isTrying(member));
+    const chosen = chooseReplica(untried, affinity, maxOngoing, this.#random);
+    if (chosen || suspect || untried.length === this.#members.length) return chosen;
+    return chooseReplica(this.#members, affinity, maxOngoing, this.#random);
   }
 
-  #start<T>(use: (member: Member, run: Run) => T, member: Member, { method, isSuspect }: Pick<DispatchOptions, 'method' | 'isSuspect'>): T {
-    if (isSuspect) this.#trying.add(member);
-    const run: Run = { method, startedAt: this.#clock.now() };
-    this.#running.add(run);
+  #start<T>(use: (member: Member, run: Run) => T, member: Member, { method, suspect }: Pick<DispatchOptions, 'method' | 'suspect'>): T {
+    if (suspect) this.trials.begin(member, suspect);
+    const run = this.#workload.begin(method);
     try {
       return use(member, run);
     } catch (error) {
-      this.#running.delete(run);
+      this.#workload.end(run);
+      if (suspect) this.trials.end(member, suspect);
       throw error;
     }
   }
-
-  #wait<T>(use: (member: Member, run: Run) => T, { signal, affinity, method, isSuspect = false, onQueued }: DispatchOptions, { userId, priority, cost, leftMs }: Applicant): Promise<Used<T>> {
-    return new Promise((resolve, reject) => {
-      const settle = (how: () => void): void => {
-        if (!this.#suspects.delete(waiting)) this.#waiting.remove(waiting);
-        signal?.removeEventListener('abort', onAbort);
-        how();
-      };
-      const waiting: Waiting<Member> = {
-        ...{ userId, priority, cost, affinity, method, isSuspect },
-        deadline: leftMs === undefined ? undefined : this.#clock.now() + leftMs,
-        take: (member) =>
-          settle(() => {
-            try {
-              resolve({ value: this.#start(use, member, waiting) });
-            } catch (error) {
-              reject(error);
-            }
-          }),
-        refuse: (error) => settle(() => reject(error)),
-      };
-      const onAbort = (): void => waiting.refuse(signal?.reason);
-      if (isSuspect) this.#suspects.add(waiting);
-      else this.#waiting.add(waiting);
-      onQueued?.(waiting.refuse);
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
-  }
-}
-
-const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
-const text = (ms: number): string => (ms < 100 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
-
-function overloaded(deployment: string, waitMs: number, serviceMs: number, leftMs: number, retryAfterS: number): AanaError {
-  const why = `the calls before this one take about ${text(waitMs)}, this one about ${text(serviceMs)}, and ${text(Math.max(0, leftMs))} are left`;
-  return new AanaError('DeploymentOverloaded', 'unavailable', `deployment ${deployment} cannot answer in time: ${why}; try again in ${retryAfterS} s`, {
-    data: { deployment, estimated_wait_s: Math.round(waitMs) / 1000, retry_after_s: retryAfterS },
-  });
 }

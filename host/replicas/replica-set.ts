@@ -7,7 +7,7 @@ import { CallTelemetry } from './call-telemetry.ts';
 import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
 import { ReplicaCalls, type SetCallOptions } from './replica-calls.ts';
 import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
-import { ReplicaPool, type Reservation } from './replica-pool.ts';
+import { ReplicaPool } from './replica-pool.ts';
 import type { SlotFailure } from './replica-slot.ts';
 import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
 import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
@@ -17,6 +17,7 @@ import type { RunningReplica } from './running-replica.ts';
 import type { UpdateState } from './update-state.ts';
 import { SuspectCalls } from './suspect-calls.ts';
 import { useOf } from './use-of.ts';
+import type { Reservation } from './workload.ts';
 
 export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
   readonly version: ReplicaVersion;

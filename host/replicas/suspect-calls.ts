@@ -1,15 +1,16 @@
-import { raceAbort } from '../core/abort.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
+import type { TriedSuspect } from './trials.ts';
 
 /** Replicas that may be lost with the same call: one may have ended by itself. */
 const MAX_LOSSES = 2;
 /** How long a call is remembered after a replica was lost with it. */
 const REMEMBERED_MS = 600_000;
 const MAX_SUSPECTS = 1000;
-/** How much longer than at its loss a call is tried alone, and how long at least and at most, in milliseconds. */
+/** A suspect is tried alone for so many times the time that it had run when a replica was lost with it. */
 const ALONE_SHARE = 2;
+/** A suspect is tried alone for so many milliseconds at least and at most. */
 const MIN_ALONE_MS = 10_000;
 const MAX_ALONE_MS = 60_000;
 
@@ -17,25 +18,24 @@ interface Suspect {
   /** The replicas that were lost while they worked on it, with their names. */
   readonly lost: Map<object, string>;
   readonly until: number;
-  /** Milliseconds that it had run at most when a replica was lost with it. */
+  /** The most milliseconds that it had run when a replica was lost with it. */
   readonly ranMs: number;
-  /** It is being tried now. */
+  /** Resolves when the trial that runs now has ended; undefined while none runs. */
   trial: Deferred<void> | undefined;
 }
 
 /** A suspect that is tried once more, alone. */
-export interface Trial {
-  /** Milliseconds for which its replica tries no other suspect. After that it has outlived what ended the replica before; a long call would hold up all others. */
-  readonly aloneMs: number;
-  /** Its replica survived it. */
+export interface Trial extends TriedSuspect {
+  /** Its replica survived it: the call is no suspect any more. */
   acquit(): void;
-  /** The next one of the same kind may be tried. To be called in any case. */
+  /** The trial is over; the next call with the same arguments may be tried. Must be called in any case. */
   end(): void;
 }
 
 /**
- * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more, one of the same at a
- * time, and is cleared when its replica survives it. After two losses it is refused, so that no further replica dies of it, whoever asks.
+ * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more, and is cleared when its replica
+ * survives it. Calls with the same fingerprint are tried one at a time. After two losses the call is refused for every caller, so that no further replica dies
+ * of it.
  */
 export class SuspectCalls {
   readonly #deployment: string;
@@ -47,7 +47,7 @@ export class SuspectCalls {
     this.#clock = clock;
   }
 
-  /** Whether there is any: without one nobody needs fingerprints. */
+  /** Whether there is no suspect. Fingerprints cost time, and are needed only while there is one. */
   get isEmpty(): boolean {
     for (const [fingerprint, { until }] of this.#suspects) {
       if (until > this.#clock.now()) return false;
@@ -56,19 +56,22 @@ export class SuspectCalls {
     return true;
   }
 
-  /** Waits until a suspect may be tried; undefined for a call that is none. Throws `PoisonousCallError`, or the signal's reason. */
-  async begin(fingerprint: string, method: string, signal: AbortSignal | undefined): Promise<Trial | undefined> {
+  /**
+   * Begins the trial of a suspect; returns undefined for a call that is none. While another call with the same fingerprint is tried, waits with `hold`.
+   * Throws `PoisonousCallError`, or what `hold` throws.
+   */
+  async begin(fingerprint: string, method: string, hold: (trial: Promise<void>) => Promise<void>): Promise<Trial | undefined> {
     for (;;) {
       const suspect = this.#find(fingerprint);
       if (!suspect) return undefined;
       if (suspect.lost.size >= MAX_LOSSES) throw this.#refusal(suspect, method);
       const { trial } = suspect;
       if (!trial) return this.#trial(fingerprint, suspect);
-      await raceAbort(trial.promise, signal);
+      await hold(trial.promise);
     }
   }
 
-  /** A replica was lost when it had worked on the call for `ranMs` milliseconds. Gives the error when that was one too many. */
+  /** A replica was lost when it had worked on the call for `ranMs` milliseconds. Returns the error that the call is refused with from now on, if it is. */
   onLoss(fingerprint: string, method: string, replica: { readonly name: string }, ranMs: number): AanaError | undefined {
     const before = this.#find(fingerprint);
     const suspect: Suspect = { ranMs: Math.max(before?.ranMs ?? 0, ranMs), lost: before?.lost ?? new Map(), trial: before?.trial, until: this.#clock.now() + REMEMBERED_MS };
@@ -80,7 +83,7 @@ export class SuspectCalls {
     return suspect.lost.size >= MAX_LOSSES ? this.#refusal(suspect, method) : undefined;
   }
 
-  /** The replicas are others now, which may survive what those did not. */
+  /** Forgets all suspects, because new replicas may survive calls that the old ones did not survive. */
   clear(): void {
     this.#suspects.clear();
   }
