@@ -32,5 +32,6 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     rateLimits: new RateLimits(config.rate_limits),
     webhooks: services.webhooks,
     tempDir: () => services.uploads.path(),
+    artifactsDir: services.artifactsDir,
   });
 }

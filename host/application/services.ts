@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
-import { ARTIFACTS_DIR } from '../artifacts/index.ts';
+import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
@@ -56,6 +56,8 @@ export class Services {
   /** Present with `tasks`. */
   readonly webhooks: Webhooks | undefined;
   readonly uploads: ProcessFolder;
+  /** The folder that ids of decoded audio and of uploads are below. */
+  readonly artifactsDir: string;
   /** The file of Redoc's bundle, fetched first where it is not here. */
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
@@ -68,12 +70,13 @@ export class Services {
   constructor(options: ServicesOptions) {
     const { config, log, definitions, migrations, retryable, telemetry, signal } = options;
     this.#options = options;
+    this.artifactsDir = resolve(config.media.temp_dir ?? tmpdir());
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.#network = networkFrom(config);
     this.models = new ModelStore({ cacheDir: config.cache_dir, log, network: this.#network, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
     this.deployments = new DeploymentManager({
       log,
-      env: { ...childEnvironment(config), [ARTIFACTS_DIR]: resolve(config.media.temp_dir ?? tmpdir()) },
+      env: { ...childEnvironment(config), [ARTIFACTS_DIR]: this.artifactsDir, [TASK_FILES_DIR]: resolve(taskFilesDir(config)) },
       definitions,
       telemetry,
       models: this.models,
@@ -106,11 +109,11 @@ export class Services {
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.tasks = config.task_queue.enabled
-      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: join(config.data_dir, 'tasks'), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, telemetry, signal })
+      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: taskFilesDir(config), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, telemetry, signal })
       : undefined;
     this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, mayRead: allowsResult, ...webhookPorts(config, this.#network), log, telemetry });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
-    this.uploads = new ProcessFolder(config.media.temp_dir ?? tmpdir());
+    this.uploads = new ProcessFolder(this.artifactsDir);
   }
 
   /** Whether the database can be opened now, without compiling anything first. */
@@ -204,6 +207,11 @@ export class Services {
     if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
     return this.#media;
   }
+}
+
+/** Where uploads of deferred requests lie. */
+function taskFilesDir(config: Config): string {
+  return join(config.data_dir, 'tasks');
 }
 
 function mediaOptions(config: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {

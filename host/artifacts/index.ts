@@ -1,2 +1,3 @@
+export { artifactFolders, ARTIFACTS_DIR, TASK_FILES_DIR } from './artifact-folders.ts';
 export { artifactOf } from './artifact-of.ts';
-export { artifactPath, ARTIFACTS_DIR } from './artifact-path.ts';
+export { artifactPath, verifiedPath } from './artifact-path.ts';

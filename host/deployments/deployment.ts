@@ -13,7 +13,7 @@ export interface DeploymentContext {
   readonly log: Logger;
   /** Paths of the model files that the static `models` asked for, by the same keys. */
   readonly models: Readonly<Record<string, string>>;
-  /** The path of the bytes of decoded audio, or of another artifact, for as long as the call that brought it runs. Rejects with `ArtifactNotFound`. */
+  /** The path of the bytes of decoded audio, an uploaded file or another artifact, for as long as the call that brought it runs. Rejects with `ArtifactNotFound`. */
   artifactPath(artifact: Artifact): Promise<string>;
   /** Tells how far loading is: 0 to 1, or undefined when unknown. A start that tells nothing for two minutes is given up. */
   progress(fraction: number | undefined, text: string): void;

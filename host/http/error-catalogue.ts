@@ -64,6 +64,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TooManyTasks', 'rate-limited', 'As many tasks of the user wait as may.', { data: 'max_waiting' }),
   one('TooManyWatchers', 'rate-limited', 'The user reads the events of as many tasks as may be read at the same time.', { data: 'max_watchers' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
+  one('UploadedFileLost', 'internal', 'A file that was uploaded for a task is gone, or was changed.', { data: 'content' }),
   one('ResultNotStored', 'internal', 'A task was done, but the database refused its result.'),
   one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not there just now.'),
   one('DatabaseException', ['unavailable', 'internal', 'invalid-input'], 'The database does not answer, or refuses; with 422 a text that it cannot keep, such as one with U+0000.', { data: 'message' }),

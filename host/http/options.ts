@@ -53,6 +53,8 @@ export interface HttpAppOptions {
   readonly webhooks?: Webhooks | undefined;
   /** Where uploads go: a folder that exists, or a function that makes one. */
   readonly tempDir: string | (() => Promise<string>);
+  /** The folder that ids of uploads are below, as deployments know it; `tempDir` lies in it. Default: `tempDir`. */
+  readonly artifactsDir?: string | undefined;
   readonly log: Logger;
   /** Where requests are reported. Default: nowhere. */
   readonly telemetry?: Telemetry | undefined;

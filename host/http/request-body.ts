@@ -1,9 +1,10 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
+import { artifactOf } from '../artifacts/index.ts';
 import { AanaError, cancelledError } from '../core/errors.ts';
 import { type UploadedFile, validationError } from '../endpoints/index.ts';
 import { letBodyCome } from './continue.ts';
@@ -37,7 +38,7 @@ const SMALL_FORM_BYTES = 64 * 1024;
  * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by itself. Files
  * are streamed to `tempDir` and go when the body is disposed, or when reading fails.
  */
-export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
+export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>), artifactsDir?: string): Promise<RequestBody> {
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
   if (type === null) throw missingBody(); // no body at all
   if (type === false && ctx.get('content-type') !== '') {
@@ -46,7 +47,7 @@ export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string
   if (type === false && ctx.get('content-length') === '0') throw missingBody();
   if (type === false) throw new HttpError('UnsupportedMediaType', 415, 'the request has no content type: send multipart/form-data, application/x-www-form-urlencoded or application/json');
   checkEncodings(ctx);
-  if (type === 'multipart/form-data') return readMultipart(ctx, limits, tempDir);
+  if (type === 'multipart/form-data') return readMultipart(ctx, limits, { tempDir, artifactsDir });
 
   const isForm = type === 'application/x-www-form-urlencoded';
   const limit = isForm ? limits.max_json_bytes * 3 + FRAMING_BYTES : limits.max_json_bytes;
@@ -106,25 +107,28 @@ function formField(text: string, limit: number): string {
   return value;
 }
 
-async function readMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
+async function readMultipart(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
   const length = Number(ctx.get('content-length') || Number.NaN);
   if (length > total) throw tooLarge('the request is too large', limits.max_body_bytes);
   letBodyCome(ctx);
-  if (!(length <= SMALL_FORM_BYTES)) return parseMultipart(ctx, limits, tempDir);
+  if (!(length <= SMALL_FORM_BYTES)) return parseMultipart(ctx, limits, folders);
   const form = await readAll(ctx.req, SMALL_FORM_BYTES);
   const json = onlyBody(form, ctx.get('content-type'));
   if (json !== undefined && json.trim() !== '' && Buffer.byteLength(json) <= limits.max_json_bytes) {
     return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
   }
   const again = Object.assign(Readable.from([form], { objectMode: false }), { headers: ctx.req.headers });
-  return parseMultipart(Object.create(ctx, { req: { value: again } }) as Context, limits, tempDir);
+  return parseMultipart(Object.create(ctx, { req: { value: again } }) as Context, limits, folders);
 }
 
-async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>)): Promise<RequestBody> {
+async function parseMultipart(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
   const gone = whenGone(ctx);
   gone.catch(() => {}); // seen in the race below
-  const uploadDir = await makeUploadDir(tempDir).catch((error: unknown) => {
+  const tempDir = await folderOf(folders).catch((error: unknown) => {
+    throw fromFormidable(error, limits);
+  });
+  const uploadDir = await mkdtemp(join(tempDir, 'upload-')).catch((error: unknown) => {
     throw fromFormidable(error, limits);
   });
   const framing = limitFraming(ctx.request.req, limits.max_json_bytes + FRAMING_SLACK_BYTES);
@@ -147,6 +151,7 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
         allowEmptyFiles: true,
         enabledPlugins: [multipartWithLimits(limits.max_files + OTHER_PARTS)],
         minFileSize: 0,
+        hashAlgorithm: 'sha256', // of what streams to the disk: it is never read again for this
         onPart: (part, handle) => {
           const head = part as unknown as PartHead;
           names.push(head.name ?? '');
@@ -159,8 +164,7 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
     });
     await Promise.race([parse(ctx, async () => {}), gone]);
     checkNames(names);
-    const files = uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>);
-    await checkStored([...files.values()]);
+    const files = await uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>, folders.artifactsDir ?? tempDir);
     const unknown = names.filter((name) => name !== 'body' && !files.has(name));
     const text = decodeUtf8(Buffer.concat(json));
     checkFields(unknown, text.trim() !== '');
@@ -173,8 +177,15 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, tempDir: string 
   }
 }
 
-async function makeUploadDir(tempDir: string | (() => Promise<string>)): Promise<string> {
-  return mkdtemp(join(typeof tempDir === 'string' ? tempDir : await tempDir(), 'upload-'));
+interface UploadFolders {
+  /** A folder that exists, or a function that makes one. */
+  readonly tempDir: string | (() => Promise<string>);
+  /** The folder that ids of uploads are below. Default: `tempDir`. */
+  readonly artifactsDir?: string | undefined;
+}
+
+async function folderOf({ tempDir }: UploadFolders): Promise<string> {
+  return typeof tempDir === 'string' ? tempDir : tempDir();
 }
 
 /** Rejects when the connection closes before the request is complete; formidable misses that while it prepares. */
@@ -222,25 +233,21 @@ interface FormidableFile {
   readonly originalFilename: string | null;
   readonly mimetype: string | null;
   readonly size: number;
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string;
 }
 
-function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>): Map<string, UploadedFile> {
-  return new Map(
-    Object.entries(parts).map(([name, part]) => {
-      const file = [part].flat()[0] as FormidableFile;
-      const { filepath: path, originalFilename, mimetype, size: bytes } = file;
-      const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send the path
-      return [name, { path, bytes, ...(filename ? { filename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) }];
-    }),
-  );
-}
-
-/** formidable takes a file for stored, and tells the size that was sent, also when the last writes have failed. */
-async function checkStored(files: readonly UploadedFile[]): Promise<void> {
-  for (const { path, bytes } of files) {
-    const stored = await stat(path).catch(() => undefined);
-    if (stored?.size !== bytes) throw storageFull();
+async function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>, artifactsDir: string): Promise<Map<string, UploadedFile>> {
+  const files = new Map<string, UploadedFile>();
+  for (const [name, part] of Object.entries(parts)) {
+    const { filepath: path, originalFilename, mimetype, size: bytes, hash } = [part].flat()[0] as FormidableFile;
+    // formidable takes a file for stored, and tells the size that was sent, also when the last writes have failed.
+    const artifact = await artifactOf(artifactsDir, path, hash).catch(() => undefined);
+    if (artifact?.bytes !== bytes) throw storageFull();
+    const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send the path
+    files.set(name, { path, artifact, bytes, ...(filename ? { filename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) });
   }
+  return files;
 }
 
 function storageFull(cause?: unknown): AanaError {

@@ -1,5 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
+import type { Artifact } from '../schemas/artifact.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
@@ -46,6 +47,8 @@ export interface MediaSource {
 /** A file part of the request, already on disk and owned by whoever received it. */
 export interface UploadedFile {
   readonly path: string;
+  /** Names the file for deployments, which open it with `context.artifactPath`. Absent in files of tasks that an older version kept. */
+  readonly artifact?: Artifact | undefined;
   readonly filename?: string | undefined;
   readonly mimeType?: string | undefined;
   readonly bytes: number;

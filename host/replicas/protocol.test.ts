@@ -6,7 +6,7 @@ import { encodeFrame, type Frame, FrameDecoder, MAX_FRAME_BYTES } from './protoc
 const Protocol = suite('the frames between host and replica');
 
 const FRAMES: readonly Frame[] = [
-  { type: 'start', implementation: 'file:///x.js', spec: { model: 'café', n: 1 } },
+  { type: 'start', implementation: 'file:///x.js', spec: { model: 'café', n: 1 }, artifactsDirs: ['/tmp/é'] },
   { type: 'call', id: 1, method: 'chat', args: { text: '🙂' }, stream: true, context: { requestId: 'r', userId: 'u', priority: 3, remainingMs: 10 } },
   { type: 'cancel', id: 1 },
   { type: 'ack', id: 1, values: 3 },

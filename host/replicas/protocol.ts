@@ -5,7 +5,7 @@ import type { ReplicaMemory } from './replica-memory.ts';
 
 /** From the host to a replica. */
 export type HostFrame =
-  | { readonly type: 'start'; readonly implementation: string; readonly spec: unknown; /** Where artifacts lie. */ readonly artifactsDir?: string | undefined }
+  | { readonly type: 'start'; readonly implementation: string; readonly spec: unknown; /** Where artifacts lie. */ readonly artifactsDirs: readonly string[] }
   | {
       readonly type: 'call';
       readonly id: number;

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { ARTIFACTS_DIR } from '../artifacts/index.ts';
+import { artifactFolders } from '../artifacts/index.ts';
 import { systemClock, within } from '../core/clock.ts';
 import { deferred } from '../core/deferred.ts';
 import { AanaError, fromErrorRecord } from '../core/errors.ts';
@@ -118,7 +118,7 @@ export class Replica implements RunningReplica {
       onClose: (error) => void this.#onSocketClosed(error),
     });
     this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: systemClock, send: (frame) => this.#socket.send(frame), onState: options.onState });
-    this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec, artifactsDir: options.env[ARTIFACTS_DIR] });
+    this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec, artifactsDirs: artifactFolders(options.env) });
     this.#restartStartTimer();
   }
 

@@ -3,11 +3,15 @@ import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { artifactPath, verifiedPath } from '../artifacts/index.ts';
+import { AanaError } from '../core/errors.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
 import { type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
 /** A folder that is younger may be of a task that is being accepted. */
 const ORPHAN_AGE_MS = 3_600_000;
+/** Stands for the checksum of a file that an earlier version kept; nothing is compared with it. */
+const NOT_KNOWN = '0'.repeat(64);
 const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The uploaded files of tasks: a folder each, in one that all hosts of a database share. */
@@ -24,24 +28,40 @@ export class TaskFiles {
     const folder = join(this.#dir, taskId);
     const made = await mkdir(folder, { recursive: true, mode: 0o700 });
     const kept: StoredFile[] = [];
-    for (const [name, { path: from, bytes, filename, mimeType }] of files) {
+    for (const [name, { path: from, artifact, bytes, filename, mimeType }] of files) {
       const path = join(taskId, String(kept.length)); // never a name that a client chose
       await move(from, join(this.#dir, path));
-      kept.push({ name, path, bytes, filename, mimeType });
+      kept.push({ name, path, bytes, sha256: artifact?.sha256, filename, mimeType });
     }
     await Promise.all(kept.map(({ path }) => syncFile(join(this.#dir, path))));
     await syncMadeFolders(folder, made);
     return kept;
   }
 
-  /** As an endpoint gets them. */
-  uploaded(files: readonly StoredFile[]): ReadonlyMap<string, UploadedFile> {
-    return new Map(
-      files.map(({ name, path, bytes, filename, mimeType }) => [
-        name,
-        { path: join(this.#dir, path), bytes, ...(filename !== undefined && { filename }), ...(mimeType !== undefined && { mimeType }) },
-      ]),
-    );
+  /**
+   * Returns the files as an endpoint gets them. They are read and compared with their checksums, because a task may wait for days; of files that an
+   * earlier version kept the length is compared. Throws `UploadedFileLost`, which names the file part.
+   */
+  async open(files: readonly StoredFile[], signal: AbortSignal): Promise<ReadonlyMap<string, UploadedFile>> {
+    const opened = new Map<string, UploadedFile>();
+    for (const file of files) {
+      const { name, bytes, sha256, filename, mimeType } = file;
+      const artifact = sha256 === undefined ? undefined : { id: file.path, bytes, sha256 };
+      const path = await this.#pathOf(file, signal);
+      opened.set(name, { path, artifact, bytes, ...(filename !== undefined && { filename }), ...(mimeType !== undefined && { mimeType }) });
+    }
+    return opened;
+  }
+
+  async #pathOf({ name, path: id, bytes, sha256 }: StoredFile, signal: AbortSignal): Promise<string> {
+    const folders = [this.#dir];
+    try {
+      return sha256 === undefined ? await artifactPath({ id, bytes, sha256: NOT_KNOWN }, folders) : await verifiedPath({ id, bytes, sha256 }, folders, signal);
+    } catch (cause) {
+      signal.throwIfAborted();
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new AanaError('UploadedFileLost', 'internal', `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${reason}; send the request again`, { data: { content: name }, cause });
+    }
   }
 
   async remove(taskId: string): Promise<void> {
@@ -70,11 +90,15 @@ async function move(from: string, to: string): Promise<void> {
 /** Same request, same hash: of the endpoint, the input and the contents of the files. */
 export async function hashRequest(endpoint: string, data: string, files: ReadonlyMap<string, UploadedFile>): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([endpoint, data]));
-  for (const [name, { path, bytes }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    hash.update(JSON.stringify([name, bytes]));
-    await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
-      for await (const chunk of chunks) hash.update(chunk);
-    });
-  }
+  for (const [name, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(JSON.stringify([name, file.bytes, file.artifact?.sha256 ?? (await hashFile(file.path))]));
+  return hash.digest('hex');
+}
+
+/** For files of programs; uploads come with their checksum. */
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) hash.update(chunk);
+  });
   return hash.digest('hex');
 }

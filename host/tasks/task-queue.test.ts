@@ -1,15 +1,18 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
+import { artifactOf } from '../artifacts/index.ts';
 import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
 import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
-import { Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
+import { HOST_MIGRATIONS, migrate, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
 import { type DeferredRequest, TaskQueue, type TaskQueueConfig } from './index.ts';
 import { queueConfig } from './fixtures/queue-config.ts';
 
@@ -149,6 +152,56 @@ Queue('gives files to the run, and removes them after it', async (context) => {
   assert.ok(path.startsWith(join(context.dir, 'tasks', id)), path);
   await queue.stop(10_000);
   assert.equal(await readdir(join(context.dir, 'tasks')), []);
+});
+
+Queue('fails with the name of a file part that is gone or was changed, and runs nothing', async (context) => {
+  let runs = 0;
+  const { queue, defer } = makeHost(context, async () => (runs += 1), { num_workers: 1 });
+  const damages: readonly ((path: string) => Promise<void>)[] = [(path) => rm(path), (path) => writeFile(path, 'cut'), (path) => writeFile(path, 'changed'), (path) => rm(path).then(() => mkdir(path))];
+  const ids: string[] = [];
+  for (const damage of damages) {
+    const upload = join(context.dir, 'upload');
+    await writeFile(upload, 'content');
+    const artifact = await artifactOf(context.dir, upload, createHash('sha256').update('content').digest('hex'));
+    const id = await defer({ file: 'my video' }, { files: new Map([['my video', { path: upload, artifact, bytes: 7 }]]) });
+    await damage(join(context.dir, 'tasks', id, '0'));
+    ids.push(id);
+  }
+  await queue.start();
+  for (const id of ids) {
+    const { status, error, result, num_retries: attempts } = await ended(queue, id);
+    const { message, data } = JSON.parse(result ?? '') as { message: string; data: unknown };
+    assert.equal([status, error, attempts, data], ['failed', 'UploadedFileLost', 1, { content: 'my video' }]);
+    assert.match(message, /the uploaded file part "my video" of this task cannot be used: .*send the request again/);
+  }
+  assert.is(runs, 0);
+});
+
+Queue('runs tasks with files that an earlier version kept without checksums, when their length is the same', async (context) => {
+  const folder = join(context.dir, 'migrations');
+  await mkdir(folder);
+  for (const name of await readdir(HOST_MIGRATIONS.folder)) if (name < '0010') await copyFile(join(HOST_MIGRATIONS.folder, name), join(folder, name));
+  const [whole, cut] = [newId(), newId()];
+  {
+    await using database = await databases.open(context.database);
+    await migrate(database, [{ ...HOST_MIGRATIONS, folder }]);
+    for (const id of [whole, cut]) {
+      await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+      await writeFile(join(context.dir, 'tasks', id, '0'), id === whole ? 'content' : 'cont');
+      const files = JSON.stringify([{ name: 'video', path: `${id}/0`, bytes: 7, filename: 'a.mp4' }]);
+      await database.write((connection) =>
+        connection.query(
+          `insert into tasks (id, endpoint, data, files, status, priority, timeout_ms, max_attempts, request_hash, available_at, created_at, updated_at)
+          values ($1, '/run', '{"file":"video"}', $2, 'created', 0, 60000, 3, 'h', 1, 1, 1)`,
+          [id, files],
+        ),
+      );
+    }
+  }
+  const { queue, storage } = makeHost(context, async (_input, { files }) => [await readFile(files.get('video')?.path ?? '', 'utf8'), files.get('video')?.artifact ?? null]);
+  await storage.migrate();
+  await queue.start();
+  assert.equal([await ended(queue, whole), await ended(queue, cut)].map(({ status, result, error }) => [status, error, error ? null : result]), [['completed', null, '["content",null]'], ['failed', 'UploadedFileLost', null]]);
 });
 
 Queue('removes files that a killed host left: of tasks that it had not accepted, and of those that had ended', async (context) => {

@@ -226,7 +226,7 @@ export class TaskRunner {
         traceparent: record.traceparent,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
-        files: files.uploaded(task.files),
+        files: await files.open(task.files, AbortSignal.any([signal, ending.signal])),
         write: report.add,
         onProgress: report.progress,
       });

@@ -72,7 +72,7 @@ async function start(frame: StartFrame): Promise<void> {
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
     implementation = await module.start(frame.spec, {
       log: remoteLogger({}),
-      artifactPath: (artifact) => artifactPath(artifact, frame.artifactsDir),
+      artifactPath: (artifact) => artifactPath(artifact, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
     await warmUp(implementation);

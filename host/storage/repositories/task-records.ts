@@ -3,9 +3,11 @@ import type { TaskStatus } from '../task-state.ts';
 export interface StoredFile {
   /** Name of the part of the form. */
   readonly name: string;
-  /** Relative to the folder of the tasks. */
+  /** Relative to the folder of the tasks; with `bytes` and `sha256` it is an artifact, whose id it is. */
   readonly path: string;
   readonly bytes: number;
+  /** Of all bytes, in hexadecimal. Absent in tasks of earlier versions. */
+  readonly sha256?: string | undefined;
   readonly filename?: string | undefined;
   readonly mimeType?: string | undefined;
 }
