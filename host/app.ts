@@ -4,6 +4,7 @@ import type { ApiKeys } from './access/index.ts';
 import { type AanaAppOptions, addressToListenOn, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
 import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
 import { AppConnection } from './application/connection.ts';
+import { requireDeclaredDeployments } from './application/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
 import { httpFace } from './application/http-face.ts';
@@ -171,9 +172,10 @@ export class AanaApp implements AsyncDisposable {
    * component with the next `reloadPlugins()`.
    */
   registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(registration: EndpointRegistration<I, O>): this {
-    const { endpoints, pluginSet } = this.#services;
-    const checked = checkRegistration(registration as EndpointRegistration, this, this.#services.apiKeys !== undefined);
+    const { apiKeys, deployments, endpoints, pluginSet } = this.#services;
+    const checked = checkRegistration(registration as EndpointRegistration, this, { hasApiKeys: apiKeys !== undefined, reserve: (name, context) => deployments.reserve(name, context) });
     if ('host' in checked) {
+      if (this.#lifecycle.phase !== 'new') requireDeclaredDeployments(checked.host, deployments.registered().keys());
       endpoints.add(checked.host);
       if (this.#lifecycle.phase === 'deployed') this.#initializeLate(checked.host);
       return this;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointResult, type ServedEndpoint } from '../endpoints/index.ts';
+import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, type ServedEndpoint } from '../endpoints/index.ts';
 import { check } from '../deployments/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
 
@@ -44,6 +44,8 @@ export interface FunctionEndpoint<I extends z.core.$ZodType, O extends z.core.$Z
   readonly input: I;
   readonly output: O;
   readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
+  /** As `deployments` of {@link Endpoint}. */
+  readonly deployments?: readonly string[];
 }
 
 /** One endpoint of a plugin: sandboxed. */
@@ -79,14 +81,21 @@ const Registration = z.strictObject({
   input: aSchema.optional(),
   output: aSchema.optional(),
   run: aFunction.optional(),
+  deployments: z.array(z.string().min(1)).optional(),
   component: z.string().min(1).optional(),
   endpoint: z.string().min(1).optional(),
 });
 
+export interface RegistrationOptions {
+  readonly hasApiKeys: boolean;
+  /** Keeps a place at a deployment for a run of an endpoint. */
+  readonly reserve: NonNullable<HostEndpointDefinition['reserve']>;
+}
+
 export type CheckedEndpoint = { readonly host: ServedEndpoint } | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
 
 /** What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that names the endpoint and the key. */
-export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication, hasApiKeys: boolean): CheckedEndpoint {
+export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication, { hasApiKeys, reserve }: RegistrationOptions): CheckedEndpoint {
   const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
   const given = check(Registration, registration, what);
   // Without keys nobody could be told from an admin or a subscriber: to take these and do nothing would leave open what somebody meant to close.
@@ -101,18 +110,19 @@ export function checkRegistration(registration: EndpointRegistration, applicatio
   if (kind === undefined || kinds.length > 1) throw invalid(`${what}: exactly one of endpoint_cls, run and component says what it is made of${kinds.length > 1 ? `; given are ${kinds.join(' and ')}` : ''}`);
   if (kind !== 'component' && given.endpoint !== undefined) throw invalid(`${what}: endpoint: names an endpoint of a component, but there is no component`);
   if (kind !== 'run' && (given.input ?? given.output) !== undefined) throw invalid(`${what}: input and output belong to run; a class has them as fields, a component describes them itself`);
+  if (kind !== 'run' && given.deployments !== undefined) throw invalid(`${what}: deployments belongs to run; a class has it as a field, a plugin names its deployments in plugin.json`);
 
   if (given.component !== undefined) {
     return { component: given.component, choose: (source) => ({ ...said, source, ...(summary !== '' && { summary }), ...(given.endpoint !== undefined && { endpoint: given.endpoint }) }) };
   }
   if (given.endpoint_cls !== undefined) {
     const endpoint = makeEndpoint(given.endpoint_cls as unknown as new () => Endpoint, name, application);
-    const { input, output, isStreaming: streaming } = endpoint;
-    return { host: hostEndpoint({ ...said, summary, input, output, streaming, initialize: () => endpoint.initialize(), run: (value, context) => endpoint.run(value, context) }) };
+    const { input, output, deployments, isStreaming: streaming } = endpoint;
+    return { host: hostEndpoint({ ...said, summary, input, output, streaming, reserve, ...(deployments && { deployments }), initialize: () => endpoint.initialize(), run: (value, context) => endpoint.run(value, context) }) };
   }
-  const { input, output, run } = given;
+  const { input, output, run, deployments } = given;
   if (!input || !output) throw invalid(`${what}: ${input ? 'output' : 'input'}: a schema of zod 4 is missing`);
-  return { host: hostEndpoint({ ...said, summary, input, output, run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'] }) };
+  return { host: hostEndpoint({ ...said, summary, input, output, reserve, ...(deployments && { deployments }), run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'] }) };
 }
 
 function admission(path: string, handlers: readonly EventHandler[]): NonNullable<ServedEndpoint['admit']> {

@@ -29,6 +29,11 @@ export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O ex
   abstract readonly input: I;
   /** Schema of what `run` gives, or of one value that it yields. */
   abstract readonly output: O;
+  /**
+   * Names of the deployments that each run calls. A request is refused before `run` where one of them has no room; otherwise its places are kept for the
+   * calls that have the `context` of `run` as their options. Default: none.
+   */
+  readonly deployments?: readonly string[];
   #application: EndpointApplication | undefined;
 
   static {
@@ -72,7 +77,12 @@ export function makeEndpoint(endpointClass: new () => Endpoint, name: string, ap
   for (const key of ['input', 'output'] as const) {
     if (!(endpoint[key] as { _zod?: unknown } | undefined)?._zod) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a field ${key}, a schema of zod 4`);
   }
+  if (!isListOfNames(endpoint.deployments ?? [])) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: deployments of ${endpointClass.name} must be a list of names of deployments`);
   if (typeof endpoint.run !== 'function') throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a method run`);
   attachTo(endpoint, application);
   return endpoint;
+}
+
+function isListOfNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '');
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../core/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../media/index.ts';
 import { type ProgressPart, type ReportProgress, shareProgress } from '../packages/index.ts';
 import { asksFor } from '../plugins/asked-capabilities.ts';
+import { requireDeclaredDeployments } from './declared-deployments.ts';
 import type { Services } from './services.ts';
 
 export interface StartUpOptions {
@@ -18,6 +19,8 @@ export interface StartUpOptions {
 
 /** Starts the deployments and loads the plugins, at the same time; then initializes the endpoints of this program. The first failure ends the rest. */
 export async function startUp(options: StartUpOptions): Promise<void> {
+  const { endpoints, deployments } = options.services;
+  for (const endpoint of endpoints.list()) requireDeclaredDeployments(endpoint, deployments.registered().keys()); // before models are fetched
   const failed = new AbortController();
   const all = { ...options, signal: AbortSignal.any([failed.signal, options.signal]) };
   const begin = shareProgress(options.report);
@@ -28,7 +31,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   for (const one of work) one.catch((error: unknown) => failed.abort(error));
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
-  for (const endpoint of options.services.endpoints.list()) await endpoint.initialize?.();
+  for (const endpoint of endpoints.list()) await endpoint.initialize?.();
   await startTasks(options);
 }
 

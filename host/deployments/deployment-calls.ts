@@ -35,9 +35,10 @@ export class DeploymentCalls {
   handle(name: string, policy: HandleOptions): DeploymentHandle {
     return {
       name,
-      call: async (method, args, options = {}) => {
+      call: async (method, args, { places, ...options } = {}) => {
         const { replicas, checked, affinity } = this.#open(name, method, args, false);
-        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, affinity, admitted }), this.#retry(name, options, policy));
+        const reservation = places?.take(name);
+        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
@@ -48,9 +49,10 @@ export class DeploymentCalls {
     return this.#options.find(name).requireReplicas().reserve(context);
   }
 
-  async *#stream(name: string, method: string, args: Record<string, unknown>, options: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
+  async *#stream(name: string, method: string, args: Record<string, unknown>, { places, ...options }: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
     const { replicas, checked, affinity } = this.#open(name, method, args, true);
-    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, affinity, admitted }), this.#retry(name, options, policy));
+    const reservation = places?.take(name);
+    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {

@@ -1,11 +1,12 @@
+import type { KeptPlaces } from '../core/kept-places.ts';
 import type { RequestContext } from '../core/request-context.ts';
-import type { LoadProgress, Reservation } from '../replicas/index.ts';
+import type { LoadProgress } from '../replicas/index.ts';
 
 /** An endpoint passes its own context on, and the call then has all facts about the request. */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  /** A place that the application has kept for the call; the call is not refused for want of room then. */
-  readonly reservation?: Reservation | undefined;
+  /** Places that were kept for the run of an endpoint; a call that takes one is not refused for want of room. */
+  readonly places?: KeptPlaces | undefined;
   /** Hears how far the model is, as long as the call waits for one that loads. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }

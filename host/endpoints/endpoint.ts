@@ -58,6 +58,8 @@ export interface ServedEndpoint extends EndpointDescription {
   readonly adminRequired?: boolean;
   /** Whether only users whose subscription is active may run it, where there are API keys. */
   readonly activeSubscriptionRequired?: boolean;
+  /** Names of the deployments that each run calls; a run begins with a place at each of them. */
+  readonly deployments?: readonly string[];
   /** What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves. */
   initialize?(): Promise<void>;
   /** Gives the input as the run shall see it, or throws a `ValidationError`. */

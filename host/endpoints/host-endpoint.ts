@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { KeptPlaces, type KeptPlacesOptions } from '../core/kept-places.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
@@ -17,6 +18,8 @@ export interface HostEndpointContext extends RequestContext {
   readonly signal: AbortSignal;
   /** Uploaded file parts by field name; they go with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** The places at the deployments that the endpoint declares; a call with this context as its options takes its place. */
+  readonly places: KeptPlaces;
   /** Tells how far the run is, from 0 to 1; who watches a task sees it. */
   readonly progress: (fraction: number) => void;
 }
@@ -26,7 +29,7 @@ export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output
 
 /** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
 export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType>
-  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
+  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra' | 'deployments'> {
   readonly description?: string;
   /** An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an uploaded file. */
   readonly input: I;
@@ -37,6 +40,8 @@ export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodT
   /** Runs once, before the first run. */
   readonly initialize?: () => Promise<void>;
   readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
+  /** Keeps a place at one of `deployments`, which without it are declared only. */
+  readonly reserve?: KeptPlacesOptions['reserve'];
 }
 
 const AsyncGeneratorFunction = (async function* () {}).constructor;
@@ -47,7 +52,7 @@ export function isAsyncGenerator(run: unknown): boolean {
 }
 
 export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(definition: HostEndpointDefinition<I, O>): ServedEndpoint {
-  const { name, path, summary, description = '', admit, adminRequired, activeSubscriptionRequired, deferOption, executionTimeoutS, tags, openapiExtra, streaming = isAsyncGenerator(definition.run) } = definition;
+  const { name, path, summary, description = '', admit, adminRequired, activeSubscriptionRequired, deferOption, executionTimeoutS, tags, openapiExtra, deployments, reserve, streaming = isAsyncGenerator(definition.run) } = definition;
   let initialized: Promise<void> | undefined;
   const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
   const jsonOf = (value: unknown): string => {
@@ -66,6 +71,7 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     ...(executionTimeoutS !== undefined && { executionTimeoutS }),
     ...(tags && { tags }),
     ...(openapiExtra && { openapiExtra }),
+    ...(deployments && { deployments }),
     inputSchema: schemaOf(definition.input, 'input', name),
     outputSchema: schemaOf(definition.output, 'output', name),
     streaming,
@@ -74,7 +80,10 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     run: async ({ input, signal, files, write, onProgress = () => {}, ...run }) => {
       if (definition.initialize) await initialize();
       const { requestId, userId } = run;
-      const output = definition.run(input as z.core.output<I>, { ...requestContextOf(run), requestId, userId, signal, files, progress: onProgress });
+      const context = requestContextOf(run);
+      using places = new KeptPlaces({ reserve: reserve ?? noPlace, expected: deployments ?? [], context });
+      places.keep();
+      const output = definition.run(input as z.core.output<I>, { ...context, requestId, userId, signal, files, places, progress: onProgress });
       if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
       for await (const value of untilAborted(output, signal)) await write(jsonOf(value));
@@ -82,6 +91,8 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     },
   };
 }
+
+const noPlace: KeptPlacesOptions['reserve'] = () => ({ release: () => {} });
 
 /** The values of a generator until the signal aborts, also of one that does not look at it and is left behind. */
 async function* untilAborted<T>(values: AsyncGenerator<T, void>, signal: AbortSignal): AsyncGenerator<T, void> {

@@ -1,3 +1,4 @@
+import type { KeptPlace, KeptPlaces } from '../core/kept-places.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
@@ -8,7 +9,7 @@ export interface PluginPorts {
   readonly deployments: {
     handle(name: string): DeploymentPort;
     /** Keeps a place for a call that will come. Throws what the call would be refused with. */
-    reserve(name: string, context: RequestContext): ReservationPort;
+    reserve(name: string, context: RequestContext): KeptPlace;
   };
   openMediaScope(): MediaScopePort;
   readonly http: HttpPort;
@@ -122,14 +123,10 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
-/** A place for a call. */
-export interface ReservationPort {
-  release(): void;
-}
-
 export interface DeploymentCallOptions extends RequestContext {
   readonly signal: AbortSignal;
-  readonly reservation?: ReservationPort | undefined;
+  /** Places that were kept for the invocation; the call takes the one at its deployment. */
+  readonly places?: KeptPlaces | undefined;
 }
 
 /** A deployed model, as invocations use it. */

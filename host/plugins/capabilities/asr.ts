@@ -5,7 +5,7 @@ import type { CallsOf, CapabilityScope } from './scope.ts';
 /** Speech recognition in typed records. */
 export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr.next'> = {
   async 'asr.transcribe'(scope, deployment, audio, params) {
-    const output = await scope.deployment(deployment).call('transcribe', transcribeArguments(scope, audio, params), scope.callOptions(deployment));
+    const output = await scope.deployment(deployment).call('transcribe', transcribeArguments(scope, audio, params), scope.callOptions());
     return witTranscription(output as AsrOutput);
   },
   async 'asr.transcribe-stream'(scope, deployment, audio, params) {

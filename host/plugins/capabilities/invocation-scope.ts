@@ -1,5 +1,6 @@
 import { raceAbort } from '../../core/abort.ts';
 import { AanaError, cancelledError } from '../../core/errors.ts';
+import { KeptPlaces } from '../../core/kept-places.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Granted } from '../grants.ts';
 import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../ports.ts';
@@ -12,7 +13,6 @@ import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
 import { hostWork } from './host-work.ts';
 import { callCapability } from './index.ts';
-import { KeptPlaces } from './kept-places.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
 import { ValueStream } from './value-stream.ts';
@@ -70,7 +70,7 @@ export class InvocationScope {
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
     const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
-    this.#places = new KeptPlaces({ deployments: ports.deployments, expected: expectedDeployments, context });
+    this.#places = new KeptPlaces({ reserve: (name, by) => ports.deployments.reserve(name, by), expected: expectedDeployments, context });
     this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
     this.output = new ClientOutput({
       ...{ write, limitBytes: granted.limits.outputBytes },
@@ -164,7 +164,7 @@ export class InvocationScope {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= over;
     this.output.close(over.reason);
-    this.#places.release();
+    this.#places[Symbol.dispose]();
     if (!this.#abort) return; // it asked for nothing
     this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
@@ -195,7 +195,7 @@ export class InvocationScope {
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(deployment, this.#signal, traceparent));
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#signal, traceparent));
         return this.#charged(() => JSON.stringify(value ?? null));
       }
       case 'deployments.open': {
@@ -227,7 +227,7 @@ export class InvocationScope {
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: (name) => this.#callOptions(name, this.#signal, traceparent),
+      callOptions: () => this.#callOptions(this.#signal, traceparent),
       held: this.#held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
@@ -247,7 +247,7 @@ export class InvocationScope {
   #openStream(deployment: string, method: string, args: Record<string, unknown>, traceparent: string | undefined): number {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#signal]);
-    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(deployment, signal, traceparent));
+    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal, traceparent));
     return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
   }
 
@@ -269,8 +269,8 @@ export class InvocationScope {
     return context.traceparent === traceparent ? context : { ...context, traceparent };
   }
 
-  #callOptions(deployment: string, signal: AbortSignal, traceparent: string | undefined): DeploymentCallOptions {
-    return { ...this.#contextAt(traceparent), signal, reservation: this.#places.take(deployment) };
+  #callOptions(signal: AbortSignal, traceparent: string | undefined): DeploymentCallOptions {
+    return { ...this.#contextAt(traceparent), signal, places: this.#places };
   }
 
   #charged<T>(work: () => T): T {

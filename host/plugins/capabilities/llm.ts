@@ -5,7 +5,7 @@ import type { CallsOf, CapabilityScope } from './scope.ts';
 /** Text generation in typed records. */
 export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'> = {
   async 'llm.chat'(scope, deployment, dialog, options) {
-    const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions(deployment));
+    const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions());
     return (output as ChatOutput).message;
   },
   async 'llm.chat-stream'(scope, deployment, dialog, options) {
@@ -29,6 +29,6 @@ function chatArguments(dialog: readonly WitMessage[], options: WitChatOptions): 
 }
 
 async function countTokens(scope: CapabilityScope, deployment: string, args: Record<string, unknown>): Promise<WitTokenCount> {
-  const { tokens, max_tokens: maxTokens } = (await scope.deployment(deployment).call('count_tokens', args, scope.callOptions(deployment))) as { tokens: number; max_tokens: number };
+  const { tokens, max_tokens: maxTokens } = (await scope.deployment(deployment).call('count_tokens', args, scope.callOptions())) as { tokens: number; max_tokens: number };
   return { tokens, maxTokens };
 }

@@ -36,8 +36,8 @@ export interface CapabilityScope {
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
   media(): MediaScopePort;
   deployment(name: string): DeploymentPort;
-  /** What a call of this deployment goes with. */
-  callOptions(deployment: string): DeploymentCallOptions;
+  /** The options of each call of a deployment. */
+  callOptions(): DeploymentCallOptions;
   /** What the host holds for the guest's helpers. */
   readonly held: HeldChars;
   /** Counts so many milliseconds as computed by the guest. */
