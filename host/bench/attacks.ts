@@ -1,6 +1,6 @@
 // What an attack costs the neighbours, as one JSON object: requests of another plugin, and further ones of the attacked plugin, without and with each attack of the
 // suite beside them, in pairs of rounds. CPU time is that of the other plugin's own thread, from /proc (Linux).
-// `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin']`
+// `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin'] [--threads N]`
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,6 +10,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { loadConfig } from '../config/index.ts';
 import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-suite.ts';
+import { defaultLimits } from '../plugins/limits.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
 import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
@@ -21,6 +22,8 @@ const { values: flags } = parseArgs({
     ms: { type: 'string', default: '1500' },
     only: { type: 'string' },
     neighbour: { type: 'string' },
+    /** Of the attacked plugin. */
+    threads: { type: 'string', default: String(defaultLimits.maxThreads) },
   },
 });
 const rounds = Number(flags.rounds);
@@ -76,16 +79,16 @@ async function sample(neighbour: Neighbour, subject: Subject, thread: number, lo
   return { requests, failed, failure, cpuMs: spent(thread) / requests, hostThread: spent(subject.pid) / 1000 / seconds, p50, p99 };
 }
 
-/** Not an attack: a process that only computes, and shares nothing with the server but the machine. What it costs the neighbours is the machine's part. */
-const ELSEWHERE: AttackRequest = { what: '(a process of its own that computes)', endpoint: '' };
+/** Not an attack: as many processes as attackers that only compute, and share nothing with the server but the machine. What they cost the neighbours is the machine's part. */
+const ELSEWHERE: AttackRequest = { what: '(processes of their own that compute)', endpoint: '' };
 
 /** A round with the attack going on all the time. */
 async function sampleBeside(attack: AttackRequest, neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<{ sample: Sample; attacks: number }> {
   if (attack === ELSEWHERE) {
-    const computing = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+    const computing = Array.from({ length: ATTACKERS }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
     await delay(HEAD_START_MS);
     const beside = await sample(neighbour, subject, thread, load);
-    computing.kill('SIGKILL');
+    for (const each of computing) each.kill('SIGKILL');
     return { sample: beside, attacks: 0 };
   }
   const attacking = attackers.run({ port: subject.port, path: `/attacks/${attack.endpoint}`, body: JSON.stringify(attack.input ?? {}), connections: ATTACKERS, ms: HEAD_START_MS + ms });
@@ -95,7 +98,7 @@ async function sampleBeside(attack: AttackRequest, neighbour: Neighbour, subject
 }
 
 async function measure(node: string): Promise<unknown> {
-  await using subject = await startServer(node, '../attacks/server', { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir });
+  await using subject = await startServer(node, '../attacks/server', { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir, BENCH_THREADS: flags.threads });
   using load = new LoadProcess();
   using attackers = new LoadProcess();
   const results: unknown[] = [];
@@ -141,6 +144,7 @@ async function measureBeside(neighbour: Neighbour, subject: Subject, thread: num
       ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
       // The thread of the attacked plugin computes for the attacks, too.
       ...(neighbour.name === 'other plugin' && { cpuBesideWithout: round(median(ratios)), cpuRatios: ratios.map((ratio) => round(ratio, 2)), isWithin: failed === 0 && median(ratios) <= MOST_CPU }),
+      p50BesideWithout: round(median(beside.map((one, n) => one.p50 / without[n]!.p50))),
       p99BesideWithout: round(median(beside.map((one, n) => one.p99 / without[n]!.p99))),
       without: told(without),
       beside: told(beside),
@@ -157,6 +161,7 @@ const report = {
   ...reportHead('attacks', loadBefore),
   neighbours: NEIGHBOURS,
   attackers: ATTACKERS,
+  threadsOfTheAttacked: Number(flags.threads),
   rounds,
   millisecondsEach: ms,
   runs,

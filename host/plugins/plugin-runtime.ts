@@ -174,7 +174,7 @@ export class PluginRuntime {
       const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
       if (ring) task.scope.output.attach(ring);
     }
-    this.#threads.await(this.#queue.size);
+    this.#threads.wanted(this.#queue.size);
   }
 
   /** Invocations that are to be run by another thread come before those that came later. */

@@ -97,7 +97,7 @@ export class PluginThreads {
   }
 
   /** Told how many invocations wait because {@link choose} has no thread for them. */
-  await(waiting: number): void {
+  wanted(waiting: number): void {
     this.#waiting = waiting;
     if (waiting === 0 || this.#isFull) return;
     if (this.#isWorthStarting) this.#startSpare();
