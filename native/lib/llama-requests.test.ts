@@ -1,34 +1,27 @@
 // What the engine owes to each request: its turn, its deadline, an end, and whose mistake it was when it fails.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addonPath, endOf, errorOf, greedy, missing, options, prompt, stories, TestEngine } from './fixtures/test-engine.ts';
+import { addonPath, endOf, errorOf, greedy, isBuilt, options, prompt, TestEngine } from './fixtures/test-engine.ts';
+import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 
 const Requests = suite('requests to the llama engine');
 const folder = mkdtempSync(join(tmpdir(), 'aana-llama-requests-'));
 Requests.after(() => rmSync(folder, { recursive: true }));
 
 function test(title: string, run: () => Promise<void>): void {
-  if (missing) process.stdout.write(`SKIP ${title}: ${missing} is not there\n`);
-  else Requests(title, run);
-}
-
-/** The model without the token that begins texts, as Qwen's are. */
-function withoutBeginning(): string {
-  const bytes = readFileSync(stories);
-  const key = 'tokenizer.ggml.add_bos_token';
-  bytes[bytes.indexOf(key) + key.length + 4] = 0; // after the type of the value
-  const path = join(folder, 'no-bos.gguf');
-  writeFileSync(path, bytes);
-  return path;
+  if (isBuilt) Requests(title, run);
+  else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
 test('an empty prompt for a model without a first token is the mistake of its caller', async () => {
-  await using llama = await TestEngine.load({ modelPath: withoutBeginning() });
+  const modelPath = join(folder, 'no-bos.gguf'); // as Qwen's models are
+  writeTinyLlama(modelPath, { beginsTexts: false });
+  await using llama = await TestEngine.load({ modelPath });
   const { code, fault, message } = errorOf(await llama.generate(''));
   assert.equal([code, fault, message], ['empty-prompt', 'caller', 'the prompt is empty']);
   endOf(await llama.generate(prompt));

@@ -1,20 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addonPath, endOf, greedy, missing, modelsFolder, options, prompt, rejection, stories, TestEngine } from './fixtures/test-engine.ts';
+import { addonPath, endOf, greedy, isBuilt, options, prompt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import { TINY_LLAMA, writeProjector } from './fixtures/tiny-llama.ts';
 import { loadNative } from './load.ts';
 
 const Llama = suite('llama engine');
 
 function test(title: string, run: () => Promise<void>): void {
-  if (missing) process.stdout.write(`SKIP ${title}: ${missing} is not there\n`);
-  else Llama(title, run);
+  if (isBuilt) Llama(title, run);
+  else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
 test('text comes in pieces and ends with the counts', async () => {
@@ -61,7 +61,7 @@ test('what the library warns of while it loads is no warning; its error is the r
     );
     assert.ok(warned(), JSON.stringify(lines));
     const strange = join(folder, 'strange.gguf');
-    const bytes = await readFile(stories);
+    const bytes = await readFile(tinyModel);
     bytes.write('llamx', bytes.indexOf('llama', bytes.indexOf('general.architecture')), 'latin1');
     await writeFile(strange, bytes);
     const error = await rejection(TestEngine.load({ modelPath: strange }));
@@ -76,15 +76,15 @@ test('what the library warns of while it loads is no warning; its error is the r
 test('what is known of the model is in info', async () => {
   await using llama = await TestEngine.load({ contextTokens: 0 });
   const { info } = llama.engine;
-  assert.is(info.trainedContextTokens, 512);
-  assert.is(info.contextTokens, 512);
-  assert.is(info.vocabularySize, 512);
-  assert.ok(info.parameterCount > 200_000 && info.sizeBytes > 1_000_000 && info.description.includes('llama'));
+  assert.is(info.trainedContextTokens, TINY_LLAMA.contextTokens);
+  assert.is(info.contextTokens, TINY_LLAMA.contextTokens);
+  assert.is(info.vocabularySize, TINY_LLAMA.vocabularySize);
+  assert.ok(info.parameterCount > 100_000 && info.sizeBytes > 4 * 100_000 && info.description.includes('llama'));
 });
 
 test('a context longer than the trained one is cut to it', async () => {
   await using llama = await TestEngine.load({ contextTokens: 100_000 });
-  assert.is(llama.engine.info.contextTokens, 512);
+  assert.is(llama.engine.info.contextTokens, TINY_LLAMA.contextTokens);
 });
 
 test('two requests that run together interleave their events', async () => {
@@ -169,14 +169,14 @@ test('a prompt that does not fit is refused with both numbers', async () => {
 
 test('a prompt is decoded over many steps', async () => {
   await using llama = await TestEngine.load({ prefillTokensPerStep: 8 });
-  const end = endOf(await llama.generate('the little dog '.repeat(10), { maxTokens: 1 }));
+  const end = endOf(await llama.generate('the little dog '.repeat(20), { maxTokens: 1 }));
   assert.ok(end.promptTokens > 40);
   assert.is(llama.engine.steps, Math.ceil(end.promptTokens / 8));
 });
 
 test('a short request does not wait for a long prompt that came before it', async () => {
   await using llama = await TestEngine.load({ prefillTokensPerStep: 8 });
-  const long = llama.submit('the little dog ran '.repeat(30), { maxTokens: 2 });
+  const long = llama.submit('the little dog ran '.repeat(50), { maxTokens: 2 });
   const short = llama.submit(prompt, { maxTokens: 8 });
   const [last] = await Promise.all([llama.finish(long), llama.finish(short)]);
   assert.ok(endOf(last).promptTokens > 100);
@@ -238,7 +238,7 @@ test('the second identical prompt reuses all of the first but its last token', a
 
 test('a conversation that goes on finds its own slot again', async () => {
   await using llama = await TestEngine.load();
-  const [mine, theirs] = ['Lily had a red ball and she', 'The big dog was very sad because'];
+  const [mine, theirs] = ['Lily had a red ball and she went to play with it', 'The big dog was very sad because it had no home'];
   const [first] = await Promise.all([mine, theirs].map((text) => llama.generate(text)));
   assert.ok(first);
   const tokens = llama.engine.countTokens(mine + first.text, true);
@@ -256,7 +256,7 @@ test('text is made of whole characters', async () => {
 test('keys and values of a type that does not fit the model fail the load', async () => {
   const error = await rejection(TestEngine.load({ kvType: 'q8_0' })); // its heads are narrower than a block of q8_0
   assert.match(error.message, 'q8_0');
-  assert.match(error.message, 'stories260K.gguf');
+  assert.match(error.message, 'tiny-llama.gguf');
 });
 
 test('a template in place of the model’s own forms the prompt', async () => {
@@ -275,18 +275,19 @@ test('a template in place of the model’s own forms the prompt', async () => {
 test('a template that cannot be parsed fails the load', async () => {
   const error = await rejection(TestEngine.load({ chatTemplate: '{% for m in %}' }));
   assert.match(error.message, 'chat template');
-  assert.match(error.message, 'stories260K.gguf');
+  assert.match(error.message, 'tiny-llama.gguf');
 });
 
 test('a model file that is missing, foreign, truncated or not for text fails with its name', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
   try {
-    const whole = await readFile(stories);
+    const whole = await readFile(tinyModel);
     const files = { 'text.gguf': Buffer.from('not a model'), 'empty.gguf': Buffer.alloc(0), 'half.gguf': whole.subarray(0, whole.length / 2), 'header.gguf': whole.subarray(0, 500) };
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
     const paths = ['missing.gguf', ...Object.keys(files)].map((name) => join(folder, name));
-    const projector = join(modelsFolder, 'tiny-mmproj-64.gguf');
-    if (existsSync(projector)) paths.push(projector);
+    const projector = join(folder, 'projector.gguf');
+    writeProjector(projector);
+    paths.push(projector);
     for (const modelPath of [...paths, folder]) {
       const error = await rejection(TestEngine.load({ modelPath }));
       assert.ok(error.message.includes(modelPath), `${modelPath}: ${error.message}`);
@@ -307,7 +308,7 @@ test('options that make no sense are refused before the load', async () => {
 
 test('a GPU that is not there is refused, and how a model is split means nothing on the CPU', async () => {
   const error = await rejection(TestEngine.load({ gpuLayers: -1, devices: ['CUDA77'] }));
-  assert.match(error.message, /stories260K\.gguf is to be loaded onto CUDA77, a device that is not there/);
+  assert.match(error.message, /tiny-llama\.gguf is to be loaded onto CUDA77, a device that is not there/);
   for (const changes of [{ splitMode: 'none' as const, mainGpu: 3 }, { splitMode: 'row' as const, tensorSplit: [3, 1] }, { splitMode: 'tensor' as const }]) {
     await using llama = await TestEngine.load({ ...changes, devices: ['CUDA77'] }); // no layer goes there
     endOf(await llama.generate(prompt, { maxTokens: 2 }));

@@ -1,13 +1,9 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { ggufPair, type GgufTensor, writeGguf } from '../../../native/lib/fixtures/gguf.ts';
+import { llamaSizes, llamaTensors, type LlamaShape, type LlamaTensor } from '../../../native/lib/fixtures/llama-shape.ts';
 
-/** Sizes of a language model of Llama's architecture. */
-export interface ModelShape {
-  readonly layers: number;
-  readonly embedding: number;
-  readonly feedForward: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly contextTokens: number;
+/** Sizes of a model, and the type of its weights. */
+export interface ModelShape extends LlamaShape {
   readonly weights: keyof typeof WEIGHTS;
 }
 
@@ -24,14 +20,7 @@ const WEIGHTS = {
 /** About 0.002 as a 16-bit float, so that random weights give logits of an ordinary size. */
 const SCALE = 0x1819;
 const F32 = 0;
-const ALIGNMENT = 32;
 const CHUNK_BLOCKS = 65_536;
-
-interface Tensor {
-  readonly name: string;
-  readonly dimensions: readonly number[];
-  readonly isNorm: boolean;
-}
 
 /**
  * Writes a model of that shape with random weights; what it says makes no sense, what it costs is that of a real one. Vocabulary and template are those of `base`, a
@@ -41,78 +30,23 @@ export function writeRandomModel(base: string, out: string, shape: ModelShape): 
   const metadata = readMetadata(readFileSync(base));
   const vocabulary = metadata.find(({ key }) => key === 'tokenizer.ggml.tokens')?.count;
   if (vocabulary === undefined) throw new Error(`${base} has no vocabulary`);
-  const tensors = tensorsOf(shape, vocabulary);
-  const header = headerOf(metadata, tensors, shape);
-  const file = openSync(out, 'w');
-  try {
-    let written = writeSync(file, header);
-    for (const tensor of tensors) written += writeTensor(file, tensor, shape);
-    return written;
-  } finally {
-    closeSync(file);
-  }
+  const sizes = llamaSizes(shape);
+  const replaced = /^(general\.alignment|general\.file_type|llama\.vocab_size|llama\.attention\.(key|value)_length)$/;
+  const kept = metadata.filter(({ key }) => !Object.hasOwn(sizes, key) && !replaced.test(key));
+  const pairs = [...kept.map(({ bytes }) => bytes), ...Object.entries(sizes).map(([key, value]) => ggufPair.uint32(key, value))];
+  return writeGguf(out, pairs, llamaTensors(shape, vocabulary).map((tensor) => randomTensor(tensor, shape)));
 }
 
-function tensorsOf({ layers, embedding, feedForward, heads, kvHeads }: ModelShape, vocabulary: number): Tensor[] {
-  const kv = (embedding / heads) * kvHeads;
-  const matrix = (name: string, ...dimensions: number[]): Tensor => ({ name: `${name}.weight`, dimensions, isNorm: false });
-  const norm = (name: string): Tensor => ({ name: `${name}.weight`, dimensions: [embedding], isNorm: true });
-  const blocks = Array.from({ length: layers }, (_, index) => {
-    const block = `blk.${index}`;
-    return [
-      norm(`${block}.attn_norm`),
-      matrix(`${block}.attn_q`, embedding, embedding),
-      matrix(`${block}.attn_k`, embedding, kv),
-      matrix(`${block}.attn_v`, embedding, kv),
-      matrix(`${block}.attn_output`, embedding, embedding),
-      norm(`${block}.ffn_norm`),
-      matrix(`${block}.ffn_gate`, embedding, feedForward),
-      matrix(`${block}.ffn_up`, embedding, feedForward),
-      matrix(`${block}.ffn_down`, feedForward, embedding),
-    ];
-  });
-  return [matrix('token_embd', embedding, vocabulary), norm('output_norm'), matrix('output', embedding, vocabulary), ...blocks.flat()];
-}
-
-function bytesOf({ dimensions, isNorm }: Tensor, { weights }: ModelShape): number {
+function randomTensor({ name, dimensions, isNorm }: LlamaTensor, { weights }: ModelShape): GgufTensor {
   const count = dimensions.reduce((product, size) => product * size, 1);
-  const { numbers, bytes } = WEIGHTS[weights];
-  return isNorm ? count * 4 : (count / numbers) * bytes;
+  if (isNorm) return { name, dimensions, type: F32, bytes: count * 4, content: () => [new Uint8Array(new Float32Array(count).fill(1).buffer)] };
+  const { type, numbers, bytes: blockBytes } = WEIGHTS[weights];
+  const bytes = (count / numbers) * blockBytes;
+  return { name, dimensions, type, bytes, content: () => repeated(randomBlocks(weights), bytes) };
 }
 
-const padded = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-
-function headerOf(metadata: readonly Pair[], tensors: readonly Tensor[], shape: ModelShape): Buffer {
-  const numbers: Readonly<Record<string, number>> = {
-    'llama.block_count': shape.layers,
-    'llama.context_length': shape.contextTokens,
-    'llama.embedding_length': shape.embedding,
-    'llama.feed_forward_length': shape.feedForward,
-    'llama.attention.head_count': shape.heads,
-    'llama.attention.head_count_kv': shape.kvHeads,
-    'llama.rope.dimension_count': shape.embedding / shape.heads,
-  };
-  const kept = metadata.filter(({ key }) => !Object.hasOwn(numbers, key) && !/^(general\.alignment|general\.file_type|llama\.vocab_size|llama\.attention\.(key|value)_length)$/.test(key));
-  const pairs = [...kept.map(({ bytes }) => bytes), ...Object.entries(numbers).map(([key, value]) => Buffer.concat([text(key), uint32(4), uint32(value)]))];
-  let offset = 0;
-  const infos = tensors.map((tensor) => {
-    const { name, dimensions, isNorm } = tensor;
-    const info = Buffer.concat([text(name), uint32(dimensions.length), ...dimensions.map(uint64), uint32(isNorm ? F32 : WEIGHTS[shape.weights].type), uint64(offset)]);
-    offset += padded(bytesOf(tensor, shape));
-    return info;
-  });
-  const header = Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(tensors.length), uint64(pairs.length), ...pairs, ...infos]);
-  return Buffer.concat([header, Buffer.alloc(padded(header.length) - header.length)]);
-}
-
-function writeTensor(file: number, tensor: Tensor, shape: ModelShape): number {
-  const bytes = bytesOf(tensor, shape);
-  if (tensor.isNorm) return writeSync(file, Buffer.concat([Buffer.from(new Float32Array(bytes / 4).fill(1).buffer), Buffer.alloc(padded(bytes) - bytes)]));
-  const chunk = randomBlocks(shape.weights);
-  let left = bytes;
-  while (left > 0) left -= writeSync(file, chunk, 0, Math.min(left, chunk.length));
-  if (padded(bytes) > bytes) writeSync(file, Buffer.alloc(padded(bytes) - bytes));
-  return padded(bytes);
+function* repeated(chunk: Buffer, bytes: number): Iterable<Uint8Array> {
+  for (let at = 0; at < bytes; at += chunk.length) yield chunk.subarray(0, bytes - at);
 }
 
 const chunks = new Map<keyof typeof WEIGHTS, Buffer>();
@@ -173,20 +107,4 @@ function readMetadata(file: Buffer): Pair[] {
 /** Returns where the weights of a GGUF file may begin at the latest: all of its metadata is before. */
 export function endOfMetadata(file: Buffer): number {
   return 24 + readMetadata(file).reduce((sum, { bytes }) => sum + bytes.length, 0);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-function uint64(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(value));
-  return bytes;
-}
-
-function text(value: string): Buffer {
-  return Buffer.concat([uint64(Buffer.byteLength(value)), Buffer.from(value)]);
 }
