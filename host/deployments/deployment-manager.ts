@@ -195,7 +195,10 @@ export class DeploymentManager {
    */
   async scale(name: string, replicas: number | ReplicaRange): Promise<void> {
     const deployment = this.#require(name);
-    await this.#change(deployment, undefined, () => this.#changes.scale(deployment, replicas));
+    await this.#change(deployment, undefined, async () => {
+      await deployment.places?.look();
+      await this.#changes.scale(deployment, replicas);
+    });
   }
 
   /** Whether every deployment that was started serves calls, also with fewer replicas than it should have. */
@@ -288,7 +291,7 @@ export class DeploymentManager {
     signal.throwIfAborted();
     if (!this.#plan) {
       const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
-      this.#plan ??= new DevicePlan(machine, this.#options.log);
+      this.#plan ??= new DevicePlan(machine, this.#options.log, this.#stopping.signal);
     }
     await this.#plan.look(signal);
     return this.#plan;

@@ -9,14 +9,21 @@ export interface PlannedDeployment {
   readonly options: DeploymentOptions;
 }
 
+/** How the table of devices learns what other programs use. */
+export interface Looks {
+  /** Notes what is free of the main memory. Called before places are taken. */
+  main(): void;
+  /** Notes what is free of the GPUs. Returns undefined when nobody can be asked. */
+  gpus(): Promise<void> | undefined;
+}
+
 const GIB = 2 ** 30;
 
 /** The places of one version of a deployment: those that are set aside for it, and those that its replicas have. */
 export class DeploymentPlaces {
   readonly #ledger: PlacementLedger;
   readonly #planned: PlannedDeployment;
-  /** Notes what is free of the main memory. */
-  readonly #look: () => void;
+  readonly #looks: Looks;
   /** Set aside, not handed out yet. */
   readonly #reserved: Placement[] = [];
   readonly #taken = new Set<Placement>();
@@ -30,11 +37,11 @@ export class DeploymentPlaces {
   /** On the CPU: the place that the weights, which all share, are counted with. */
   #weightsAt: Placement | undefined;
 
-  /** `look` is called before places are taken; without it the table counts as it is. */
-  constructor(ledger: PlacementLedger, planned: PlannedDeployment, look: () => void = () => {}) {
+  /** Without `looks` the table counts as it is. */
+  constructor(ledger: PlacementLedger, planned: PlannedDeployment, looks: Looks = { main: () => {}, gpus: () => undefined }) {
     this.#ledger = ledger;
     this.#planned = planned;
-    this.#look = look;
+    this.#looks = looks;
   }
 
   /** Those that replicas have. */
@@ -47,9 +54,14 @@ export class DeploymentPlaces {
     return this.#ledger.machine.gpus.length > 0 && this.#gpus > 0;
   }
 
+  /** Asks how much of the GPUs other programs use now. Returns undefined when its replicas run on none, or when nobody can be asked. */
+  look(): Promise<void> | undefined {
+    return this.isOnGpu ? this.#looks.gpus() : undefined;
+  }
+
   /** Sets places aside for `count` replicas. Throws `InsufficientResources`, naming what is asked for and what there is; then none is. */
   reserve(count: number): void {
-    this.#look();
+    this.#looks.main();
     for (let index = 0; index < count; index += 1) {
       const placement = this.#place(this.#ledger);
       if (!placement) {
@@ -70,14 +82,14 @@ export class DeploymentPlaces {
    * device has not as much left.
    */
   countMemory(need: MemoryNeed): void {
-    this.#look();
+    this.#looks.main();
     this.#need = need;
     for (const placement of this.#reserved) if (!this.#count(this.#ledger, placement)) throw this.#tooLittleMemory(need, placement);
   }
 
   /** Throws `InsufficientResources` when `count` replicas would not fit into a machine that is empty but for what others keep. */
   requireRoom(count: number, given: Iterable<Placement>): void {
-    this.#look();
+    this.#looks.main();
     const ledger = this.#ledger.without([...given, ...this.#reserved, ...this.#taken]);
     const trial = new DeploymentPlaces(ledger, this.#planned);
     trial.reserve(count);
@@ -86,7 +98,7 @@ export class DeploymentPlaces {
 
   /** Whether one more replica would fit if these places were given back. */
   wouldFit(given: Iterable<Placement>): boolean {
-    this.#look();
+    this.#looks.main();
     const trial = new DeploymentPlaces(this.#ledger.without(given), this.#planned);
     trial.#need = this.#need;
     trial.#weightsAt = this.#weightsAt;
@@ -95,7 +107,7 @@ export class DeploymentPlaces {
 
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined {
-    this.#look();
+    this.#looks.main();
     const placement = this.#reserved.shift() ?? this.#takeBack() ?? this.#placeMore();
     if (!placement) return undefined;
     this.#taken.add(placement);
@@ -103,6 +115,7 @@ export class DeploymentPlaces {
     const place: Place = {
       env: placementEnvironment(machine, placement),
       device: placementText(placement),
+      onLoaded: (isLoaded) => this.#ledger.noteLoaded(placement, isLoaded),
       onMemory: (memory) => this.#onMemory(placement, memory),
       release: () => this.#release(placement),
     };

@@ -55,6 +55,7 @@ export class DeploymentStarter {
   async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom: MakeRoom }): Promise<void> {
     const { signal, progress, makeRoom } = options;
     signal.throwIfAborted();
+    await places.look(); // the model may have taken long to fetch
     await this.countMemory(deployment.bound, spec, places);
     signal.throwIfAborted();
     deployment.places = places;

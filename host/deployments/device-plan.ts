@@ -1,3 +1,4 @@
+import { raceAbort } from '../core/abort.ts';
 import type { Logger } from '../core/logger.ts';
 import { type Machine, PlacementLedger } from '../devices/index.ts';
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
@@ -7,10 +8,15 @@ import { firstReplicas } from './deployment-options.ts';
 export class DevicePlan {
   readonly #ledger: PlacementLedger;
   readonly #log: Logger;
+  readonly #stopping: AbortSignal | undefined;
+  /** The look at the GPUs that goes on now. */
+  #looking: Promise<void> | undefined;
 
-  constructor(machine: Machine, log: Logger) {
+  /** `stopping` ends looks at the GPUs. */
+  constructor(machine: Machine, log: Logger, stopping?: AbortSignal) {
     this.#ledger = new PlacementLedger(machine);
     this.#log = log;
+    this.#stopping = stopping;
   }
 
   get machine(): Machine {
@@ -19,8 +25,8 @@ export class DevicePlan {
 
   /** Notes what other programs leave of the devices. Rejects with the signal's reason only. */
   async look(signal: AbortSignal): Promise<void> {
-    const free = (await this.machine.probe?.freeGpuBytes?.(signal)) ?? [];
-    free.forEach((bytes, gpu) => bytes !== undefined && this.#ledger.noteFree(gpu, bytes));
+    const asked = this.#lookAtGpus();
+    if (asked) await raceAbort(asked, signal);
     this.#lookAtMain();
   }
 
@@ -44,7 +50,18 @@ export class DevicePlan {
 
   /** Places for a deployment, of which none is set aside. */
   placesFor(planned: PlannedDeployment): DeploymentPlaces {
-    return new DeploymentPlaces(this.#ledger, planned, () => this.#lookAtMain());
+    return new DeploymentPlaces(this.#ledger, planned, { main: () => this.#lookAtMain(), gpus: () => this.#lookAtGpus() });
+  }
+
+  /** Notes how much of each GPU is free. Deployments that ask at the same time share one look, because it starts a process. Undefined when nobody can be asked. */
+  #lookAtGpus(): Promise<void> | undefined {
+    const { freeGpuBytes } = this.machine.probe ?? {};
+    if (!freeGpuBytes) return undefined;
+    this.#looking ??= freeGpuBytes(this.#stopping)
+      .then((free) => free.forEach((bytes, gpu) => bytes !== undefined && this.#ledger.noteFree(gpu, bytes)))
+      .catch(() => {}) // the deployments are being stopped
+      .finally(() => (this.#looking = undefined));
+    return this.#looking;
   }
 
   #lookAtMain(): void {

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { until } from '../replicas/fixtures/sample-sets.ts';
+import type { MemoryProbe } from '../devices/index.ts';
 import type { LoadProgress } from '../replicas/index.ts';
 import { DeploymentManager } from './deployment-manager.ts';
 import type { DeploymentOptionsInput } from './deployment-options.ts';
@@ -14,8 +15,8 @@ const Room = suite('room for deployments that wake');
 const open = new Set<DeploymentManager>();
 
 /** All take one GPU and may sleep, unless they say otherwise. */
-async function started(gpus: number, deployments: Record<string, Partial<DeploymentOptionsInput>>): Promise<DeploymentManager> {
-  const machine = { gpus: Array.from({ length: gpus }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
+async function started(gpus: number, deployments: Record<string, Partial<DeploymentOptionsInput>>, probe?: MemoryProbe): Promise<DeploymentManager> {
+  const machine = { probe, gpus: Array.from({ length: gpus }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
   const models = { pull: async (id: string) => ({ path: `/models/${id}` }) };
   const made = new DeploymentManager({ log: silentLogger, env: process.env, definitions: [SampleDeployment], machine: async () => machine, models });
   open.add(made);
@@ -46,6 +47,29 @@ Room('is made by one that nobody uses', async () => {
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
   assert.equal([awake(made), made.status()['one']?.status], [['two'], 'RUNNING']);
   assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
+});
+
+Room('is none where other programs have taken the memory since the last start, and there is room again when they have gone', async () => {
+  let free = 80e9;
+  const made = await started(1, { one: { user_config: { weights_bytes: 50e9 } } }, { freeGpuBytes: async () => [free] });
+  free = 20e9;
+  const error = await failure(use(made, 'one'));
+  assert.is(error.name, 'InsufficientResources');
+  assert.match(error.message, '56 GiB used by other programs');
+  assert.equal(awake(made), []);
+  free = 80e9;
+  assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
+});
+
+Room('is looked for again when a deployment is scaled', async () => {
+  let free = 80e9;
+  const made = await started(1, { one: { ray_actor_options: { num_gpus: 0.5 }, user_config: { weights_bytes: 30e9 }, autoscaling_config: undefined } }, { freeGpuBytes: async () => [free] });
+  free = 5e9; // the replica has 30e9 of the rest
+  const error = await made.scale('one', 2).then(() => undefined, (reason: unknown) => reason as AanaError);
+  assert.is(error?.name, 'InsufficientResources');
+  free = 50e9;
+  await made.scale('one', 2);
+  assert.equal(awake(made), ['one', 'one']);
 });
 
 Room('is made by the least recently used', async () => {

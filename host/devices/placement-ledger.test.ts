@@ -156,6 +156,7 @@ Ledger('leaves others what they use of a device, and learns that they have gone'
   const ledger = new PlacementLedger(machine(1, 80));
   const llm = placed(ledger, demand('llm', 0.5));
   assert.ok(ledger.count(llm, use(20)));
+  ledger.noteLoaded(llm, true);
   ledger.noteFree(0, 30 * GIB); // 50 are used, 20 of them by the replica
   assert.equal(ledger.loads(), [{ share: 0.5, memoryBytes: 20 * GIB, foreignBytes: 30 * GIB }]);
   assert.is(ledger.place(demand('asr', 0.1, 31)), undefined);
@@ -163,6 +164,25 @@ Ledger('leaves others what they use of a device, and learns that they have gone'
   assert.ok(ledger.without([llm]).place(demand('asr', 0.1, 50)));
   ledger.noteFree(0, 60 * GIB);
   assert.ok(ledger.place(demand('asr', 0.1, 60)));
+});
+
+Ledger('does not take what a replica will use once it has loaded for memory that others have given back', () => {
+  const ledger = new PlacementLedger(machine(1, 80));
+  ledger.noteFree(0, 50 * GIB);
+  const llm = placed(ledger, demand('llm', 0.5));
+  assert.ok(ledger.count(llm, use(40)));
+  const foreign = (freeGiB: number): number => {
+    ledger.noteFree(0, freeGiB * GIB);
+    return (ledger.loads()[0]?.foreignBytes ?? 0) / GIB;
+  };
+  assert.is(foreign(50), 30, 'it has nothing yet');
+  assert.is(foreign(30), 30, 'it has the half');
+  assert.is(foreign(5), 35, 'others have come');
+  assert.is(foreign(60), 20, 'others have gone');
+  ledger.noteLoaded(llm, true);
+  assert.is(foreign(30), 10);
+  ledger.noteLoaded(llm, false);
+  assert.is(foreign(70), 10, 'it is restarted');
 });
 
 Ledger('does not take mapped files of replicas, which show as free, for use by nobody', () => {

@@ -31,6 +31,8 @@ interface Entry {
   readonly cpus: number;
   readonly reservedBytes: number;
   use: DeviceUse;
+  /** Whether the replica there has loaded. Before that it uses a part of `use` only. */
+  isLoaded: boolean;
   /** It stays its deployment's when it is released. */
   isHeld: boolean;
   /** Released while it is held: only its own deployment has room there. */
@@ -101,15 +103,33 @@ export class PlacementLedger {
   /** Corrects what a replica uses, as measured: it is so, also where that is more than there was room for. Nothing happens when its place was released. */
   measure(placement: Placement, use: DeviceUse): void {
     const entry = this.#entries.get(placement);
-    if (entry) entry.use = use;
+    if (!entry) return;
+    entry.use = use;
+    entry.isLoaded = true;
   }
 
-  /** Notes how much of a device is free: what replicas do not account for is used by others. */
+  /** Notes whether the replica has loaded. Nothing happens when its place was released. */
+  noteLoaded(placement: Placement, isLoaded: boolean): void {
+    const entry = this.#entries.get(placement);
+    if (entry) entry.isLoaded = isLoaded;
+  }
+
+  /**
+   * Notes how much of a device is free. What replicas do not account for is used by others. Replicas that load have between nothing and all of what they are
+   * counted with, so the use by others is known within these bounds only: it stays as it was as far as they allow.
+   */
   noteFree(device: Device, freeBytes: number): void {
     const total = this.#memoryOf(device);
     if (!Number.isFinite(total)) return;
-    const ours = this.#on(device).reduce((sum, [placement, { use, isVacant }]) => sum + (isVacant ? 0 : partOf(placement, device, use.visibleBytes ?? use.bytes)), 0);
-    this.#foreign.set(device, Math.max(0, total - freeBytes - ours));
+    let [loaded, loading] = [0, 0];
+    for (const [placement, { use, isLoaded, isVacant }] of this.#on(device)) {
+      const bytes = isVacant ? 0 : partOf(placement, device, use.visibleBytes ?? use.bytes);
+      if (isLoaded) loaded += bytes;
+      else loading += bytes;
+    }
+    const most = Math.max(0, total - freeBytes - loaded);
+    const least = Math.max(0, most - loading);
+    this.#foreign.set(device, Math.min(most, Math.max(least, this.#foreign.get(device) ?? least)));
   }
 
   /** Until {@link letGo} it stays its deployment's when it is released: others get nothing of it, its own deployment may have other places within it. */
@@ -183,7 +203,7 @@ export class PlacementLedger {
   }
 
   #enter(placement: Placement, units: number, cpus: number, reservedBytes: number): Placement {
-    this.#entries.set(placement, { units, cpus, reservedBytes, use: { bytes: [] }, isHeld: false, isVacant: false });
+    this.#entries.set(placement, { units, cpus, reservedBytes, use: { bytes: [] }, isLoaded: false, isHeld: false, isVacant: false });
     return placement;
   }
 

@@ -246,6 +246,7 @@ export class Fleet {
       onState: (state) => {
         member.loading = undefined;
         if (state === 'ready') this.#onReady(member, replica);
+        if (state === 'ready' || state === 'exited') place.onLoaded?.(state === 'ready');
         if (state !== 'ready') pool.remove(replica);
         else if (member.takesCalls) pool.add(replica);
       },

@@ -26,6 +26,8 @@ export interface ReplicaKeeperOptions {
 
 const MAX_PERIOD_MS = 1000;
 const MIN_PERIOD_MS = 250;
+/** An awake deployment without room asks for the devices again after this time: each look may start a process. */
+const LOOK_AGAIN_MS = 5000;
 
 /** Keeps as many replicas as there should be: as the calls need, or a fixed number, of which some may be missing for want of room. */
 export class ReplicaKeeper {
@@ -34,6 +36,8 @@ export class ReplicaKeeper {
   #scaler: Autoscaler | undefined;
   #isMakingRoom = false;
   #hadRoom = true;
+  #isLooking = false;
+  #nextLookAt = 0;
 
   constructor(version: ReplicaVersion, options: ReplicaKeeperOptions) {
     this.#options = options;
@@ -59,7 +63,7 @@ export class ReplicaKeeper {
     const { kept } = fleet;
     const load = pool.waitingForReplica + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
     const wanted = this.#scaler ? this.#scaler.decide(clock.now(), load, kept.length) : this.#version.count;
-    if (wanted > kept.length) this.#grow(kept.length, wanted);
+    if (wanted > kept.length) this.#growAfterLook(wanted);
     if (wanted >= kept.length) return;
     log.info('scaling down', { from: kept.length, to: wanted });
     void this.retireSurplus(wanted);
@@ -70,6 +74,27 @@ export class ReplicaKeeper {
     const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const surplus = kept.slice(0, Math.max(0, kept.length - count));
     await Promise.all(surplus.map((member) => this.#options.fleet.dismiss(member)));
+  }
+
+  /** Asks for the devices before the replicas come, because other programs may have taken memory since the last look, or given it back. */
+  #growAfterLook(wanted: number): void {
+    const { fleet, clock, isHeld } = this.#options;
+    const version = this.#version;
+    const from = fleet.kept.length;
+    if (this.#isLooking || (from > 0 && clock.now() < this.#nextLookAt)) return;
+    const looked = version.places?.look?.();
+    if (!looked) {
+      this.#grow(from, wanted);
+      return;
+    }
+    this.#isLooking = true;
+    void looked.then(() => {
+      this.#isLooking = false;
+      const now = fleet.kept.length;
+      if (isHeld() || version !== this.#version || now >= wanted) return; // the next check decides
+      this.#grow(now, wanted);
+      if (!this.#hadRoom) this.#nextLookAt = clock.now() + LOOK_AGAIN_MS;
+    });
   }
 
   #grow(from: number, to: number): void {

@@ -8,13 +8,20 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   /** For people: `CPU`, `GPU 0`. */
   readonly device?: string | undefined;
-  /** Hears what memory the replica there really uses. */
+  /** Called when the replica there has loaded, and with false when it has exited. */
+  onLoaded?(isLoaded: boolean): void;
+  /** Called with the memory that the replica there really uses. */
   onMemory?(memory: ReplicaMemory): void;
   release(): void;
 }
 
 /** Where replicas get their places. */
 export interface Places {
+  /**
+   * Asks how much of the devices other programs use now; {@link take} and {@link noRoom} count with the answer. Undefined when nobody has to be asked. Never
+   * rejects.
+   */
+  look?(): Promise<void> | undefined;
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined;
   /** Keeps these places, also when their replicas are gone, for those that come back and for those of another version; until the function that it gives is called. */
