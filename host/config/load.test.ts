@@ -162,9 +162,9 @@ Load('says what a name of a deployment may be', () => {
 });
 
 Load('takes the settings of the task queue from variables with the names of the original', () => {
-  const names = { ENABLED: 'false', NUM_WORKERS: '9', EXECUTION_TIMEOUT: '7200', HEARTBEAT_TIMEOUT: '30', MAX_RETRIES: '5', MAXIMUM_ACTIVE_TASKS_PER_USER: '2', RESERVED_WORKERS: '0', MAXIMUM_WAITING_TASKS_PER_USER: '7', MAXIMUM_WATCHERS_PER_USER: '6', MAXIMUM_PRIORITY: '1', MAXIMUM_EXECUTION_TIMEOUT: '8', USERS: '{"ann":{"maximum_priority":3}}', RETENTION: '60' };
+  const names = { ENABLED: 'false', NUM_WORKERS: '9', EXECUTION_TIMEOUT: '7200', HEARTBEAT_TIMEOUT: '30', MAX_RETRIES: '5', MAXIMUM_ACTIVE_TASKS_PER_USER: '2', RESERVED_WORKERS: '0', MAXIMUM_WAITING_TASKS_PER_USER: '7', MAXIMUM_STORED_BYTES_PER_USER: '0', MAXIMUM_WATCHERS_PER_USER: '6', MAXIMUM_PRIORITY: '1', MAXIMUM_EXECUTION_TIMEOUT: '8', USERS: '{"ann":{"maximum_priority":3}}', RETENTION: '60' };
   const env = Object.fromEntries(Object.entries(names).map(([name, value]) => [`TASK_QUEUE__${name}`, value]));
-  const expected = { enabled: false, num_workers: 9, execution_timeout: 7200, heartbeat_timeout: 30, max_retries: 5, maximum_active_tasks_per_user: 2, reserved_workers: 0, maximum_waiting_tasks_per_user: 7, maximum_watchers_per_user: 6, maximum_priority: 1, maximum_execution_timeout: 8, users: { ann: { maximum_priority: 3 } }, retention: 60 };
+  const expected = { enabled: false, num_workers: 9, execution_timeout: 7200, heartbeat_timeout: 30, max_retries: 5, maximum_active_tasks_per_user: 2, reserved_workers: 0, maximum_waiting_tasks_per_user: 7, maximum_stored_bytes_per_user: 0, maximum_watchers_per_user: 6, maximum_priority: 1, maximum_execution_timeout: 8, users: { ann: { maximum_priority: 3 } }, retention: 60 };
   assert.equal(load({ env: { HOME: cwd, ...env } }).task_queue, expected);
   assert.equal(load({ env: { HOME: cwd, TASK_QUEUE: JSON.stringify({ ...expected, max_retries: 4 }), TASK_QUEUE__MAX_RETRIES: '5' } }).task_queue, expected);
   assert.match(messageOf(() => load({ env: { TASK_QUEUE__NUM_WORKERS: '0' } })), /^environment variable TASK_QUEUE__NUM_WORKERS: "task_queue.num_workers"/);

@@ -115,6 +115,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
   { key: 'task_queue.reserved_workers', kind: 'number', env: 'TASK_QUEUE__RESERVED_WORKERS' },
   { key: 'task_queue.maximum_waiting_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER' },
+  { key: 'task_queue.maximum_stored_bytes_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_STORED_BYTES_PER_USER' },
   { key: 'task_queue.maximum_watchers_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_WATCHERS_PER_USER' },
   { key: 'task_queue.maximum_priority', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_PRIORITY' },
   { key: 'task_queue.maximum_execution_timeout', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_EXECUTION_TIMEOUT' },

@@ -62,6 +62,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried.', { data: 'id' }),
   one('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: 'id' }),
   one('TooManyTasks', 'rate-limited', 'As many tasks of the user wait as may.', { data: 'max_waiting' }),
+  one('TaskStorageFull', 'rate-limited', 'Tasks of the user keep as many bytes of uploads and results as may be kept, or would with this one.', { data: 'max_bytes, used_bytes' }),
   one('TooManyWatchers', 'rate-limited', 'The user reads the events of as many tasks as may be read at the same time.', { data: 'max_watchers' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
   one('UploadedFileLost', 'internal', 'A file that was uploaded for a task is gone, or was changed.', { data: 'content' }),

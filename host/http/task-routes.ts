@@ -51,7 +51,8 @@ function taskOptionsOf(ctx: Context): TaskOptions {
 
 /**
  * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the operator lets its user have, with
- * `TooManyTasks` when the user has as many tasks waiting as may. A repeated request is answered whatever waits.
+ * `TooManyTasks` when the user has as many tasks waiting as may, and with `TaskStorageFull` when there is no room for what it says that it brings. A
+ * repeated request is answered whatever waits.
  */
 export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
   const { userId, isAdmin } = callerOf(ctx);
@@ -60,7 +61,7 @@ export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<voi
   const refused = (name: string, most: number): AanaError => badQuery(name, 'less_than_equal', `Input should be less than or equal to ${most}, the most for this user`, queryValue(ctx, name) ?? '');
   if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
   if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS) throw refused('execution_timeout', maxExecutionTimeoutS);
-  if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId);
+  if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1 });
 }
 
 /** Keeps a request as a task and answers with its id. */

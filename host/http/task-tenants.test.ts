@@ -18,8 +18,8 @@ const keys: Record<string, string> = {};
 
 Tenants.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-task-tenants-'));
-  const users = { trusted: { maximum_priority: 1000, maximum_waiting_tasks_per_user: 9 } };
-  app = guardedApp(folder, { api_service: { enabled: true }, task_queue: { num_workers: 2, max_retries: 1, maximum_waiting_tasks_per_user: 3, maximum_watchers_per_user: 2, users } });
+  const users = { trusted: { maximum_priority: 1000, maximum_waiting_tasks_per_user: 9 }, keeper: { maximum_stored_bytes_per_user: 100_000 }, free: { maximum_stored_bytes_per_user: 0 } };
+  app = guardedApp(folder, { api_service: { enabled: true }, task_queue: { num_workers: 2, max_retries: 1, maximum_waiting_tasks_per_user: 3, maximum_watchers_per_user: 2, maximum_stored_bytes_per_user: 10_000_000, users } });
   app.registerEndpoint({
     name: 'wait',
     path: '/wait',
@@ -31,10 +31,20 @@ Tenants.before(async () => {
         signal.addEventListener('abort', () => reject(signal.reason));
       }),
   });
+  app.registerEndpoint({
+    name: 'keep',
+    path: '/keep',
+    input: z.strictObject({ file: z.string().meta({ 'x-aana-file': true }).optional(), chars: z.int().default(0), fail: z.boolean().default(false) }),
+    output: z.any(),
+    run: async ({ chars, fail }) => {
+      if (fail) throw new Error('broken');
+      return 'x'.repeat(chars);
+    },
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url ?? '';
-  for (const user of ['ann', 'bob', 'trusted', 'watcher']) keys[user] = (await app.apiKeys!.create({ user_id: user })).apiKey;
+  for (const user of ['ann', 'bob', 'trusted', 'watcher', 'keeper', 'free']) keys[user] = (await app.apiKeys!.create({ user_id: user })).apiKey;
   keys['root'] = (await app.apiKeys!.create({ user_id: 'root', is_admin: true })).apiKey;
 });
 Tenants.after(async () => {
@@ -106,6 +116,36 @@ Tenants('read the events of so many tasks at the same time', async () => {
   }
   assert.is(status, 200, 'a stream that has ended counts no more');
   release.resolve();
+});
+
+async function keep(user: string, input: object, bytes = 0): Promise<Answer> {
+  const form = new FormData();
+  if (bytes > 0) form.set('upload', new Blob([new Uint8Array(bytes)]));
+  form.set('body', JSON.stringify(bytes > 0 ? { file: 'upload', ...input } : input));
+  const response = await fetch(`${url}/keep?defer=true`, { method: 'POST', headers: { 'x-api-key': keys[user] ?? '' }, body: form });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+Tenants('keep so many bytes of uploads and results, whatever another one keeps', async () => {
+  const failed = await keep('keeper', { fail: true }, 60_000);
+  await until('keeper', failed.body.task_id, 'failed'); // its upload stays, because it may be retried
+  const full = await keep('keeper', {}, 60_000);
+  assertRefused(full, 429, 'TaskStorageFull');
+  const { max_bytes: most, used_bytes: used } = full.body.data;
+  assert.ok(most === 100_000 && used > 120_000 && used < 130_000, JSON.stringify(full.body.data));
+  assert.match(full.body.message, /may keep 100000 \(task_queue\.maximum_stored_bytes_per_user\); delete tasks that have ended/);
+  assert.equal(await ask('GET', '/tasks/count', 'keeper').then(({ body }) => body), { failed: 1, total: 1 });
+  for (const user of ['bob', 'free']) assert.is((await keep(user, {}, 60_000)).status, 200, user);
+
+  const large = await keep('keeper', { chars: 50_000 });
+  await until('keeper', large.body.task_id, 'failed');
+  const { result } = (await ask('GET', `/tasks/${large.body.task_id}`, 'keeper')).body;
+  assert.equal([result.error, result.data.max_bytes], ['TaskStorageFull', 100_000]);
+
+  assert.is((await ask('DELETE', `/tasks/${failed.body.task_id}`, 'keeper')).status, 200);
+  assert.is((await ask('POST', `/tasks/${large.body.task_id}/retry`, 'keeper')).status, 200);
+  await until('keeper', large.body.task_id, 'completed');
+  assert.is((await ask('GET', `/tasks/${large.body.task_id}`, 'keeper')).body.result.length, 50_000);
 });
 
 Tenants.run();

@@ -8,7 +8,8 @@ export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord
 export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type { AttemptRecord, ListedTask, NewTask, StoredFile, TaskEvent, TaskFilter, TaskRecord } from './repositories/task-records.ts';
-export { tooManyTasks } from './repositories/tasks.ts';
+export { taskStorageFull } from './repositories/task-usage.ts';
+export { type EnqueueLimits, tooManyTasks } from './repositories/tasks.ts';
 export { type ClaimedDelivery, DELIVERIES_WAITING, DELIVERY_STATUSES, type DeliveryAttempt, type DeliveryOutcome, type DeliveryRecord, type DeliveryStatus, type TaskHappening } from './repositories/webhook-deliveries.ts';
 export { WEBHOOK_EVENTS, type WebhookChange, type WebhookEvent, type WebhookHealth, type WebhookRecord } from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';

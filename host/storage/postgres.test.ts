@@ -6,6 +6,7 @@ import { postgresDatabases } from './fixtures/databases.ts';
 import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
+import { taskUsageTests } from './fixtures/task-usage.ts';
 import { taskTests } from './fixtures/tasks.ts';
 
 const databases = await postgresDatabases();
@@ -45,6 +46,7 @@ if (typeof databases === 'string') {
   Postgres.run();
   pluginValueTests(databases);
   taskTests(databases);
+  taskUsageTests(databases);
   fairClaimTests(databases);
   ownerTests(databases);
   conformance(databases);

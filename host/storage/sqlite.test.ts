@@ -8,6 +8,7 @@ import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
 import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
+import { taskUsageTests } from './fixtures/task-usage.ts';
 import { taskTests } from './fixtures/tasks.ts';
 import { Storage } from './index.ts';
 
@@ -55,6 +56,7 @@ Sqlite('does not let readers write', async () => {
 Sqlite.run();
 pluginValueTests(databases);
 taskTests(databases);
+taskUsageTests(databases);
 fairClaimTests(databases);
 ownerTests(databases);
 conformance(databases);

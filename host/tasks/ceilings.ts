@@ -1,6 +1,7 @@
 /** What one user may ask of the queue, in the words of the settings `TASK_QUEUE__…`; times in seconds. */
 export interface CeilingsConfig {
   readonly maximum_waiting_tasks_per_user: number;
+  readonly maximum_stored_bytes_per_user: number;
   readonly maximum_watchers_per_user: number;
   readonly maximum_priority: number;
   readonly maximum_execution_timeout: number;
@@ -14,6 +15,8 @@ export interface UserCeilingsConfig extends CeilingsConfig {
 /** What one caller may ask of the queue; undefined is whatever the queue takes. */
 export interface Ceilings {
   readonly maxWaiting: number | undefined;
+  /** Bytes that tasks keep. */
+  readonly maxBytes: number | undefined;
   readonly maxWatchers: number | undefined;
   readonly maxPriority: number | undefined;
   readonly maxExecutionTimeoutS: number | undefined;
@@ -21,10 +24,11 @@ export interface Ceilings {
 
 /** Returns what a user may ask for. Nobody in particular (null, where no keys are asked for) may ask for everything; an admin for any priority and time. */
 export function ceilingsOf(config: UserCeilingsConfig, userId: string | null, isAdmin: boolean): Ceilings {
-  if (userId === null) return { maxWaiting: undefined, maxWatchers: undefined, maxPriority: undefined, maxExecutionTimeoutS: undefined };
+  if (userId === null) return { maxWaiting: undefined, maxBytes: undefined, maxWatchers: undefined, maxPriority: undefined, maxExecutionTimeoutS: undefined };
   const own = Object.hasOwn(config.users, userId) ? config.users[userId] : undefined;
   return {
     maxWaiting: own?.maximum_waiting_tasks_per_user ?? config.maximum_waiting_tasks_per_user,
+    maxBytes: (own?.maximum_stored_bytes_per_user ?? config.maximum_stored_bytes_per_user) || undefined, // 0 is no limit
     maxWatchers: own?.maximum_watchers_per_user ?? config.maximum_watchers_per_user,
     maxPriority: isAdmin ? undefined : (own?.maximum_priority ?? config.maximum_priority),
     maxExecutionTimeoutS: isAdmin ? undefined : (own?.maximum_execution_timeout ?? config.maximum_execution_timeout),

@@ -5,7 +5,7 @@ import { validTraceparent } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
-  type AttemptRecord, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
+  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
 } from '../storage/index.ts'; // prettier-ignore
 import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
@@ -75,7 +75,7 @@ export class TaskQueue {
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable, telemetry });
+    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable, telemetry, maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes });
     this.#accepting = new WriteTogether(storage);
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
@@ -93,14 +93,14 @@ export class TaskQueue {
 
   /**
    * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key with the same request gives the
-   * same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`, and `TooManyTasks` when the
-   * user has as many tasks waiting as may.
+   * same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`, `TooManyTasks` when the
+   * user has as many tasks waiting as may, and `TaskStorageFull` when tasks of the user would keep more bytes than may be kept.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
     const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey, traceparent } = request;
     checkInput(endpoint, input, files);
     const { config } = this.#options;
-    const { maxWaiting } = this.ceilings(userId, false);
+    const { maxWaiting, maxBytes } = this.ceilings(userId, false);
     const data = JSON.stringify(input);
     const requestHash = await hashRequest(endpoint.path, data, files);
     const id = newId();
@@ -120,7 +120,7 @@ export class TaskQueue {
         request_hash: requestHash,
         traceparent: validTraceparent(traceparent) ?? null,
       };
-      const accepted = await this.#accept(task, maxWaiting);
+      const accepted = await this.#accept(task, { maxWaiting, maxBytes });
       if (accepted.isNew) this.#runner.look();
       else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
@@ -131,8 +131,8 @@ export class TaskQueue {
   }
 
   /** Stores a task; when nobody knows whether it was, looks until somebody does, or for half a minute. */
-  async #accept(task: NewTask, maxWaiting: number | undefined): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task, { maxWaiting }));
+  async #accept(task: NewTask, limits: EnqueueLimits): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task, limits));
     try {
       return await enqueue();
     } catch (error) {
@@ -149,13 +149,17 @@ export class TaskQueue {
     return ceilingsOf(this.#options.config, userId, isAdmin);
   }
 
-  /** Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none. */
-  async requireRoom(userId: string | null, wanted = 1): Promise<number> {
-    const { maxWaiting } = this.ceilings(userId, false);
-    if (userId === null || maxWaiting === undefined) return wanted;
-    const room = maxWaiting - (await this.#options.storage.read(({ tasks }) => tasks.waiting(userId, maxWaiting)));
-    if (room <= 0) throw tooManyTasks(maxWaiting);
-    return Math.min(room, wanted);
+  /**
+   * Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none, and `TaskStorageFull` when tasks of the user
+   * keep as many bytes as may be kept, or would with `bytes` more.
+   */
+  async requireRoom(userId: string | null, { wanted = 1, bytes = 1 }: { readonly wanted?: number; readonly bytes?: number } = {}): Promise<number> {
+    const { maxWaiting, maxBytes } = this.ceilings(userId, false);
+    if (userId === null) return wanted;
+    const [waiting, kept] = await this.#options.storage.read(({ tasks }) => Promise.all([maxWaiting === undefined ? 0 : tasks.waiting(userId, maxWaiting), maxBytes === undefined ? 0 : tasks.keptBytes(userId)]));
+    if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
+    if (maxBytes !== undefined && kept + bytes > maxBytes) throw taskStorageFull(kept + bytes, maxBytes);
+    return Math.min((maxWaiting ?? Infinity) - waiting, wanted);
   }
 
   /** Throws `NotFoundException`, also for another user's task. */
@@ -197,7 +201,7 @@ export class TaskQueue {
     return this.get(id, userId);
   }
 
-  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others, and `TooManyTasks` when the user has as many tasks waiting as may. */
+  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others, and what {@link requireRoom} throws. */
   async retry(id: string, userId: string | null): Promise<TaskRecord> {
     await this.#statusOf(id, userId);
     await this.requireRoom(userId);
@@ -205,9 +209,9 @@ export class TaskQueue {
     return this.get(id, userId);
   }
 
-  /** Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids. Throws `TooManyTasks` when none may. */
+  /** Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids. Throws what {@link requireRoom} throws. */
   async retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
-    const room = await this.requireRoom(userId, limit);
+    const room = await this.requireRoom(userId, { wanted: limit });
     return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, room));
   }
 

@@ -30,6 +30,8 @@ export interface TaskRunnerOptions {
   readonly subscribersOnly: boolean;
   /** Names of errors after which there is another attempt. */
   readonly retryable: readonly string[];
+  /** Bytes that tasks of a user may keep; undefined is as many as there is room for. */
+  readonly maxBytesOf: (userId: string | null) => number | undefined;
   /** Default: nothing is reported. */
   readonly telemetry?: Telemetry | undefined;
 }
@@ -251,11 +253,12 @@ export class TaskRunner {
    * and then nothing is stored. What the database refuses for good is stored as the failure that it is.
    */
   async #finish(task: ClaimedTask, outcome: Outcome): Promise<boolean> {
-    const write = (result: Outcome): Promise<boolean> => whileUnavailable(() => this.#results.write(({ tasks }) => tasks.finish(task, result)), this.#givingUp.signal);
+    const write = (result: Outcome): Promise<boolean> => whileUnavailable(() => this.#results.write(({ tasks }) => tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) })), this.#givingUp.signal);
     try {
       return await write(outcome);
     } catch (error) {
       if (this.#givingUp.signal.aborted || outcome.kind !== 'complete') throw error;
+      if (error instanceof AanaError && error.name === 'TaskStorageFull') return write(failure(task, error, this.#options.retryable));
       this.#options.log.error('a result cannot be stored', { task: task.id, error });
       return write(failure(task, new AanaError('ResultNotStored', 'internal', 'the task was done, but the database did not take its result; the log of the server says why'), this.#options.retryable));
     }

@@ -5,6 +5,7 @@ import { nextTasks, type NextTasksOptions } from './task-claims.ts';
 import { TaskLists } from './task-lists.ts';
 import { TaskLog } from './task-log.ts';
 import type { StoredFile } from './task-records.ts';
+import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
 import type { TaskHappening } from './webhook-deliveries.ts';
 
 const sql = loadStatements('task-attempts', ['assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired', 'beginAttempt', 'endAttempt']);
@@ -105,7 +106,7 @@ export class TaskAttempts extends TaskLists {
 
   /** Keeps streamed values and progress as events. A batch that is stored already is not stored again. */
   async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
-    if ((await this.connection.query(sql.touch, [id, token, this.connection.now(), progress ?? null, number])).length === 0) {
+    if ((await this.connection.query(sql.touch, [id, token, this.connection.now(), progress ?? null, number, chunks.reduce((sum, chunk) => sum + Buffer.byteLength(chunk), 0)])).length === 0) {
       return (await this.connection.query(sql.hasReported, [id, token, number])).length > 0;
     }
     const events = chunks.map((chunk) => this.log.add(id, 'chunk', chunk));
@@ -114,18 +115,19 @@ export class TaskAttempts extends TaskLists {
     return true;
   }
 
-  /** Ends the attempt; true also when it has ended in this way already. */
-  async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
+  /** Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would make tasks of the user keep more than `maxBytes`. */
+  async finish(lease: Lease, outcome: Outcome, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<boolean> {
     const now = this.connection.now();
     const { id, lease_token: token, num_retries: attempt } = lease;
     const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[outcome.kind] as TaskStatus;
     const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
     const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
-    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null];
+    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null, result === null ? 0 : Buffer.byteLength(result)];
     const [task] = await this.connection.query<TaskOwner>(sql.finish, values);
     const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
     const error = outcome.kind === 'complete' ? null : outcome.error;
     if (!task) return (await this.connection.query(sql.hasEnded, [id, token, attemptOutcome, error])).length > 0;
+    if (outcome.kind === 'complete' && task.user_id !== null && maxBytes !== undefined) await limitKeptBytes(this.connection, task.user_id, await keptBytesOf(this.connection, task.user_id), maxBytes);
     const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
     await Promise.all([
       this.endAttempt(id, token, { endedAt: now, outcome: attemptOutcome, error }),

@@ -2,6 +2,7 @@ import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { waitingOfUser } from './task-claims.ts';
+import { keptBytesOf } from './task-usage.ts';
 import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } from './task-records.ts';
 
 const sql = loadStatements('task-lists', ['read', 'status', 'list', 'count', 'nextDue', 'attempts', 'events']);
@@ -36,6 +37,11 @@ export class TaskLists {
   /** Returns how many tasks of a user wait for their first or next attempt; counts up to `most`. */
   waiting(userId: string, most: number): Promise<number> {
     return waitingOfUser(this.connection, userId, most);
+  }
+
+  /** Returns the bytes that the tasks of a user keep: uploads, inputs, streamed values and results. */
+  async keptBytes(userId: string): Promise<number> {
+    return (await keptBytesOf(this.connection, userId)).bytes;
   }
 
   async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {

@@ -4,24 +4,40 @@ import { statusesBefore } from '../task-state.ts';
 import { type TaskOwner, TaskAttempts } from './task-attempts.ts';
 import { TASK_CANCELLED } from './task-log.ts';
 import type { NewTask, TaskFilter } from './task-records.ts';
+import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
 import type { TaskHappening } from './webhook-deliveries.ts';
 
 const sql = loadStatements('tasks', ['insert', 'find', 'findByKey', 'cancel', 'retry', 'retryFailed', 'remove', 'prune']);
+
+/** What a user may have; undefined is as much as there is. */
+export interface EnqueueLimits {
+  /** Tasks that wait. */
+  readonly maxWaiting?: number | undefined;
+  /** Bytes that tasks keep: uploads, inputs, streamed values and results. */
+  readonly maxBytes?: number | undefined;
+}
 
 /** The durable queue. Every method belongs into a transaction, which tells others of it when it is committed. */
 export class TaskRepository extends TaskAttempts {
   /**
    * Gives the id of the task: an older one's when its key is there for the same request. A task that is enqueued again is found by its id, and as
-   * new as it was. Throws `IdempotencyKeyReused` for another request, and `TooManyTasks` when `maxWaiting` tasks of the user wait already.
+   * new as it was. Throws `IdempotencyKeyReused` for another request, `TooManyTasks` when `maxWaiting` tasks of the user wait already, and
+   * `TaskStorageFull` when tasks of the user would keep more than `maxBytes`.
    */
-  async enqueue(task: NewTask, { maxWaiting }: { readonly maxWaiting?: number | undefined } = {}): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  async enqueue(task: NewTask, { maxWaiting, maxBytes }: EnqueueLimits = {}): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.connection.now();
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
-    const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, task.traceparent ?? null, now];
+    const fileBytes = task.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const values = [id, task.endpoint, task.data, JSON.stringify(task.files), task.priority, user, task.timeout_ms, task.max_attempts, key, hash, task.traceparent ?? null, now, fileBytes, Buffer.byteLength(task.data)];
     // Issued together, the count first, so that tasks which share a transaction are counted too.
-    const [waiting, inserted] = await Promise.all([user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting), this.connection.query(sql.insert, values)]);
+    const [waiting, inserted, kept] = await Promise.all([
+      user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting),
+      this.connection.query(sql.insert, values),
+      user === null || maxBytes === undefined ? undefined : keptBytesOf(this.connection, user), // this task included
+    ]);
     if (inserted.length > 0) {
       if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
+      if (kept && user !== null && maxBytes !== undefined) await limitKeptBytes(this.connection, user, kept, maxBytes);
       await Promise.all([this.log.tell(id, 'created', {}), this.log.tellHosts()]);
       return { id, isNew: true };
     }

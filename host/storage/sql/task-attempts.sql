@@ -1,11 +1,11 @@
 -- statement: assign (sqlite)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
-  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, result_bytes = 0, error = null, reported = 0
 where id = $1 and status in (select value from json_each($5))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 -- statement: assign (postgresql)
 update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
-  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, error = null, reported = 0
+  assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, result_bytes = 0, error = null, reported = 0
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 
@@ -13,9 +13,9 @@ returning id, endpoint, user_id, data, files, lease_token, num_retries, max_atte
 -- statement: start
 update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id, traceparent
 
--- $5 is the number of the batch, from 1 on.
+-- $5 is the number of the batch, from 1 on; its values have $6 bytes.
 -- statement: touch
-update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5
+update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5, text_bytes = text_bytes + $6
 where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5 as integer) - 1 returning id
 
 -- Whether the batch $3 is stored: its transaction may have been committed although nobody could say so.
@@ -23,10 +23,10 @@ where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5
 select 1 as found from tasks where id = $1 and lease_token = $2 and status = 'running' and reported = $3
 
 -- statement: finish (sqlite)
-update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
+update tasks set status = $3, progress = $4, result = $5, result_bytes = $11, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select value from json_each($9)) returning endpoint, user_id, traceparent
 -- statement: finish (postgresql)
-update tasks set status = $3, progress = $4, result = $5, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
+update tasks set status = $3, progress = $4, result = $5, result_bytes = $11, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id, traceparent
 
 -- Whether the attempt has ended in this way ($3, with the error $4) already, as with hasReported; who swept it says another error.

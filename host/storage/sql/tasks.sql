@@ -1,6 +1,6 @@
 -- statement: insert
-insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout_ms, max_attempts, idempotency_key, request_hash, traceparent, available_at, created_at, updated_at)
-values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $12, $12, $12)
+insert into tasks (id, endpoint, data, files, status, priority, user_id, timeout_ms, max_attempts, idempotency_key, request_hash, traceparent, available_at, created_at, updated_at, file_bytes, text_bytes)
+values ($1, $2, $3, $4, 'created', $5, $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14)
 on conflict do nothing returning id
 
 -- statement: find
@@ -17,12 +17,12 @@ update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, traceparent, num_retries
 
 -- statement: retry
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
 
 -- Those that failed first, $5 at most.
 -- statement: retryFailed (sqlite)
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (
   select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or error = $3)
     and ($6 is null or endpoint in (select value from json_each($6)))
@@ -36,7 +36,7 @@ with chosen as materialized (
     and (cast($6 as json) is null or endpoint in (select json_array_elements_text(cast($6 as json))))
   order by completed_at, seq limit $5 for update skip locked
 )
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (select seq from chosen) and status = 'failed' returning id
 
 -- A task that a host has cannot be removed.
