@@ -1,22 +1,22 @@
-/** What a fair queue wants to know of an entry. */
+/** What a fair queue needs to know of an entry. */
 export interface Queued {
-  /** Whose it is; all entries with null are of one user. */
+  /** The user of the entry. All entries with null belong to one user. */
   readonly userId: string | null;
   /** Higher goes first among the entries of the same user. */
   readonly priority: number;
-  /** The work that it is, in any unit. */
+  /** The work that the entry takes, in any unit. */
   readonly cost: number;
 }
 
 interface UserQueue<T> {
   readonly entries: T[];
-  /** Work of this user that was begun, in virtual time. */
+  /** The work that was done for this user, in virtual time. */
   virtual: number;
-  /** Work of this user that waits. */
+  /** The work of the entries that wait. */
   cost: number;
 }
 
-/** Users without an entry are looked through from here on. */
+/** With more users than this, the queue forgets users without an entry. */
 const MANY_USERS = 64;
 
 /**
@@ -25,7 +25,7 @@ const MANY_USERS = 64;
  */
 export class FairQueue<T extends Queued> {
   readonly #users = new Map<string | null, UserQueue<T>>();
-  /** The virtual time of the entry taken last; a user who comes begins there, so that idling earns nothing. */
+  /** The virtual time of the entry that was taken last. A new user begins there, so that a user gains nothing by waiting. */
   #virtual = 0;
   #size = 0;
 
@@ -66,7 +66,7 @@ export class FairQueue<T extends Queued> {
     return entry;
   }
 
-  /** Takes an entry out that nothing was done for. Returns false when it is not there. */
+  /** Removes an entry without counting its work. Returns false when it is not there. */
   remove(entry: T): boolean {
     const user = this.#users.get(entry.userId);
     const at = user?.entries.indexOf(entry) ?? -1;
@@ -74,13 +74,13 @@ export class FairQueue<T extends Queued> {
     user.entries.splice(at, 1);
     user.cost -= entry.cost;
     this.#size -= 1;
-    // A user who is ahead of the others stays known, or leaving and coming again would be a way to the front.
+    // A user who is ahead of the others stays known. Otherwise a user could get to the front by leaving and coming again.
     if (user.entries.length === 0 && user.virtual <= this.#virtual) this.#users.delete(entry.userId);
     if (this.#size === 0) this.#users.clear();
     return true;
   }
 
-  /** The entry that makes room for one of `userId`: the last of the user with the most entries, if that user has at least two more. */
+  /** Returns the entry that makes room for one of `userId`: the last one of the user with the most entries, if that user has at least two entries more. */
   victimFor(userId: string | null): T | undefined {
     let longest: UserQueue<T> | undefined;
     for (const user of this.#users.values()) if (user.entries.length > (longest?.entries.length ?? 0)) longest = user;
@@ -88,7 +88,7 @@ export class FairQueue<T extends Queued> {
     return longest && longest.entries.length > own + 1 ? longest.entries.at(-1) : undefined;
   }
 
-  /** The work that is done before an entry of `userId` that comes now: of each other user at most as much as of this one. */
+  /** Returns the work that is done before an entry that comes now. Each other user gets at most as much done as this user before it. */
   workAhead({ userId, priority, cost }: Queued): number {
     const own = (this.#users.get(userId)?.entries ?? []).reduce((sum, entry) => (entry.priority >= priority ? sum + entry.cost : sum), 0);
     let work = own;
@@ -100,7 +100,7 @@ export class FairQueue<T extends Queued> {
     for (const { entries } of [...this.#users.values()]) yield* [...entries];
   }
 
-  /** Those who have nothing here and are not ahead of the others. */
+  /** Forgets the users without an entry who are not ahead of the others. */
   #forget(): void {
     for (const [userId, { entries, virtual }] of this.#users) if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
   }

@@ -13,10 +13,10 @@ interface Victim extends Candidate {
 
 const MAX_ATTEMPTS = 3;
 
-/** Frees places for deployments that wake: by waiting for replicas that are ending, then by ending replicas that nobody uses. */
+/** Frees places for deployments that wake. It waits for replicas that are ending, and ends replicas that nobody uses. */
 export class RoomMaker {
   readonly #deployments: () => Iterable<ManagedDeployment>;
-  /** Replicas that somebody makes room with, until the place is taken: nobody else counts on them. */
+  /** Replicas that make room for a deployment, with promises that resolve when it has taken the place. No other deployment may choose them. */
   readonly #claimed = new Map<Member, Promise<void>>();
 
   constructor(deployments: () => Iterable<ManagedDeployment>) {
@@ -24,14 +24,14 @@ export class RoomMaker {
   }
 
   /**
-   * Frees a place for one more replica, and has it taken; false where there is no room to make. It waits only for replicas whose places it needs.
-   * Somebody who does not ask may be quicker, as one that grows is; then it is tried again.
+   * Frees a place for one more replica, and calls `take`. Returns false when no room can be made. Waits only for replicas whose places it needs.
+   * Another deployment that grows may take the freed place before `take` does; then this method tries again.
    */
   async makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       let chosen = this.#choose(deployment);
       while (!chosen && this.#claimed.size > 0) {
-        await Promise.race(this.#claimed.values()); // it may leave room for both
+        await Promise.race(this.#claimed.values()); // the freed places may have room for both
         chosen = this.#choose(deployment);
       }
       if (!chosen) return false;
@@ -41,8 +41,8 @@ export class RoomMaker {
   }
 
   /**
-   * The replicas that have to go: those that are ending and have nothing left to do, then those that nobody uses, then those that are ending and finish
-   * their last calls. Undefined where all of them are not enough.
+   * Returns the replicas that have to go: first those that are ending and have no calls left, then those that nobody uses, then those that are ending and
+   * finish their last calls. Undefined when all of them are not enough.
    */
   #choose(deployment: ManagedDeployment): readonly Victim[] | undefined {
     const { places } = deployment;

@@ -15,7 +15,7 @@ export interface PoolOptions {
   readonly maxQueued: number;
   readonly random?: () => number;
   readonly clock?: Clock;
-  /** Why a call that finds no replica is not to wait for one. */
+  /** Returns why a call that finds no replica may not wait for one; undefined when it may. */
   readonly unavailable?: () => AanaError | undefined;
 }
 
@@ -36,8 +36,8 @@ export interface Used<T> {
 }
 
 /**
- * The ready replicas of a deployment and the calls that wait for one. Users take turns. A call is refused at once when by the calls before it
- * cannot be answered until its deadline, and later when its turn comes too late, so that no replica works on what nobody waits for.
+ * Gives the calls of a deployment to its ready replicas. Users take turns. The pool refuses a call at once when the calls before it leave too little time until
+ * its deadline, and later when its turn comes too late, so that no replica works for a caller that does not wait any more.
  */
 export class ReplicaPool<Member extends Choosable> {
   readonly trials: Trials<Member>;
@@ -86,7 +86,7 @@ export class ReplicaPool<Member extends Choosable> {
 
   /**
    * Runs `use` with a replica that has room, as soon as there is one and it is the call's turn. `use` must add to the replica's `ongoing`
-   * before it returns, and {@link settle} be called when that sinks. Rejects with `DeploymentFull` when too many wait, `DeploymentOverloaded` when the call
+   * before it returns. Call {@link settle} when `ongoing` sinks. Rejects with `DeploymentFull` when too many wait, `DeploymentOverloaded` when the call
    * cannot be answered until its deadline, or the signal's reason.
    */
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
@@ -110,8 +110,7 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Keeps a place for a call that will come after other work was done for it. Throws what {@link dispatch} rejects with when the call, if it came now,
-   * would be refused.
+   * Keeps a place for a call that comes after other work of its request. Throws what {@link dispatch} would reject with if the call came now.
    */
   reserve(options: Omit<DispatchOptions, 'signal' | 'affinity' | 'admitted'> = {}): Reservation {
     if (this.#closedBy) throw this.#closedBy();

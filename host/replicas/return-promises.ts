@@ -6,20 +6,20 @@ interface Promised {
   readonly cost: number;
 }
 
-/** Clients come a moment early: `Retry-After` is in whole seconds, and clocks differ. */
+/** Clients may come this early, because `Retry-After` is in whole seconds and clocks differ. */
 const EARLY_MS = 500;
-/** How late they may come: so long, and a quarter of what they were told to wait. */
+/** Clients may come this late, and later by this share of the time that they were told to wait. */
 const LATE_MS = 10_000;
 const LATE_SHARE = 0.25;
 const MOST = 10_000;
 const MOST_OF_KEY = 64;
 
 /**
- * Who was refused and told when to come back. Their places are kept: without that, those who come for the first time would take the room that
- * those who waited were told of, and most of them would wait in vain.
+ * Keeps places for callers that were refused and told when to come back. Without these places, new callers would take the room that the returning callers
+ * waited for, and most of them would wait in vain.
  */
 export class ReturnPromises {
-  /** In the order of their making; about that of their expiring. */
+  /** In the order in which they were made, which is about the order in which they expire. */
   readonly #all = new Set<Promised>();
   readonly #byKey = new Map<string, Set<Promised>>();
   #cost = 0;
@@ -34,7 +34,7 @@ export class ReturnPromises {
     return this.#all.size;
   }
 
-  /** Keeps a place for `key`, that of a user or of an address, from `waitMs` on. Over the limits nothing is kept. */
+  /** Keeps a place from `waitMs` on. `key` names a user or an address. Keeps none above the limits. */
   add(key: string, now: number, waitMs: number, cost: number): void {
     const own = this.#byKey.get(key) ?? new Set();
     if (this.#all.size >= MOST || own.size >= MOST_OF_KEY) return;
@@ -44,7 +44,7 @@ export class ReturnPromises {
     this.#cost += cost;
   }
 
-  /** Whether one who was told to come back by now is there; the place is taken then. */
+  /** Returns whether a place is kept for `key` at this time, and gives the place away if so. */
   claim(key: string, now: number): boolean {
     this.#expire(now);
     for (const promised of this.#byKey.get(key) ?? []) {

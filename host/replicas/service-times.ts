@@ -11,11 +11,11 @@ interface Moments {
   variance: number;
 }
 
-/** The weight of the newest call once there were many: about the last twenty calls count. */
+/** The weight of the newest call after many calls: about the last twenty calls count. */
 const WEIGHT = 0.1;
 
 /**
- * Learns how long calls take, for each method by itself: counting tokens and answering a dialog differ by a factor of a thousand. Means and variances
+ * Learns how long calls take, for each method by itself, because counting tokens and answering a dialog differ by a factor of a thousand. Means and variances
  * are exponentially weighted. Source: Finch, "Incremental calculation of weighted mean and variance" (2009), section 9.
  */
 export class ServiceTimes {
@@ -30,12 +30,12 @@ export class ServiceTimes {
     add(this.#all, ms);
   }
 
-  /** A call of `method` was given up after `ms`: it would have taken longer, which counts where longer than expected. */
+  /** A call of `method` was given up after `ms`. It would have taken longer, so it counts only when it has taken longer than expected. */
   observeAtLeast(method: string, ms: number): void {
     if (ms > (this.expect(method)?.mean ?? 0)) this.observe(method, ms);
   }
 
-  /** What a call of `method` takes, by the calls before; of one that was never called, or of no one in particular, what calls take on the whole. Undefined before the first. */
+  /** Returns the time of calls of `method`, or of all calls when there was none of this method or when `method` is undefined. Undefined before the first call. */
   expect(method?: string): ServiceTime | undefined {
     const { count, mean, variance } = (method === undefined ? undefined : this.#methods.get(method)) ?? this.#all;
     return count === 0 ? undefined : { mean, deviation: Math.sqrt(variance) };

@@ -1,8 +1,8 @@
 /**
- * How long work that comes now waits, in milliseconds, when `slots` calls run at a time: the moment at which the slots have become free for long
- * enough in all to do the work ahead.
- * @param remaining milliseconds that each running call still takes; slots without one are free
- * @param work milliseconds of work that is done before
+ * Returns the milliseconds that a call waits when it comes now and `slots` calls run at the same time. The call begins as soon as the slots have been free for
+ * `work` milliseconds in total.
+ * @param remaining milliseconds that each running call still takes; the other slots are free
+ * @param work milliseconds of work that is done before the call
  */
 export function waitingTime(slots: number, remaining: readonly number[], work: number): number {
   if (slots <= 0) return Number.POSITIVE_INFINITY;
