@@ -19,7 +19,7 @@ export interface PrepareContext {
   readonly models: ModelSource;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Processors that each replica should keep busy, unless the configuration names threads. To be asked once models are there: looking at the machine takes a while. */
+  /** Processors that each replica should keep busy: at most so many threads compute, also where the configuration names more. Ask once the models are there, because looking at the machine takes a while. */
   cpus(): Promise<number>;
   /** GPUs per replica; 0 is the CPU. */
   readonly numGpus: number;
@@ -39,6 +39,11 @@ export interface DeploymentDefinition<Methods extends MethodTable = MethodTable,
   readonly methods: Methods;
   /** Calls that one replica takes at the same time, unless the deployment's options say otherwise. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
+  /**
+   * Threads of each replica that the configuration names; undefined where it names none.
+   * `cpus`: the processors of the machine.
+   */
+  threads?(config: z.core.output<Schema>, machine: { readonly cpus: number; readonly numGpus: number }): number | undefined;
   /** Fetches model files and turns a checked configuration into what replicas start from. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /** Memory that a replica made from `spec` needs; `gpu` is whether it runs on one. Without it nothing is counted. */

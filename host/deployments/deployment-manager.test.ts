@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
+import { createLogger, type LogFields, type Logger, silentLogger } from '../core/logger.ts';
 import type { Machine } from '../devices/index.ts';
 import type { ModelSource } from './deployment-definition.ts';
 import { DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
@@ -193,6 +193,27 @@ Manager('gives replicas threads so that all of them together fit the processors'
   await made.start();
   const threads = await Promise.all(['one', 'two', 'three'].map(async (name) => ((await made.handle(name).call('spec', {})) as { threads: number }).threads));
   assert.equal(threads, [2, 2, 4]);
+});
+
+Manager('gives replicas the threads that their configuration names, and the others a part of the rest', async () => {
+  const machine: Machine = { gpus: [], memoryBytes: 64e9, cpus: 8 };
+  const made = manager({ one: { user_config: { n_threads: 5 } }, two: {} }, machine);
+  await made.start();
+  const threads = async (name: string): Promise<unknown> => ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
+  assert.equal([await threads('one'), await threads('two')], [5, 3]);
+
+  const { outcome } = await made.update('two', { type: 'SampleDeployment', user_config: { n_threads: 2 } });
+  assert.equal([outcome, await threads('two'), await threads('one')], ['updated', 2, 5]);
+});
+
+Manager('gives replicas fewer threads than their configuration names where there are fewer processors, and says so in the log', async () => {
+  const warnings: string[] = [];
+  const log = { ...silentLogger, warn: (message: string, fields?: LogFields) => void warnings.push(`${message} ${String(fields?.['deployment'])}: ${String(fields?.['reason'])}`) };
+  const made = manager({ one: { user_config: { n_threads: 6 } }, two: { user_config: { n_threads: 2 } } }, { gpus: [], memoryBytes: 64e9, cpus: 4 }, log as Logger);
+  await made.start();
+  const threads = async (name: string): Promise<unknown> => ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
+  assert.equal([await threads('one'), await threads('two')], [3, 1]);
+  assert.match(warnings.join('\n'), /fewer threads than configured one: the configuration names 6 threads for each replica, and a replica runs 3: this machine has 4 processors/);
 });
 
 Manager('keeps a replica on its GPU when its process dies', async () => {

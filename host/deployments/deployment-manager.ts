@@ -5,7 +5,7 @@ import type { RequestContext } from '../core/request-context.ts';
 import type { ReplicaSetStatus, Reservation } from '../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from './bound-deployment.ts';
 import { check } from './check.ts';
-import { cpusOfReplica } from './cpu-plan.ts';
+import { cpusOfReplica, fewerThreads } from './cpu-plan.ts';
 import { DeploymentCalls } from './deployment-calls.ts';
 import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
@@ -299,8 +299,14 @@ export class DeploymentManager {
 
   /** Processors that each replica of `next`, which a deployment is or becomes, should keep busy beside all others. */
   #cpusOf(deployment: ManagedDeployment, next: BoundDeployment, { machine }: DevicePlan): number {
-    const others = [...this.#deployments.values()].filter((other) => other !== deployment).map(({ bound }) => bound.options);
-    return cpusOfReplica(next.options, [...others, next.options], machine);
+    const others = this.#othersThan(deployment);
+    const fewer = fewerThreads(next, others, machine);
+    if (fewer !== undefined) this.#options.log.warn('fewer threads than configured', { deployment: deployment.name, reason: fewer });
+    return cpusOfReplica(next, others, machine);
+  }
+
+  #othersThan(deployment: ManagedDeployment): BoundDeployment[] {
+    return [...this.#deployments.values()].filter((other) => other !== deployment).map(({ bound }) => bound);
   }
 
   #require(name: string): ManagedDeployment {

@@ -11,7 +11,7 @@ import { promptBeginning, textGenerationMethods } from './text-generation-method
 const ModelKwargs = z.strictObject({
   n_ctx: z.int().min(0).max(16_777_216).default(8192).describe('Tokens that one dialog can hold, answer included; 0: what the model was trained with.'),
   n_seq_max: z.int().min(1).max(64).default(4).describe('Answers made at the same time.'),
-  n_threads: z.int().min(1).max(256).optional().describe('CPU threads. Default: the processors that a replica has: half of those of the machine at most, 8 at most, all replicas together no more than there are.'),
+  n_threads: z.int().min(1).max(256).optional().describe('CPU threads of a replica, or fewer where all deployments together name more than there are processors. Other deployments get a part of the processors that are left. Default: such a part, at most half of the processors and at most 8.'),
   n_gpu_layers: z.int().min(-1).default(-1).describe('Layers on the GPU, where `num_gpus` gives it one; -1 is all.'),
   split_mode: z.enum(['none', 'layer', 'row', 'tensor']).default('layer').describe('What is divided when a replica has several GPUs: nothing, layers, the rows of matrices, or every tensor.'),
   main_gpu: z.int().min(0).max(1023).default(0).describe("Which of a replica's GPUs has all of the model with `split_mode` none."),
@@ -67,6 +67,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
     }),
   },
+  threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
     const split = splitOf(kwargs, context.numGpus);
@@ -76,7 +77,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       model_name: id,
       n_ctx: kwargs.n_ctx,
       n_seq_max: kwargs.n_seq_max,
-      n_threads: kwargs.n_threads ?? (await context.cpus()),
+      n_threads: Math.min(kwargs.n_threads ?? Infinity, await context.cpus()),
       n_gpu_layers: context.numGpus > 0 ? kwargs.n_gpu_layers : 0,
       split_mode: kwargs.split_mode,
       main_gpu: kwargs.main_gpu,

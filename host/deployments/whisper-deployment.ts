@@ -66,8 +66,8 @@ const schema = z.strictObject({
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
     .describe('Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.'),
-  threads: z.int().min(1).max(256).optional().describe('CPU threads of one transcription. Default: the processors that a replica has, divided by `max_states`.'),
-  max_states: z.int().min(1).max(16).optional().describe('Windows of speech that are transcribed at the same time. Default: 2; 1 where a replica has one processor and no GPU.'),
+  threads: z.int().min(1).max(256).optional().describe('CPU threads of one window; a replica with `max_states` windows has that many times as many. There are fewer where all deployments together name more than there are processors. Default: the processors of a replica, divided by `max_states`.'),
+  max_states: z.int().min(1).max(16).optional().describe('Windows of speech that are transcribed at the same time. Default: 2; without a GPU 1 where the processors are too few for the threads of two.'),
 });
 /** What a Whisper deployment loads, and how. */
 export class WhisperConfig extends configClass(schema) {}
@@ -91,6 +91,12 @@ export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig,
 
 const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(modelSize);
 
+/** Windows that a replica transcribes at the same time; without a GPU no more than have processors for their threads, unless the configuration says so. */
+function statesOf({ max_states: states, threads = 1 }: Pick<WhisperConfig, 'max_states' | 'threads'>, cpus: number, numGpus: number): number {
+  if (states !== undefined) return states;
+  return numGpus > 0 ? DEFAULT_STATES : Math.max(1, Math.min(DEFAULT_STATES, Math.floor(cpus / threads)));
+}
+
 const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(WhisperParams)) });
 
 /** Speech to text with Whisper. */
@@ -102,17 +108,18 @@ export const WhisperDeployment = defineDeployment({
     transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
     transcribe_stream: streamingMethod({ description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput }),
   },
+  threads: (config, { cpus, numGpus }) => config.threads && config.threads * statesOf(config, cpus, numGpus),
   async prepare(config, context) {
     const size = whisperSize(config.model_size);
     const [modelPath, vadModelPath] = [await pullModel(whisperModelId(config), context), await pullModel(VAD_MODEL, context)];
     const cpus = await context.cpus();
-    const states = config.max_states ?? (context.numGpus > 0 ? DEFAULT_STATES : Math.min(DEFAULT_STATES, cpus));
+    const states = statesOf(config, cpus, context.numGpus);
     return {
       model_path: modelPath,
       vad_model_path: vadModelPath,
       model_name: `whisper_${size ?? config.model_size}`,
       model_size: size,
-      threads: config.threads ?? Math.max(1, Math.floor(cpus / states)),
+      threads: Math.min(config.threads ?? Infinity, Math.max(1, Math.floor(cpus / states))),
       max_states: states,
       use_gpu: context.numGpus > 0,
     };
