@@ -1,6 +1,7 @@
 import { EXACTLY_ONE, type ValidationEntry } from '../schemas/index.ts';
 import { validationError } from './endpoint.ts';
-import { certainBranchesOf, isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
+import { certainBranchesOf } from './schema-choice.ts';
+import { isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
 
 /**
  * Checks the rules of a schema by which exactly one of several keys is given, such as the sources of a media. JSON Schema has no words for them that

@@ -4,8 +4,12 @@ import { tooComplex } from './endpoint.ts';
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Gives the schemas that one leads to for the same value. */
-export type Follow = (root: Schema, schema: Schema) => unknown[];
+/** Gives the schemas that one leads to for the same value; `spend` takes the steps that this takes besides. */
+export interface Follow {
+  (root: Schema, schema: Schema, value: unknown, spend: (steps: number) => void): unknown[];
+  /** Whether the value decides to which schemas one leads. Default: it never does. */
+  readonly dependsOnValue?: (schema: Schema) => boolean;
+}
 
 /** Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of a long list. */
 const MAX_VISITS = 500_000;
@@ -17,17 +21,23 @@ const MAX_VISITS = 500_000;
  */
 export function visitPlaces(schema: object, input: unknown, follow: Follow, visit: (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]) => void): void {
   let visits = 0;
+  const spend = (steps: number): void => {
+    visits += steps;
+    if (visits > MAX_VISITS) throw tooComplex();
+  };
   const known = new Map<Schema, readonly Schema[]>();
-  const appliedBy = (one: Schema): readonly Schema[] => {
-    const all = known.get(one) ?? reached(schema as Schema, one, follow);
-    known.set(one, all);
+  const appliedBy = (one: Schema, value: unknown): readonly Schema[] => {
+    const before = known.get(one);
+    if (before) return before;
+    const all = reached(one, (next) => follow(schema as Schema, next, value, spend));
+    if (follow.dependsOnValue && all.some(follow.dependsOnValue)) spend(all.length); // found again for each value
+    else known.set(one, all);
     return all;
   };
   const go = (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]): void => {
     if (value === null || value === undefined) return;
-    const all = [...new Set(schemas.flatMap(appliedBy))];
-    visits += all.length;
-    if (visits > MAX_VISITS) throw tooComplex();
+    const all = [...new Set(schemas.flatMap((one) => appliedBy(one, value)))];
+    spend(all.length);
     visit(all, value, loc);
     const goDown = (inner: unknown, key: string | number, schemaOf: (one: Schema) => unknown): void => {
       const next = [...new Set(all.map(schemaOf).filter(isObject))];
@@ -56,25 +66,15 @@ export function branchesOf(root: Schema, schema: Schema): unknown[] {
   return typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref']), ...branches] : branches;
 }
 
-/** Every schema that does apply to the same value, unless that is null: of branches to choose from, only one that is the only one. */
-export function certainBranchesOf(root: Schema, schema: Schema): unknown[] {
-  const chosen = ['anyOf', 'oneOf'].flatMap((keyword) => {
-    const branches = listOf(schema[keyword]).filter((branch) => !(isObject(branch) && branch['type'] === 'null'));
-    return branches.length === 1 ? branches : [];
-  });
-  const reference = typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref'])] : [];
-  return [...reference, ...listOf(schema['allOf']), ...chosen];
-}
-
-/** A schema, and all that `follow` leads to from it. */
-function reached(root: Schema, schema: Schema, follow: Follow): readonly Schema[] {
+/** A schema, and all that `nextOf` leads to from it. */
+function reached(schema: Schema, nextOf: (schema: Schema) => readonly unknown[]): readonly Schema[] {
   const all = new Set<Schema>();
   const waiting: unknown[] = [schema];
   while (waiting.length > 0) {
     const next = waiting.pop();
     if (!isObject(next) || all.has(next)) continue;
     all.add(next);
-    waiting.push(...follow(root, next));
+    waiting.push(...nextOf(next));
   }
   return [...all];
 }
