@@ -13,9 +13,9 @@ import type { SuspectCalls, Trial } from './suspect-calls.ts';
 import type { Reservation, Run } from './workload.ts';
 
 export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
-  /** Of {@link ReplicaCalls.reserve}: the call has its place, which it takes. */
+  /** From {@link ReplicaCalls.reserve}: the place that is kept for this call. */
   readonly reservation?: Reservation | undefined;
-  /** Hears how far the model is, as long as the call waits for one that loads. */
+  /** Called with the progress of a model that loads while the call waits for it. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ReplicaCallsOptions {
   readonly suspects: SuspectCalls;
   readonly log: Logger;
   readonly telemetry: CallTelemetry;
-  /** A call may wait now. */
+  /** Called when a call may have begun to wait. */
   onWaiting(): void;
 }
 
@@ -143,7 +143,7 @@ export class ReplicaCalls {
     }
   }
 
-  /** Tells those who wait. */
+  /** Tells the callers that wait. */
   onProgress(progress: LoadProgress): void {
     for (const listener of this.#listeners) listener(progress);
   }
@@ -169,18 +169,18 @@ export class ReplicaCalls {
     }
   }
 
-  /** What a call fails with. */
+  /** Returns the error that the call ends with. */
   async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
     const { fleet, pool } = this.#options;
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
-    if (call.options.signal?.aborted) return error; // whatever it is, it says nothing about the replica, which may still be at it
+    if (call.options.signal?.aborted) return error; // it says nothing about the replica, which may still work on the call
     fleet.record(replica, error);
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
     trial?.acquit();
     return error;
   }
 
-  /** Gives the error when the call is refused from now on. */
+  /** Notes that the replica was lost with the call. Returns the error that the call is refused with from now on, if it is. */
   async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
     const blamed = pool.trials.suspectOn(replica);
@@ -205,7 +205,7 @@ export class ReplicaCalls {
         this.#lastUsedAt = clock.now();
         if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
         else if (trial) pool.trials.end(replica, trial);
-        // A caller who has gone hears nothing of it, and may come back with the same.
+        // The caller has gone, so its call does not note the loss. The same call may come again.
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);
       };
@@ -230,5 +230,5 @@ export class ReplicaCalls {
   }
 }
 
-/** What a call leaves the queue with when a replica was lost with the same call meanwhile. */
+/** A queued call ends its wait with this when a replica was lost with the same call. */
 const SUSPECT = new Error('a replica was lost with the same call');

@@ -8,7 +8,7 @@ import { firstCount, type ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica } from './running-replica.ts';
 import { useOf } from './use-of.ts';
 
-/** Frees a place for one more replica and has `take` take it, before anyone else can. `take` is true, too, when none is needed any more; false is tried again. */
+/** Frees a place for one more replica and calls `take` before another deployment can take the place. `take` returns true when it has taken the place or needs none any more; after false, `MakeRoom` tries again. */
 export type MakeRoom = (take: () => boolean) => Promise<boolean>;
 
 export interface ReplicaKeeperOptions {
@@ -16,7 +16,7 @@ export interface ReplicaKeeperOptions {
   readonly pool: ReplicaPool<RunningReplica>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For a replica that must run, or the first of a deployment that wakes. */
+  /** Makes room for a replica that must run, or for the first replica of a deployment that wakes. */
   readonly makeRoom: MakeRoom | undefined;
   /** Whether the number of replicas is left alone for now. */
   isHeld(): boolean;
@@ -29,7 +29,7 @@ const MIN_PERIOD_MS = 250;
 /** An awake deployment without room asks for the devices again after this time: each look may start a process. */
 const LOOK_AGAIN_MS = 5000;
 
-/** Keeps as many replicas as there should be: as the calls need, or a fixed number, of which some may be missing for want of room. */
+/** Keeps as many replicas as the calls need, or a fixed number. Some may be missing because there is no room. */
 export class ReplicaKeeper {
   readonly #options: ReplicaKeeperOptions;
   #version: ReplicaVersion;
@@ -51,7 +51,7 @@ export class ReplicaKeeper {
     this.#version = version;
   }
 
-  /** How often {@link check} is to be called: often enough for the delays to be kept, seldom enough to cost nothing. */
+  /** Milliseconds between two calls of {@link check}: short enough to keep the delays, long enough to cost nothing. */
   get periodMs(): number {
     const scaling: AutoscalerOptions | undefined = this.#version.autoscaling;
     return scaling ? Math.max(MIN_PERIOD_MS, Math.min(MAX_PERIOD_MS, scaling.upscaleDelayMs / 4, scaling.downscaleDelayMs / 4)) : MAX_PERIOD_MS;
@@ -69,7 +69,7 @@ export class ReplicaKeeper {
     void this.retireSurplus(wanted);
   }
 
-  /** Ends replicas over `count`, those first that are missed least; resolves when they are gone, or go on with calls that take long. */
+  /** Ends the replicas over `count`, the least used first. Resolves when they are gone, or when only long calls keep them. */
   async retireSurplus(count: number): Promise<void> {
     const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const surplus = kept.slice(0, Math.max(0, kept.length - count));
@@ -108,7 +108,7 @@ export class ReplicaKeeper {
     if (count < firstCount(this.#version) || count === 0) void this.#makeRoom();
   }
 
-  /** Others give up what they can spare for one that must run or wakes; without any replica then, the calls that wait are refused. */
+  /** Makes room at the cost of other deployments. When that fails and there is no replica, refuses the calls that wait. */
   async #makeRoom(): Promise<void> {
     const { fleet, pool, makeRoom, isHeld, noRoom } = this.#options;
     const before = fleet.members.length;
@@ -118,7 +118,7 @@ export class ReplicaKeeper {
       return;
     }
     this.#isMakingRoom = true;
-    /** Nothing is to be taken any more when something else has happened meanwhile. */
+    /** No place is needed any more when the number of replicas has changed meanwhile, or must not change. */
     const isSettled = (): boolean => isHeld() || fleet.members.length !== before;
     const take = (): boolean => isSettled() || fleet.add(this.#version) !== undefined;
     const isMade = await Promise.resolve(makeRoom?.(take)).catch(() => false);

@@ -31,17 +31,17 @@ export interface UpdateResult {
   readonly lastLines: readonly string[];
 }
 
-/** Processes of the new version that may be lost before it is taken back: one may have been killed from outside. */
+/** The new version is taken back when more of its processes are lost than this: one may have been killed from outside. */
 const MAX_LOSSES = 1;
-/** So many times longer than asked for a new replica is watched while calls are on it that say too little yet. */
+/** A new replica is watched up to this many times longer than asked for, while too few calls have ended on it. */
 const MAX_WATCHES = 10;
 const POLL_MS = 100;
 const MAX_SETTLE_MS = 1000;
 
 /**
- * Replaces the replicas of a deployment by those of another version, one by one. Where the devices have room a new one starts beside the old
- * ones, takes calls, and then an old one finishes its own and goes; where they have none the old one goes first, and its place is handed on. When
- * new ones cannot start, die again and again, or fail most of the calls on them, the old version comes back the same way.
+ * Replaces the replicas of a deployment by replicas of another version, one by one. Where the devices have room, a new replica starts beside the old
+ * ones and takes calls; then an old one finishes its calls and goes. Where they have no room, an old replica goes first, and the new one gets its place. When
+ * new replicas cannot start, die repeatedly, or fail most of their calls, the old version comes back the same way.
  */
 export class RollingUpdate {
   readonly #options: RollingUpdateOptions;
@@ -51,11 +51,11 @@ export class RollingUpdate {
   #interrupted = deferred();
   #interruption: UpdateEvent | undefined;
   #state: UpdateState = 'placing';
-  /** The new replica that it is about. */
+  /** The new replica that was made last. */
   #latest: Member | undefined;
   #losses = 0;
   #failure: SlotFailure | undefined;
-  /** Called when a place has become free, before anybody else can take it. */
+  /** Called when a place has become free, before another deployment can take it. */
   #onPlaceFree: ((member: Member) => void) | undefined;
 
   constructor(options: RollingUpdateOptions) {
@@ -68,7 +68,7 @@ export class RollingUpdate {
     return this.#state;
   }
 
-  /** Never rejects. Until its end nobody else gets the places of the old replicas: they may have to come back. */
+  /** Never rejects. Until it ends, no other deployment gets the places of the old replicas, because these may have to come back. */
   async run(): Promise<UpdateResult> {
     const { fleet, from } = this.#options;
     const letGo = from.places?.hold(this.#of(from).flatMap((member) => fleet.placeOf(member) ?? []));
@@ -108,7 +108,7 @@ export class RollingUpdate {
     this.#break({ reason, lastLines: [] });
   }
 
-  /** The deployment ends: nothing more is started. */
+  /** The deployment ends: the update starts nothing more. */
   stop(): void {
     this.#interrupt('stop');
   }
@@ -184,7 +184,7 @@ export class RollingUpdate {
     return 'broken';
   }
 
-  /** Whoever dies by itself harms no call, as long as there are others for them. */
+  /** The new replica takes no calls for a while, so that none is lost when it dies by itself. It takes calls at once when no other replica serves. */
   async #settle(): Promise<UpdateEvent> {
     const { fleet, watchMs } = this.#options;
     const isServed = fleet.kept.some(({ slot, takesCalls }) => takesCalls && slot.state === 'serving');
@@ -192,7 +192,7 @@ export class RollingUpdate {
     return 'settled';
   }
 
-  /** It must stay up, and answer calls, if there are any. As long as too few came to an end it is watched on. */
+  /** The new replica must stay up, and answer calls if there are any. It is watched for longer while too few calls have ended. */
   async #watch(): Promise<UpdateEvent> {
     const { fleet, clock, watchMs } = this.#options;
     if (this.#latest) fleet.admit(this.#latest);
@@ -213,14 +213,14 @@ export class RollingUpdate {
     return 'stable';
   }
 
-  /** Calls come, and too few have ended on the new version to say whether it is any good. */
+  /** Whether calls come, and too few have ended on the new version to judge it. */
   #isUndecided(seenBefore: number): boolean {
     const members = this.#of(this.#options.to);
     const { calls, failed } = tallyOf(members);
     return calls < MIN_SAMPLE && (failed > 0 || this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0));
   }
 
-  /** Calls that came to an end on replicas of either version. */
+  /** The number of calls that ended on replicas of either version. */
   get #seen(): number {
     return tallyOf(this.#options.fleet.kept).calls;
   }
@@ -247,11 +247,11 @@ export class RollingUpdate {
       while (this.#state === state && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
       losses = this.#losses;
       await clock.delay(ms);
-      if (this.#state !== state) return; // nobody waits for it any more
+      if (this.#state !== state) return; // the update has gone on
     }
   }
 
-  /** As many old ones as are too many now. */
+  /** Dismisses as many old replicas as are too many now. */
   async #retireOld(): Promise<UpdateEvent> {
     const { from, to, target } = this.#options;
     const old = this.#of(from);
@@ -260,7 +260,7 @@ export class RollingUpdate {
     return 'left';
   }
 
-  /** The same way back; nobody watches the old version, which was serving before. */
+  /** Brings the old version back the same way, without a watch, because it was serving before. */
   async #restore(): Promise<void> {
     const { fleet, from, to } = this.#options;
     const isNoGood = ({ slot, losses }: Member): boolean => losses > 0 || slot.state !== 'serving';
@@ -276,7 +276,7 @@ export class RollingUpdate {
       if (!back) {
         const [first] = surplus;
         const leaving = this.#leaving ?? first;
-        if (!leaving) return; // nothing is started any more
+        if (!leaving) return; // the deployment starts nothing any more
         this.#onPlaceFree = () => (back ??= fleet.add(from));
         await fleet.hurry(leaving);
       }
@@ -288,12 +288,12 @@ export class RollingUpdate {
     await Promise.all(members.map((member) => this.#options.fleet.hurry(member)));
   }
 
-  /** One that finishes its last calls, of whatever version: the first to go when a place is needed. */
+  /** A replica of either version that finishes its last calls. It goes first when a place is needed. */
   get #leaving(): Member | undefined {
     return this.#options.fleet.ending[0];
   }
 
-  /** The replicas of a version that are kept, those first that are missed least. */
+  /** The replicas of a version that are kept, the least used first. */
   #of(wanted: ReplicaVersion): Member[] {
     return this.#options.fleet.kept.filter(({ version }) => version === wanted).sort((a, b) => useOf(a) - useOf(b));
   }
