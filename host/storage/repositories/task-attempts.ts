@@ -115,7 +115,7 @@ export class TaskAttempts extends TaskLists {
     return true;
   }
 
-  /** Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would make tasks of the user keep more than `maxBytes`. */
+  /** Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would make tasks of the user keep more than `maxBytes`; copies of results for webhooks have the same limit. */
   async finish(lease: Lease, outcome: Outcome, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<boolean> {
     const now = this.connection.now();
     const { id, lease_token: token, num_retries: attempt } = lease;
@@ -133,8 +133,8 @@ export class TaskAttempts extends TaskLists {
       this.endAttempt(id, token, { endedAt: now, outcome: attemptOutcome, error }),
       this.log.tell(id, status, { attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }),
       outcome.kind === 'release' && this.log.tellHosts(),
-      outcome.kind !== 'complete' && outcome.expired && this.log.tellWebhooks({ ...happening, event: 'task.expired' }),
-      outcome.kind !== 'release' && this.log.tellWebhooks({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' }),
+      outcome.kind !== 'complete' && outcome.expired && this.log.tellWebhooks({ ...happening, event: 'task.expired' }, { maxBytes }),
+      outcome.kind !== 'release' && this.log.tellWebhooks({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' }, { maxBytes }),
     ]);
     return true;
   }

@@ -36,7 +36,7 @@ export class TaskLog {
   }
 
   /** Keeps a message for each webhook that is for what happened. */
-  tellWebhooks(happening: TaskHappening): Promise<void> {
-    return this.#deliveries.add(happening);
+  tellWebhooks(happening: TaskHappening, limits?: { readonly maxBytes?: number | undefined }): Promise<void> {
+    return this.#deliveries.add(happening, limits);
   }
 }

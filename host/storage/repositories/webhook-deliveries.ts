@@ -2,6 +2,7 @@ import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 import type { TaskStatus } from '../task-state.ts';
+import { hasRoomForCopies } from './delivery-usage.ts';
 import { wantsEvent, type WebhookEvent } from './webhooks.ts';
 
 const sql = loadStatements('webhook-deliveries', [
@@ -118,15 +119,20 @@ export class WebhookDeliveryRepository {
     this.#connection = connection;
   }
 
-  /** Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. */
-  async add(happening: TaskHappening): Promise<void> {
+  /**
+   * Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. The result is left out where copies of results
+   * for webhooks of the user would take more than `maxBytes`.
+   */
+  async add(happening: TaskHappening, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<void> {
     const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [happening.user_id]);
     const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], happening.event));
     if (wanting.length === 0) return;
     const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries, traceparent } = happening;
-    const isLarge = happening.result !== null && Buffer.byteLength(happening.result) > MOST_RESULT_BYTES;
-    const result = isLarge ? null : happening.result;
-    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, traceparent ?? null, this.#connection.now()]);
+    const bytes = happening.result === null ? 0 : Buffer.byteLength(happening.result);
+    const user = happening.user_id;
+    const isCopied = bytes <= MOST_RESULT_BYTES && (user === null || maxBytes === undefined || bytes === 0 || (await hasRoomForCopies(this.#connection, user, bytes * wanting.length, maxBytes)));
+    const result = isCopied ? happening.result : null;
+    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, traceparent ?? null, user, this.#connection.now()]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 

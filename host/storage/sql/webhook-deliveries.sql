@@ -5,8 +5,8 @@ select id, events from webhooks where user_id is $1
 select id, events from webhooks where user_id = $1 or (user_id is null and cast($1 as text) is null) for key share
 
 -- statement: insert
-insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, traceparent, status, due_at, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11)
+insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, traceparent, user_id, status, due_at, created_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $12)
 on conflict (webhook_id, task_id, event, task_token) do nothing
 
 -- When ($1 at the latest) each webhook has something to send, those that do well first. Webhooks are found by steps along the index of what
