@@ -1,4 +1,5 @@
 // The real engine on real speech, through a deployment: in a replica process of its own.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { suite } from 'uvu';
@@ -7,7 +8,8 @@ import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { AsrOutput } from '../schemas/index.ts';
-import { SAMPLE_TEXT, testdata } from '../test/helpers/media.ts';
+import { twoSpeakers } from '../test/helpers/clips.ts';
+import { SAMPLE_TEXT, speechPath } from '../test/helpers/media.ts';
 import { wordErrors } from '../test/helpers/word-errors.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
@@ -23,7 +25,7 @@ Whisper.before(async () => {
   manager = deployed({ type: 'WhisperDeployment', user_config: { model_size: 'tiny.en', threads: 1 } });
   await manager.start();
   asr = manager.handle('model');
-  [speech = speech] = await readWav(process.env['AANA_TEST_SPEECH'] ?? testdata('media', 'jfk.wav') ?? '');
+  [speech = speech] = await readWav(speechPath());
 });
 
 Whisper.after(async () => {
@@ -111,17 +113,18 @@ Whisper('takes channels apart, names them, and merges their segments by time', a
   assert.equal(starts, [...starts].sort((a, b) => a - b));
 });
 
-const twoSpeakers = testdata('media', 'stereo_two_speakers.wav');
-if (cannotRun !== undefined || twoSpeakers !== undefined) {
-  Whisper('hears two speakers at the same time, one in each channel', async () => {
-    const output = await transcribe(await files.write(...(await readWav(twoSpeakers ?? ''))), { channels: 'separate' });
+Whisper('hears two speakers at the same time, one in each channel', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-speakers-'));
+  try {
+    const speakers = await twoSpeakers(folder);
+    if (typeof speakers === 'string') return skip('a Whisper deployment hears two speakers at the same time', speakers);
+    const output = await transcribe(await files.write(...(await readWav(speakers.path))), { channels: 'separate' });
     const of = (speaker: string): string => output.segments.filter((segment) => segment.speaker === speaker).map(({ text }) => text).join('');
-    assert.is(wordErrors('He began a confused complaint against the wizard who had vanished behind the curtain on the left', of('CHANNEL_00')), 0);
-    assert.is(wordErrors('The horizon seems extremely distant', of('CHANNEL_01')), 0);
-  });
-} else {
-  skip('a Whisper deployment hears two speakers at the same time, one in each channel', 'stereo_two_speakers.wav is not there');
-}
+    for (const [channel, text] of speakers.text.entries()) assert.is(wordErrors(text, of(`CHANNEL_0${channel}`)), 0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 Whisper('refuses a language code that does not exist, as bad input', async () => {
   const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));

@@ -11,13 +11,12 @@ import { loadNative, nativeAddonPath } from './load.ts';
 
 const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const addonPath = nativeAddonPath(packageRoot);
-const testdata = process.env['AANA_TESTDATA'] ?? join(packageRoot, '../shared/testdata');
 const models = join(process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache/aana-host'), 'models');
-const present = (paths: (string | undefined)[]): string | undefined => paths.find((path) => path !== undefined && existsSync(path));
+const present = (path: string | undefined): string | undefined => (path !== undefined && existsSync(path) ? path : undefined);
 
-const modelPath = present([join(models, 'whisper-tiny.en/ggml-tiny.en-q8_0.bin')]);
-const vadModelPath = present([join(models, 'silero-vad-v6.2.0/ggml-silero-v6.2.0.bin'), join(testdata, 'models/ggml-silero-v6.2.0.bin')]);
-const speechPath = present([join(testdata, 'media/jfk.wav'), process.env['AANA_TEST_SPEECH']]);
+const modelPath = present(join(models, 'whisper-tiny.en/ggml-tiny.en-q8_0.bin'));
+const vadModelPath = present(join(models, 'silero-vad-v6.2.0/ggml-silero-v6.2.0.bin'));
+const speechPath = present(process.env['AANA_TEST_SPEECH']);
 
 const plain: WhisperNativeParams = {
   language: 'auto',

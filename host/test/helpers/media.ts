@@ -1,21 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../core/package-root.ts';
 
 const run = promisify(execFile);
 
 /** What the speech sample says. */
 export const SAMPLE_TEXT = 'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
-
-/** The folder of larger test media, or undefined where it is absent. */
-export function testdata(...path: string[]): string | undefined {
-  const file = join(process.env.AANA_TESTDATA ?? join(packageRoot, '../shared/testdata'), ...path);
-  return existsSync(file) ? file : undefined;
-}
 
 function required(name: string): string {
   const value = process.env[name];
