@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { generateClient } from '../client-generator/index.ts';
+import { generateClient } from '../openapi/client-generator/index.ts';
 import { AanaError } from '../core/errors.ts';
 
 export interface ClientCommand {

@@ -1,5 +1,5 @@
 /**
- * What went wrong, in the terms a caller can act on. Each kind has one HTTP status (`host/http/status.ts`).
+ * What went wrong, in the terms a caller can act on. Each kind has one HTTP status (`host/http/response/status.ts`).
  *
  * - `invalid-input`: the request does not match the schema (422)
  * - `bad-request`: well-formed, but cannot be served: an unreachable URL, a file that is not media (400)

@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
-import { showsInside } from './caller.ts';
-import { errorJson } from './error-body.ts';
-import { keyHider } from './logged-path.ts';
+import { showsInside } from './guards/caller.ts';
+import { errorJson } from './response/error-body.ts';
+import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
-import { placeInTrace, takeRequestId, traceparentOf } from './request-context.ts';
-import type { BeginRequest } from './request-telemetry.ts';
-import { statusOfThrown } from './status.ts';
+import { placeInTrace, takeRequestId, traceparentOf } from './request/request-context.ts';
+import type { BeginRequest } from './request/request-telemetry.ts';
+import { statusOfThrown } from './response/status.ts';
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
 export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions, begin: BeginRequest): Promise<void> {

@@ -3,16 +3,16 @@ import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError } from '../core/errors.ts';
 import { isOwnPath } from '../endpoints/index.ts';
-import { isAuthenticated } from './api-key-guard.ts';
-import { letBodyCome } from './continue.ts';
-import { isPreflight } from './cors.ts';
-import { HttpError, nothingAt } from './error-body.ts';
+import { isAuthenticated } from './guards/api-key-guard.ts';
+import { letBodyCome } from './server/continue.ts';
+import { isPreflight } from './guards/cors.ts';
+import { HttpError, nothingAt } from './response/error-body.ts';
 import { funnel } from './funnel.ts';
-import { type Guard, guardsOf, passGuards } from './guards.ts';
+import { type Guard, guardsOf, passGuards } from './guards/guards.ts';
 import type { HttpAppOptions } from './options.ts';
-import { requestRecorder } from './request-telemetry.ts';
-import { serveEndpoint } from './serve-endpoint.ts';
-import { systemRoutes } from './system-routes.ts';
+import { requestRecorder } from './request/request-telemetry.ts';
+import { serveEndpoint } from './routes/serve-endpoint.ts';
+import { systemRoutes } from './routes/system-routes.ts';
 
 /** The HTTP face of the application. It translates between HTTP and `invoke`, and decides nothing. */
 export interface HttpFace {

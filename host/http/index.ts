@@ -1,10 +1,10 @@
-export { type ErrorBody, HttpError } from './error-body.ts';
+export { type ErrorBody, HttpError } from './response/error-body.ts';
 export { type AppMiddleware, createHttpFace, type HttpFace } from './http-app.ts';
-export { HttpServer, type HttpServerLimits, type ListeningAt } from './http-server.ts';
-export { socketPath } from './listening.ts';
-export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './openapi.ts';
-export { exampleFiles } from './openapi-endpoint.ts';
-export { renderErrorDocs } from './render-error-docs.ts';
+export { HttpServer, type HttpServerLimits, type ListeningAt } from './server/http-server.ts';
+export { socketPath } from './server/listening.ts';
+export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from '../openapi/document.ts';
+export { exampleFiles } from '../openapi/endpoint-operation.ts';
+export { renderErrorDocs } from './response/render-error-docs.ts';
 export type { AppStatus, HttpAppOptions } from './options.ts';
-export { type RouterLike, RouterSet } from './routers.ts';
-export { schemaExample } from './schema-example.ts';
+export { type RouterLike, RouterSet } from './routes/routers.ts';
+export { schemaExample } from '../openapi/schema-example.ts';

@@ -4,11 +4,11 @@ import type { Telemetry } from '../core/telemetry.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
-import type { CorsOptions } from './cors.ts';
-import type { CompatStatus } from './error-body.ts';
-import type { OpenApiOptions } from './openapi.ts';
-import type { BodyLimits } from './request-body.ts';
-import type { RouterSet } from './routers.ts';
+import type { CorsOptions } from './guards/cors.ts';
+import type { CompatStatus } from './response/error-body.ts';
+import type { OpenApiOptions } from '../openapi/document.ts';
+import type { BodyLimits } from './request/request-body.ts';
+import type { RouterSet } from './routes/routers.ts';
 
 export interface AppStatus {
   readonly status: 'RUNNING' | 'DEPLOYING' | 'UNHEALTHY';

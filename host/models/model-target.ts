@@ -59,7 +59,7 @@ export function importFolder(id: string): string {
   return path.join('models', 'imported', id);
 }
 
-/** Written as a path: absolute, or beginning with `./`, `../` or `~/`. */
+/** Written as a path: absolute, or beginning with `.//`, `../` or `~/`. */
 export function isPathId(id: string): boolean {
   return path.isAbsolute(id) || /^(\.\.?|~)[\\/]/.test(id);
 }

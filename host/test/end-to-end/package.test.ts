@@ -31,7 +31,7 @@ Package.after(() => rm(folder, { recursive: true, force: true }));
 const installed = (path: string): string => join(folder, 'node_modules/aana-host', path);
 
 Package('has what it needs at run time, and nothing of its tests', async () => {
-  for (const file of ['wit/world.wit', 'binding.gyp', 'CMakeLists.txt', 'native/cmake', 'native/src/core', 'native/src/launcher', 'plugins/video-transcribe/src/index.ts', 'docs/plugins.md', 'host/client-generator/runtime/api.ts', 'LICENSE', 'NOTICE'])
+  for (const file of ['wit/world.wit', 'binding.gyp', 'CMakeLists.txt', 'native/cmake', 'native/src/core', 'native/src/launcher', 'plugins/video-transcribe/src/index.ts', 'docs/plugins.md', 'host/openapi/client-generator/runtime/api.ts', 'LICENSE', 'NOTICE'])
     assert.ok(existsSync(installed(file)), file);
   const files = await readdir(installed('.'), { recursive: true });
   assert.equal(files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)), []);

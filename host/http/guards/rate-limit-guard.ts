@@ -1,0 +1,30 @@
+import type { Context } from 'koa';
+import { type RateLimits, tooManyRequests } from '../../access/index.ts';
+import { callerOf } from './caller.ts';
+import { isPreflight } from './cors.ts';
+import type { Guard } from './guards.ts';
+import { isDocumentationPath, isOpenPath } from './open-paths.ts';
+
+/** Refuses what comes too often, before a body is read, and says in every answer how much is left. */
+export function rateLimitGuard(limits: RateLimits): Guard {
+  return (ctx, next) => {
+    if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits);
+    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits);
+    return next();
+  };
+}
+
+function countDocumentation(ctx: Context, limits: RateLimits): void {
+  const verdict = limits.takeDocumentation(ctx.ip);
+  if (verdict?.isAllowed === false) throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
+}
+
+/** The headers are those of the IETF's draft "RateLimit header fields for HTTP". */
+function countRequest(ctx: Context, limits: RateLimits): void {
+  const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
+  if (verdicts.length === 0) return;
+  ctx.set('ratelimit-policy', verdicts.map(({ policy, check: { limit } }) => `"${policy}";q=${limit.capacity};w=${Math.ceil(limit.interval_seconds)}`).join(', '));
+  ctx.set('ratelimit', verdicts.map(({ policy, remaining, resetS, retryAfterS }) => `"${policy}";r=${remaining};t=${Math.ceil(retryAfterS || resetS)}`).join(', '));
+  const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
+  if (worst) throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
+}

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Router } from '@koa/router';
+import { remembered } from '../../core/remembered.ts';
+import { asset, serveAsset, servePage } from './static-page.ts';
+
+/** How long a file that could not be read is not tried again. */
+const FAILURE_MS = 1000;
+
+const ASSETS: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+/** Every path that `docsRoutes` adds. */
+export const DOCS_PATHS: readonly string[] = ['/docs', '/docs/init.js', ...Object.keys(ASSETS).map((name) => `/docs/${name}`)];
+
+const NOTHING_TO_LOG_IN_TO = '() => ({ wrapComponents: { authorizeBtn: () => () => null } })';
+
+const init = (hasKeys: boolean): string => `window.ui = SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+  plugins: [${hasKeys ? '' : NOTHING_TO_LOG_IN_TO}],
+});
+`;
+
+/** `/docs`: the interactive documentation of `/openapi.json`. With `hasKeys` it takes an API key to send along. */
+export function docsRoutes(router: Router, title: string, hasKeys: boolean): void {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  router.get('/docs', (ctx) =>
+    servePage(ctx, {
+      title,
+      policy: "style-src 'self' 'unsafe-inline'",
+      styles: ['docs/swagger-ui.css'],
+      scripts: ['docs/swagger-ui-bundle.js', 'docs/init.js'],
+      icon: 'docs/favicon-32x32.png',
+      id: 'swagger-ui',
+    }),
+  );
+  const script = asset('text/javascript; charset=utf-8', init(hasKeys));
+  router.get('/docs/init.js', (ctx) => serveAsset(ctx, script));
+  for (const [name, type] of Object.entries(ASSETS)) {
+    const read = remembered(async () => asset(type, await readFile(join(folder, name))), FAILURE_MS);
+    router.get(`/docs/${name}`, async (ctx) => serveAsset(ctx, await read()));
+  }
+}

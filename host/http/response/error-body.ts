@@ -1,0 +1,64 @@
+import { AanaError, type ErrorRecord, publicMessage, toErrorRecord } from '../../core/errors.ts';
+
+/** What every failed request is answered with: always these four keys. */
+export interface ErrorBody {
+  readonly error: string;
+  readonly message: string;
+  readonly data: unknown;
+  readonly stacktrace: string | null;
+  /** The message once more, where the original answers with this key alone. */
+  readonly detail?: string;
+}
+
+export interface HttpErrorOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly detail?: string | undefined;
+  readonly data?: unknown;
+}
+
+/** An error that is HTTP's own and has no kind: 405, 415. */
+export class HttpError extends AanaError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly detail: string | undefined;
+
+  constructor(name: string, status: number, message: string, { headers = {}, detail, data }: HttpErrorOptions = {}) {
+    super(name, 'bad-request', message, { data });
+    this.status = status;
+    this.headers = headers;
+    this.detail = detail;
+  }
+}
+
+/** Whose statuses errors have: their own, or those of the original system, for clients that were written against it. */
+export type CompatStatus = 'none' | 'original';
+
+/** All that the original answers with there. */
+const ORIGINAL_DETAIL: Readonly<Record<string, string>> = { NotFound: 'Not Found', MethodNotAllowed: 'Method Not Allowed' };
+
+export function errorBody(record: ErrorRecord, includeStacktrace: boolean): ErrorBody {
+  if (includeStacktrace) return { error: record.name, message: record.message, data: record.data, stacktrace: record.stack ?? null };
+  return { error: record.name, message: publicMessage(record), data: withoutLines(record.data), stacktrace: null };
+}
+
+/** What a replica printed is for its operator. */
+function withoutLines(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null || !('last_lines' in data)) return data;
+  const { last_lines: _lines, ...rest } = data;
+  return rest;
+}
+
+/** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
+export function errorJson(thrown: unknown, includeStacktrace: boolean, compatStatus: CompatStatus = 'none'): string {
+  const detail = thrown instanceof HttpError ? (thrown.detail ?? (compatStatus === 'original' ? ORIGINAL_DETAIL[thrown.name] : undefined)) : undefined;
+  const body: ErrorBody = { ...errorBody(toErrorRecord(thrown), includeStacktrace), ...(detail !== undefined && { detail }) };
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return JSON.stringify({ ...body, data: {} });
+  }
+}
+
+export function nothingAt(path: string): HttpError {
+  return new HttpError('NotFound', 404, `there is nothing at ${path}`);
+}

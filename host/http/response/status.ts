@@ -1,0 +1,40 @@
+import { AanaError, type ErrorKind, toErrorRecord } from '../../core/errors.ts';
+import { type CompatStatus, HttpError } from './error-body.ts';
+import { originalStatusOf } from './error-catalogue.ts';
+
+/** The one place where errors get their HTTP status. */
+const STATUS: Readonly<Record<ErrorKind, number>> = {
+  'invalid-input': 422,
+  'bad-request': 400,
+  unauthenticated: 401,
+  denied: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  'rate-limited': 429,
+  unavailable: 503,
+  'deadline-exceeded': 504,
+  cancelled: 499,
+  'plugin-failed': 502,
+  internal: 500,
+};
+
+export function statusOf(kind: ErrorKind): number {
+  return STATUS[kind];
+}
+
+/** The status of whatever was thrown. What a router of the application threw with a status of its own keeps it. */
+export function statusOfThrown(thrown: unknown, compat: CompatStatus = 'none'): number {
+  const given = thrownStatus(thrown);
+  const { name, kind } = toErrorRecord(thrown);
+  const isRouters = given !== undefined && !(thrown instanceof HttpError);
+  if (compat === 'original' && !isRouters && kind !== 'cancelled') return originalStatusOf(name);
+  return given ?? STATUS[kind];
+}
+
+/** The error that a handler has thrown with `ctx.throw` or `http-errors`: its status, where it has one. */
+function thrownStatus(error: unknown): number | undefined {
+  if (error instanceof AanaError && !(error instanceof HttpError)) return undefined;
+  const { status } = (error ?? {}) as { status?: unknown };
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}

@@ -1,0 +1,89 @@
+import type { Context, Middleware } from 'koa';
+import { AanaError } from '../../core/errors.ts';
+import { isOwnPath } from '../../endpoints/index.ts';
+import { forwardedPrefix } from '../guards/forwarded.ts';
+
+/** A router of `@koa/router`, of whichever copy or version. */
+export interface RouterLike {
+  // Koa's own type would make its types a dependency of everyone's code.
+  routes(): (ctx: never, next: () => Promise<unknown>) => unknown;
+  match(path: string, method: string): { readonly path: readonly RouteLike[]; readonly route: boolean };
+  readonly stack: readonly RouteLike[];
+}
+
+interface RouteLike {
+  readonly path: string | RegExp;
+  /** Empty for middleware, which is no route. */
+  readonly methods: readonly string[];
+}
+
+interface Registered {
+  readonly name: string;
+  readonly router: RouterLike;
+  readonly handle: Middleware;
+}
+
+/** Routers of the application, by name, in the order of registration. */
+export class RouterSet {
+  readonly #routers = new Map<string, Registered>();
+
+  /** Refuses a name that is taken, and routes that are the host's own, or another router's, or those of `endpoints`. */
+  add(name: string, router: RouterLike, endpoints: readonly { readonly name: string; readonly path: string }[]): void {
+    if (typeof name !== 'string' || name === '') throw routerError('a router has a name');
+    if (!isRouter(router)) throw routerError(`router ${name}: it is no router of @koa/router`);
+    if (this.#routers.has(name)) throw routerError(`router ${name}: the name is already registered`);
+    const taken = endpoints.find(({ path }) => router.match(path, 'POST').route);
+    if (taken) throw routerError(`router ${name}: the path ${taken.path} already belongs to endpoint ${taken.name}`);
+    for (const { path, methods } of router.stack.filter((route) => route.methods.length > 0)) {
+      if (typeof path === 'string' && isOwnPath(path)) throw routerError(`router ${name}: the path ${path} is the host's own`);
+      const other = [...this.#routers.values()].find((one) => one.router.stack.some((theirs) => String(theirs.path) === String(path) && theirs.methods.some((method) => methods.includes(method))));
+      if (other) throw routerError(`router ${name}: ${methods.at(-1)} ${String(path)} already belongs to router ${other.name}`);
+    }
+    this.#routers.set(name, { name, router, handle: router.routes() as Middleware });
+  }
+
+  /** Silent when there is none of that name. */
+  remove(name: string): void {
+    this.#routers.delete(name);
+  }
+
+  names(): string[] {
+    return [...this.#routers.keys()];
+  }
+
+  /** Who takes POST requests at this path: `router pages`. */
+  ownerOf(path: string): string | undefined {
+    const found = this.#find(path, 'POST');
+    return found && `router ${found.name}`;
+  }
+
+  /** The router that has a route for this request. */
+  find(path: string, method: string): Middleware | undefined {
+    return this.#find(path, method)?.handle;
+  }
+
+  /** Methods that routers take at this path; empty where there is nothing. */
+  methodsAt(path: string): string[] {
+    return [...new Set([...this.#routers.values()].flatMap(({ router }) => router.match(path, 'GET').path.flatMap((route) => route.methods)))];
+  }
+
+  #find(path: string, method: string): Registered | undefined {
+    return [...this.#routers.values()].find(({ router }) => router.match(path, method).route);
+  }
+}
+
+function isRouter(router: unknown): router is RouterLike {
+  const { routes, match, stack } = (router ?? {}) as Partial<RouterLike>;
+  return typeof routes === 'function' && typeof match === 'function' && Array.isArray(stack);
+}
+
+function routerError(message: string): AanaError {
+  return new AanaError('RouterError', 'conflict', message);
+}
+
+/** Where the application is mounted in another one, or behind a proxy: `/ai`, or nothing. */
+export function mountPath(ctx: Context): string {
+  const [path = ''] = ctx.originalUrl.split('?');
+  const isPath = path.startsWith('/'); // a client can send a whole URL, as to a proxy
+  return forwardedPrefix(ctx) + (isPath && path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '');
+}

@@ -1,0 +1,47 @@
+import type { Context } from 'koa';
+import { errorLogFields } from '../../core/errors.ts';
+import { invoke, type ServedEndpoint } from '../../endpoints/index.ts';
+import { callerOf, showsInside } from '../guards/caller.ts';
+import { HttpError, nothingAt } from '../response/error-body.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { readBody } from '../request/request-body.ts';
+import { abortOnClose, traceparentOf } from '../request/request-context.ts';
+import { JsonStream } from '../response/stream.ts';
+import { admitDeferred, deferRequest, isDeferred } from './task-routes.ts';
+
+/** Runs an endpoint for a request, or keeps the request as a task. */
+export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
+  const signal = abortOnClose(ctx);
+  const isForLater = isDeferred(ctx, found);
+  await found.admit?.({ defer: isForLater });
+  if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
+  await using body = await readBody(ctx, options.limits, options.tempDir, options.artifactsDir);
+  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
+  const endpoint = options.registry.find(found.path);
+  if (!endpoint) throw nothingAt(found.path);
+  if (isDeferred(ctx, endpoint)) {
+    if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
+    return await deferRequest(ctx, endpoint, options.tasks, body); // its files are moved away before they go
+  }
+  const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
+  try {
+    const output = await invoke(endpoint, body.input, {
+      requestId: String(ctx.state['requestId']),
+      userId: callerOf(ctx).userId,
+      client: ctx.ip,
+      traceparent: traceparentOf(ctx),
+      timeoutMs: options.limits.invocation_timeout_s * 1000,
+      signal,
+      files: body.files,
+      write: stream.write,
+    });
+    if (endpoint.streaming) return stream.end();
+    ctx.type = 'application/json';
+    ctx.body = output;
+  } catch (error) {
+    if (!stream.started) throw error;
+    ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
+    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
+    stream.fail(error, showsInside(ctx, options.includeStacktrace));
+  }
+}

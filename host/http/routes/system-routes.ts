@@ -1,0 +1,63 @@
+import { Router } from '@koa/router';
+import { adminRoutes } from './admin-routes.ts';
+import { apiKeyRoutes } from './api-key-routes.ts';
+import { docsRoutes } from '../pages/docs-page.ts';
+import { hasCheckedHost } from '../guards/host-guard.ts';
+import { buildOpenApi } from '../../openapi/document.ts';
+import { withGuards } from '../../openapi/security.ts';
+import { OpenApiText } from '../../openapi/document-text.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { redocRoutes } from '../pages/redoc-page.ts';
+import { mountPath } from './routers.ts';
+import { serveUnchanged } from '../pages/static-page.ts';
+import { taskRoutes } from './task-routes.ts';
+import { webhookRoutes } from './webhook-routes.ts';
+
+/** The host's own routes. */
+export function systemRoutes(options: HttpAppOptions): Router {
+  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } = options;
+  const router = new Router({ sensitive: true });
+  router.get(['/api/ready', '/readyz'], (ctx) => {
+    const ready = isReady();
+    ctx.status = ready ? 200 : 503;
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { ready };
+  });
+  router.get('/livez', (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = { alive: true };
+  });
+  router.get('/api/status', (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = status();
+  });
+  const openapi = (checksHost: boolean): OpenApiText =>
+    new OpenApiText({
+      version: () => registry.version,
+      build: (baseUrl, mountedAt) => {
+        const { version, openapi: params } = options;
+        const document = buildOpenApi(registry.list(), {
+          ...{ title, version, params, baseUrl },
+          mountPath: mountedAt,
+          hasTasks: tasks !== undefined,
+          hasWebhooks: webhooks !== undefined,
+          hasKeys: apiKeys !== undefined,
+        });
+        return withGuards(document, { checksHost, hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+      },
+    });
+  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // one application can have servers of both kinds
+  router.get('/openapi.json', (ctx) => {
+    const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(`${ctx.protocol}://${ctx.host}`, mountPath(ctx));
+    ctx.type = 'application/json';
+    ctx.set('cache-control', 'no-cache'); // asked for each time, sent when it has changed
+    serveUnchanged(ctx, etag, body);
+  });
+  docsRoutes(router, title, apiKeys !== undefined);
+  if (apiKeys) apiKeyRoutes(router, apiKeys, options);
+  if (apiKeys) adminRoutes(router, { tasks, webhooks, showsContents: options.adminsSeeContents ?? false, includeStacktrace, log: options.log });
+  if (redocBundle) redocRoutes(router, title, redocBundle);
+  if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
+  if (webhooks) webhookRoutes(router, { ...options, webhooks });
+  return router;
+}

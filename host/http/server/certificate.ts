@@ -1,0 +1,144 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+
+/** Where a server's certificate lies. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** Authorities whose certificates clients must show. */
+  readonly clientCa?: string | undefined;
+  readonly minVersion: SecureVersion;
+  /** How often the files are looked at, in milliseconds. Default: 2000. */
+  readonly lookMs?: number | undefined;
+}
+
+/** What `node:https` takes. */
+export type CertificateOptions = SecureContextOptions & { readonly requestCert: boolean; readonly rejectUnauthorized: boolean };
+
+const LOOK_MS = 2000;
+
+/** The certificate of a server, read anew when its files change. One that cannot be used leaves the last good one in place. */
+export class Certificate {
+  readonly #files: CertificateFiles;
+  readonly #log: Logger;
+  #options: CertificateOptions;
+  #onChange: (options: CertificateOptions) => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  /** The state of the files when they were read last, and when they were looked at last. */
+  #tried: string;
+  #seen: string;
+  #isLooking = false;
+  #reading: Promise<void> = Promise.resolve();
+
+  private constructor(files: CertificateFiles, log: Logger, state: string, options: CertificateOptions) {
+    this.#files = files;
+    this.#log = log;
+    this.#options = options;
+    this.#tried = this.#seen = state;
+  }
+
+  /** Throws `TlsError` with one sentence that names the file that cannot be used. */
+  static async open(files: CertificateFiles, log: Logger): Promise<Certificate> {
+    const state = await stateOf(files);
+    const options = await readCertificate(files);
+    warnOfEnd(options, files, log);
+    return new Certificate(files, log, state, options);
+  }
+
+  /** The newest that could be used. */
+  get options(): CertificateOptions {
+    return this.#options;
+  }
+
+  /** Looks for changes from now on, until `close`; the process does not wait for that. What has changed is read when it was the same twice, so that no half of it is. */
+  watch(onChange: (options: CertificateOptions) => void): void {
+    this.#onChange = onChange;
+    this.#timer = setInterval(() => void this.#look(), this.#files.lookMs ?? LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** Reads it again; what is wrong with it is logged. */
+  reload(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read());
+    return this.#reading;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const state = await stateOf(this.#files);
+    const isSettled = state === this.#seen;
+    this.#seen = state;
+    if (isSettled && state !== this.#tried) await this.reload();
+    this.#isLooking = false;
+  }
+
+  async #read(): Promise<void> {
+    this.#tried = await stateOf(this.#files);
+    try {
+      const options = await readCertificate(this.#files);
+      this.#options = options;
+      this.#onChange(options);
+      this.#log.info('certificate read', { file: this.#files.cert, until: endOf(options) });
+      warnOfEnd(options, this.#files, this.#log);
+    } catch (error) {
+      this.#log.error('the certificate stays the one that it was', { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+/** Throws `TlsError` when a file cannot be read, is not what it should be, or the key is another certificate's. */
+async function readCertificate({ cert, key, clientCa, minVersion }: CertificateFiles): Promise<CertificateOptions> {
+  const options = { cert: await pem(cert), key: await pem(key), ...(clientCa !== undefined && { ca: await pem(clientCa) }), minVersion };
+  check(`${cert} is no certificate in PEM`, () => new X509Certificate(options.cert));
+  check(`${key} is no private key in PEM without a passphrase`, () => createSecureContext({ key: options.key, minVersion }));
+  check(`${key} is not the key of the certificate ${cert}`, () => createSecureContext({ cert: options.cert, key: options.key, minVersion }));
+  if (options.ca) check(`${clientCa} holds no certificates in PEM`, () => new X509Certificate(options.ca as Buffer));
+  return { ...options, requestCert: clientCa !== undefined, rejectUnauthorized: clientCa !== undefined };
+}
+
+async function pem(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw tlsError(`${file} cannot be read`, error as NodeJS.ErrnoException);
+  }
+}
+
+function check(complaint: string, attempt: () => unknown): void {
+  try {
+    attempt();
+  } catch (error) {
+    throw tlsError(complaint, error as NodeJS.ErrnoException);
+  }
+}
+
+function tlsError(complaint: string, cause: NodeJS.ErrnoException & { readonly reason?: string }): AanaError {
+  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // OpenSSL's word, the system's, or Node's
+  return new AanaError('TlsError', 'invalid-input', `${complaint}: ${reason}`, { cause });
+}
+
+/** Changes whenever one of the files does, also where a link leads elsewhere. */
+async function stateOf({ cert, key, clientCa }: CertificateFiles): Promise<string> {
+  const one = async (file: string): Promise<string> => {
+    const found = await stat(file).catch(() => undefined);
+    return found ? `${found.ino}:${found.size}:${found.mtimeMs}` : '';
+  };
+  return (await Promise.all([cert, key, ...(clientCa === undefined ? [] : [clientCa])].map(one))).join(' ');
+}
+
+function endOf({ cert }: CertificateOptions): Date {
+  return new Date(new X509Certificate(cert as Buffer).validTo);
+}
+
+function warnOfEnd(options: CertificateOptions, { cert }: CertificateFiles, log: Logger): void {
+  const end = endOf(options);
+  if (end.getTime() < Date.now()) log.warn('the certificate is no longer valid', { file: cert, since: end });
+}

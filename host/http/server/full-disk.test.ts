@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { skip } from '../../test/skip.ts';
+import { startServer } from '../fixtures/test-server.ts';
+
+const Disk = suite('uploads to a full disk');
+
+/** A disk of 64 KiB, where this process may make one. */
+function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    rmdirSync(folder);
+    return undefined;
+  }
+}
+
+const folder = smallDisk();
+if (folder === undefined) skip('uploads to a full disk', 'this user may not mount a file system');
+else {
+  Disk.after(() => {
+    execFileSync('umount', ['-l', folder]);
+    rmdirSync(folder);
+  });
+
+  Disk('are answered with 503 StorageFull, leave nothing, and the next one that fits is taken', async () => {
+    await using at = await startServer({ tempDir: folder });
+    const send = async (bytes: number): Promise<{ status: number; body: Record<string, unknown> }> => {
+      const form = new FormData();
+      form.set('clip', new Blob([new Uint8Array(bytes)]), 'a.webm');
+      form.set('body', '{"video":{"content":"clip"}}');
+      const response = await fetch(`${at.url}/video/size`, { method: 'POST', body: form });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const full = await send(140_000);
+    assert.equal([full.status, full.body['error']], [503, 'StorageFull']);
+    assert.equal(readdirSync(folder), []);
+    const next = await send(20_000);
+    assert.equal([next.status, next.body['bytes']], [200, 20_000]);
+    assert.equal(readdirSync(folder), []);
+  });
+}
+
+Disk.run();

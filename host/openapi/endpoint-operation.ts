@@ -1,0 +1,120 @@
+import type { oas31 } from 'openapi3-ts';
+import { fileKeys, findFileReferences, type ServedEndpoint } from '../endpoints/index.ts';
+import { type CodeSample, codeSamples } from './code-samples.ts';
+import { ENDPOINT_FAILURES, failures } from './failures.ts';
+import { deferParameters, TASK_ID } from './task-paths.ts';
+import { pascalCase, type SchemaComponents } from './schema-components.ts';
+import { schemaExample } from './schema-example.ts';
+
+export interface EndpointOperationOptions {
+  /** Address of the application, for the code samples. */
+  readonly baseUrl: string;
+  /** Whether requests can be deferred. */
+  readonly hasTasks: boolean;
+  /** Whether a caller shows an API key. */
+  readonly hasKeys: boolean;
+}
+
+/** Tells programs that read the document, such as our generator of clients, what an operation does besides its schemas. */
+export interface EndpointExtension {
+  readonly streaming: boolean;
+  readonly defer: 'always' | 'optional' | 'never';
+  /** The output, or one streamed value, also where the answer is the id of a task. */
+  readonly output: oas31.ReferenceObject;
+}
+
+/** The operation of an endpoint; its schemas are added to the components. */
+export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaComponents, options: EndpointOperationOptions): oas31.OperationObject {
+  const name = pascalCase(endpoint.name);
+  const example = exampleOf(endpoint, true);
+  const input = schemas.add(`${name}Request`, endpoint.inputSchema);
+  const output = schemas.add(`${name}Response`, endpoint.outputSchema);
+  const defer = options.hasTasks ? (endpoint.deferOption ?? 'optional') : 'never';
+  const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output };
+  return {
+    operationId: endpoint.name,
+    summary: endpoint.summary === '' ? endpoint.name : endpoint.summary,
+    ...(endpoint.description ? { description: endpoint.description } : {}),
+    tags: [...(endpoint.tags ?? [endpoint.plugin ?? 'app'])],
+    ...(defer !== 'never' && { parameters: deferParameters(defer) }),
+    requestBody: { required: true, content: requestContent(endpoint, input, example) },
+    responses: {
+      '200': defer === 'always' ? jsonResponse('The request was kept as a task.', TASK_ID) : successResponse(endpoint, output, defer),
+      ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
+    },
+    'x-aana-endpoint': extension,
+    ...(example && { 'x-codeSamples': samplesOf(endpoint, example.value, options) }),
+    ...endpoint.openapiExtra,
+  };
+}
+
+const BINARY: oas31.SchemaObject = { type: 'string', format: 'binary', description: 'An uploaded file; the input names it by the name of this part.' };
+
+function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject, upload: Example | undefined): oas31.ContentObject {
+  const files = Object.fromEntries(fileKeys(endpoint.inputSchema).map((key) => [key, BINARY]));
+  const takesFiles = Object.keys(files).length > 0;
+  const encoding = { body: { contentType: 'application/json' } };
+  const plain = exampleOf(endpoint, false);
+  const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills its form in with what stands here
+  return {
+    'multipart/form-data': {
+      schema: { type: 'object', properties: { body: field, ...files }, required: ['body'], ...(takesFiles ? { additionalProperties: BINARY } : {}) },
+      encoding,
+      ...(upload && { example: { body: upload.value } }),
+    },
+    'application/x-www-form-urlencoded': {
+      schema: { type: 'object', properties: { body: input }, required: ['body'], additionalProperties: false },
+      encoding,
+      ...(plain && { example: { body: plain.value } }),
+    },
+    'application/json': { schema: input, ...(plain && { example: plain.value }) },
+  };
+}
+
+interface Example {
+  readonly value: unknown;
+}
+
+/** An input that the endpoint takes: no example is better than one that it refuses. */
+function exampleOf(endpoint: ServedEndpoint, files: boolean): Example | undefined {
+  try {
+    const value = schemaExample(endpoint.inputSchema, { files });
+    if (value === undefined || (!files && findFileReferences(endpoint.inputSchema, value).length > 0)) return undefined;
+    endpoint.validate(structuredClone(value));
+    return { value };
+  } catch {
+    return undefined;
+  }
+}
+
+function samplesOf({ inputSchema, path, streaming, deferOption }: ServedEndpoint, body: unknown, { baseUrl, hasKeys }: EndpointOperationOptions): CodeSample[] {
+  const isStream = streaming && deferOption !== 'always';
+  return codeSamples({ url: `${baseUrl}${path}`, body, files: exampleFiles(inputSchema), isStream, hasKey: hasKeys });
+}
+
+/** Names of the file parts that the example of a schema refers to. */
+export function exampleFiles(schema: object): string[] {
+  return [...new Set(findFileReferences(schema, schemaExample(schema)).map(({ name }) => name))];
+}
+
+function jsonResponse(description: string, schema: oas31.SchemaObject | oas31.ReferenceObject): oas31.ResponseObject {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+function successResponse({ streaming }: ServedEndpoint, output: oas31.ReferenceObject, defer: EndpointExtension['defer']): oas31.ResponseObject {
+  const schema = defer === 'optional' ? { anyOf: [output, TASK_ID] } : output;
+  const description = defer === 'optional' ? ' With `defer=true`, the id of the task.' : '';
+  if (!streaming) return jsonResponse(`The answer.${description}`, schema);
+  const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
+  return {
+    description: `Values, each as it is made: JSON texts with nothing between them, or, where \`Accept\` says so, a line each or server-sent events. An error after the first one is the last, with the four keys of an error.${description}`,
+    content: { 'application/json-seq': value, 'application/x-ndjson': value, 'text/event-stream': { schema: EVENT }, ...(defer === 'optional' && { 'application/json': { schema: TASK_ID } }) },
+  };
+}
+
+const EVENT: oas31.SchemaObject = {
+  type: 'object',
+  description: 'One event: a value, the error that ends the stream, or `done`.',
+  properties: { id: { type: 'string' }, event: { type: 'string', enum: ['message', 'error', 'done'] }, data: { type: 'string', contentMediaType: 'application/json' } },
+  required: ['id', 'event', 'data'],
+};

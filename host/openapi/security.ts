@@ -1,0 +1,49 @@
+import type { oas31 } from 'openapi3-ts';
+import { API_KEY_PATHS } from './key-paths.ts';
+import { type ErrorStatus, failures } from './failures.ts';
+import { isOpenPath } from '../http/guards/open-paths.ts';
+
+export interface Guards {
+  /** Whether the name in `Host` must be one of the server. */
+  readonly checksHost: boolean;
+  readonly hasApiKeys: boolean;
+  readonly hasRateLimits: boolean;
+}
+
+/** How requests show an API key: one of these is enough. */
+const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
+  ApiKeyAuth: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+  BearerAuth: { type: 'http', scheme: 'bearer', description: 'The API key.' },
+};
+
+/** How the guard of API keys refuses: no known key, no right, too many unknown keys of one address, and no access to the database of keys. */
+const KEY_REFUSALS = [401, 403, 429, 503] as const satisfies readonly ErrorStatus[];
+
+/** Adds to a document what the guards ask for, and the statuses with which they refuse requests. */
+export function withGuards(document: oas31.OpenAPIObject, { checksHost, hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
+  const paths: oas31.PathsObject = { ...document.paths, ...(hasApiKeys && API_KEY_PATHS) };
+  const guarded = Object.entries(paths).map(([path, item]) => [path, mapOperations(item, (operation, method) => guard(operation, method, isOpenPath(path)))]);
+
+  function guard(operation: oas31.OperationObject, method: string, isOpen: boolean): oas31.OperationObject {
+    const refusesPages = method !== 'get'; // pages of other origins may read and not send
+    const statuses: readonly ErrorStatus[] = [
+      ...(checksHost ? [421 as const] : []),
+      ...(isOpen ? [] : [...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []), ...(hasRateLimits ? [429 as const] : [])]),
+    ];
+    return { ...operation, ...(hasApiKeys && isOpen && { security: [] }), responses: { ...failures(...statuses), ...operation.responses } };
+  }
+  if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };
+  return {
+    ...document,
+    paths: Object.fromEntries(guarded),
+    tags: [...(document.tags ?? []), { name: 'keys', description: 'API keys, for admins.' }],
+    components: { ...document.components, securitySchemes: { ...SCHEMES, ...document.components?.securitySchemes } },
+    security: document.security?.length ? document.security : Object.keys(SCHEMES).map((name) => ({ [name]: [] })),
+  };
+}
+
+const METHODS = ['get', 'put', 'post', 'delete'] as const;
+
+function mapOperations(item: oas31.PathItemObject, change: (operation: oas31.OperationObject, method: string) => oas31.OperationObject): oas31.PathItemObject {
+  return { ...item, ...Object.fromEntries(METHODS.flatMap((method) => (item[method] ? [[method, change(item[method], method)]] : []))) };
+}
