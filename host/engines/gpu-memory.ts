@@ -1,5 +1,5 @@
 import { assignedGpus, type NativeBinding, type NativeDevice } from '../../native/lib/index.ts';
-import type { GpuMemory } from '../replicas/replica-memory.ts';
+import type { GpuMemory } from '../rpc/replica-memory.ts';
 
 /** Follows what this process uses of its GPUs: their free memory before it loads a model, against that at any later time. What other programs take or give meanwhile is in it, too. */
 export class GpuMemoryWatch {

@@ -1,8 +1,8 @@
 import type { LlamaEvent, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext } from '../replicas/implementation.ts';
-import { InferenceException } from '../replicas/inference-exception.ts';
+import type { CallContext } from '../replicas/process/implementation.ts';
+import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { termsOf } from './request-terms.ts';
 
 type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assignedGpus, type LlamaLoadOptions, type LlamaSampling, type NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
+import type { CallContext, Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';

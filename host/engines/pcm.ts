@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { AanaError } from '../core/errors.ts';
-import type { StartContext } from '../replicas/implementation.ts';
+import type { StartContext } from '../replicas/process/implementation.ts';
 import type { AudioReference } from '../schemas/index.ts';
 
 type Channel = AudioReference['channels'][number];

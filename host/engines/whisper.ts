@@ -2,11 +2,11 @@
 import { assignedGpus, type NativeWhisperEngine, type WhisperNativeParams, type WhisperNativeResult, type WhisperNativeSegment } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext, Implementation, StartContext } from '../replicas/implementation.ts';
+import type { CallContext, Implementation, StartContext } from '../replicas/process/implementation.ts';
 import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
-import { InferenceException } from '../replicas/inference-exception.ts';
+import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { isSilent, mixDown, readPcm } from './pcm.ts';
 import { termsOf } from './request-terms.ts';

@@ -4,7 +4,7 @@ import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { codeStamp, importModule } from '../../modules/index.ts';
-import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/implementation.ts';
+import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/process/implementation.ts';
 import { check } from '../check.ts';
 import { schemaOf } from '../config-class.ts';
 import type { CustomSpec } from '../custom-definition.ts';

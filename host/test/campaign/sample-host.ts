@@ -4,7 +4,7 @@ import { packageRoot } from '../../core/package-root.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
 import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
-import { Replica } from '../../replicas/replica.ts';
+import { Replica } from '../../replicas/process/replica.ts';
 
 /** Address space of a replica that must not take all of the machine's memory before it dies of it. */
 export const ADDRESS_BYTES: number = 4 * 2 ** 30;

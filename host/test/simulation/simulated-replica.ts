@@ -1,11 +1,11 @@
 import { deferred } from '../../core/deferred.ts';
 import type { ErrorRecord } from '../../core/errors.ts';
-import type { HostFrame, ReplicaFrame } from '../../replicas/protocol.ts';
-import type { ReplicaExit, ReplicaOptions, StartOutcome } from '../../replicas/replica.ts';
-import type { ReplicaCallOptions } from '../../replicas/replica-connection.ts';
-import type { ReplicaState } from '../../replicas/replica-state.ts';
-import { ReplicaWork } from '../../replicas/replica-work.ts';
-import type { RunningReplica } from '../../replicas/running-replica.ts';
+import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import type { ReplicaExit, ReplicaOptions, StartOutcome } from '../../replicas/process/replica.ts';
+import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { ReplicaState } from '../../replicas/process/replica-state.ts';
+import { ReplicaWork } from '../../replicas/process/replica-work.ts';
+import type { RunningReplica } from '../../replicas/process/running-replica.ts';
 import type { Random } from './random.ts';
 import type { SimulatedSpec } from './simulated-deployment.ts';
 import type { SimulatedClock } from './simulated-clock.ts';

@@ -1,0 +1,234 @@
+import type { Clock } from '../../core/clock.ts';
+import { type AanaError, cancelledError, errorLogFields, faultOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
+import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
+import { fingerprint } from './fingerprint.ts';
+import type { Fleet, LoadProgress } from '../set/fleet.ts';
+import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import { isLoss, isPlanned } from '../process/replica-lost.ts';
+import type { DispatchOptions, ReplicaPool } from '../pool/replica-pool.ts';
+import type { RunningReplica } from '../process/running-replica.ts';
+import type { SuspectCalls, Trial } from './suspect-calls.ts';
+import type { Reservation, Run } from '../pool/workload.ts';
+
+export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
+  /** From {@link ReplicaCalls.reserve}: the place that is kept for this call. */
+  readonly reservation?: Reservation | undefined;
+  /** Called with the progress of a model that loads while the call waits for it. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+}
+
+export interface ReplicaCallsOptions {
+  readonly pool: ReplicaPool<RunningReplica>;
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly suspects: SuspectCalls;
+  readonly log: Logger;
+  readonly telemetry: CallTelemetry;
+  /** Called when a call may have begun to wait. */
+  onWaiting(): void;
+}
+
+interface Call {
+  readonly method: string;
+  readonly args: Record<string, unknown>;
+  readonly options: SetCallOptions;
+  readonly record: CallRecord;
+}
+
+/** A call that waits for a replica. */
+interface Queued {
+  readonly call: Call;
+  leave(reason: unknown): void;
+}
+
+type Use<T> = (replica: RunningReplica, options: ReplicaCallOptions) => T;
+
+interface Used<T> {
+  readonly value: T;
+  readonly replica: RunningReplica;
+  readonly run: Run;
+}
+
+interface Opened<T> extends Used<T> {
+  readonly trial: Trial | undefined;
+}
+
+/** Gives calls to the replicas of a set. */
+export class ReplicaCalls {
+  readonly #options: ReplicaCallsOptions;
+  readonly #listeners = new Set<(progress: LoadProgress) => void>();
+  readonly #queued = new Set<Queued>();
+  #lastUsedAt: number;
+
+  constructor(options: ReplicaCallsOptions) {
+    this.#options = options;
+    this.#lastUsedAt = options.clock.now();
+  }
+
+  /** When a call last came or ended, in milliseconds of the clock. */
+  get lastUsedAt(): number {
+    return this.#lastUsedAt;
+  }
+
+  async call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown> {
+    const call = this.#recorded(method, args, options);
+    try {
+      const result = await this.#call(call);
+      call.record.end();
+      return result;
+    } catch (error) {
+      call.record.end(error);
+      throw error;
+    }
+  }
+
+  async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
+    const call = this.#recorded(method, args, options);
+    let failure: unknown = cancelledError('the reader left the stream');
+    try {
+      yield* this.#stream(call);
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      call.record.end(failure);
+    }
+  }
+
+  #recorded(method: string, args: Record<string, unknown>, options: SetCallOptions): Call {
+    const record = this.#options.telemetry.open(method, requestContextOf(options));
+    return { method, args, options: { ...options, ...record.context }, record };
+  }
+
+  async #call(call: Call): Promise<unknown> {
+    const { method, args } = call;
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
+    try {
+      const result = await value;
+      this.#options.pool.observe(run, true);
+      this.#options.fleet.record(replica);
+      trial?.acquit();
+      return result;
+    } catch (error) {
+      throw await this.#failure(error, call, { replica, run }, trial);
+    } finally {
+      trial?.end();
+    }
+  }
+
+  /** Keeps a place for a call that comes after other work of its request. Throws what calls are refused with. */
+  reserve(context: RequestContext): Reservation {
+    return this.#options.pool.reserve(context);
+  }
+
+  async *#stream(call: Call): AsyncGenerator<unknown[], void, undefined> {
+    const { method, args } = call;
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
+    let hasEnded = false;
+    try {
+      yield* value;
+      hasEnded = true;
+      this.#options.pool.observe(run, true);
+      this.#options.fleet.record(replica);
+      trial?.acquit();
+    } catch (error) {
+      hasEnded = true;
+      throw await this.#failure(error, call, { replica, run }, trial);
+    } finally {
+      if (!hasEnded) this.#options.pool.observe(run, false); // its reader has left
+      trial?.end();
+    }
+  }
+
+  /** Tells the callers that wait. */
+  onProgress(progress: LoadProgress): void {
+    for (const listener of this.#listeners) listener(progress);
+  }
+
+  /** Gives a call to a replica. Throws `PoisonousCallError` when two were lost with the same call. */
+  async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
+    const { suspects, pool } = this.#options;
+    const { method, args, options } = call;
+    options.reservation?.release();
+    let admitted = options.admitted === true || options.reservation !== undefined;
+    const hold = async (other: Promise<void>): Promise<void> => {
+      await pool.hold(other, { ...options, method, admitted });
+      admitted = true;
+    };
+    for (; ; admitted = true) {
+      const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, hold);
+      try {
+        return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
+      } catch (error) {
+        trial?.end();
+        if (error !== SUSPECT) throw error;
+      }
+    }
+  }
+
+  /** Returns the error that the call ends with. */
+  async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
+    const { fleet, pool } = this.#options;
+    if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
+    if (call.options.signal?.aborted) return error; // it says nothing about the replica, which may still work on the call
+    fleet.record(replica, error);
+    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
+    trial?.acquit();
+    return error;
+  }
+
+  /** Notes that the replica was lost with the call. Returns the error that the call is refused with from now on, if it is. */
+  async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
+    const { suspects, log, clock, pool } = this.#options;
+    const blamed = pool.trials.suspectOn(replica);
+    if (trial && blamed && blamed !== trial) return undefined; // this call has outlived its own trial, and the replica tried another suspect
+    const ranMs = clock.now() - run.startedAt;
+    const print = await fingerprint(method, args);
+    const refusal = suspects.onLoss(print, method, replica, ranMs);
+    for (const { call, leave } of this.#queued) {
+      if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
+    }
+    if (refusal) log.error('call refused from now on', { requestId, ...errorLogFields(refusal) });
+    return refusal;
+  }
+
+  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
+    const { pool, clock, onWaiting } = this.#options;
+    const { onProgress, signal } = call.options;
+    this.#lastUsedAt = clock.now();
+    const useOf = (replica: RunningReplica, run: Run): Used<T> => {
+      call.record.begin();
+      const onSettled = (loss: unknown): void => {
+        this.#lastUsedAt = clock.now();
+        if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
+        else if (trial) pool.trials.end(replica, trial);
+        // The caller has gone, so its call does not note the loss. The same call may come again.
+        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
+        pool.settle(run);
+      };
+      return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica, run };
+    };
+    let queued: Queued | undefined;
+    const onQueued = (leave: Queued['leave']): void => {
+      queued = { call, leave };
+      this.#queued.add(queued);
+    };
+    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, suspect: trial, onQueued });
+    onWaiting();
+    const loading = onProgress && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
+    if (loading) onProgress(loading);
+    if (onProgress) this.#listeners.add(onProgress);
+    try {
+      return (await used).value;
+    } finally {
+      if (onProgress) this.#listeners.delete(onProgress);
+      if (queued) this.#queued.delete(queued);
+    }
+  }
+}
+
+/** A queued call ends its wait with this when a replica was lost with the same call. */
+const SUSPECT = new Error('a replica was lost with the same call');

@@ -1,0 +1,120 @@
+import type { Clock } from '../../core/clock.ts';
+import { type Deferred, deferred } from '../../core/deferred.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { TriedSuspect } from './trials.ts';
+
+/** Replicas that may be lost with the same call: one may have ended by itself. */
+const MAX_LOSSES = 2;
+/** How long a call is remembered after a replica was lost with it. */
+const REMEMBERED_MS = 600_000;
+const MAX_SUSPECTS = 1000;
+/** A suspect is tried alone for so many times the time that it had run when a replica was lost with it. */
+const ALONE_SHARE = 2;
+/** A suspect is tried alone for so many milliseconds at least and at most. */
+const MIN_ALONE_MS = 10_000;
+const MAX_ALONE_MS = 60_000;
+
+interface Suspect {
+  /** The replicas that were lost while they worked on it, with their names. */
+  readonly lost: Map<object, string>;
+  readonly until: number;
+  /** The most milliseconds that it had run when a replica was lost with it. */
+  readonly ranMs: number;
+  /** Resolves when the trial that runs now has ended; undefined while none runs. */
+  trial: Deferred<void> | undefined;
+}
+
+/** A suspect that is tried once more, alone. */
+export interface Trial extends TriedSuspect {
+  /** Its replica survived it: the call is no suspect any more. */
+  acquit(): void;
+  /** The trial is over; the next call with the same arguments may be tried. Must be called in any case. */
+  end(): void;
+}
+
+/**
+ * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more, and is cleared when its replica
+ * survives it. Calls with the same fingerprint are tried one at a time. After two losses the call is refused for every caller, so that no further replica dies
+ * of it.
+ */
+export class SuspectCalls {
+  readonly #deployment: string;
+  readonly #clock: Clock;
+  readonly #suspects = new Map<string, Suspect>();
+
+  constructor(deployment: string, clock: Clock) {
+    this.#deployment = deployment;
+    this.#clock = clock;
+  }
+
+  /** Whether there is no suspect. Fingerprints cost time, and are needed only while there is one. */
+  get isEmpty(): boolean {
+    for (const [fingerprint, { until }] of this.#suspects) {
+      if (until > this.#clock.now()) return false;
+      this.#suspects.delete(fingerprint);
+    }
+    return true;
+  }
+
+  /**
+   * Begins the trial of a suspect; returns undefined for a call that is none. While another call with the same fingerprint is tried, waits with `hold`.
+   * Throws `PoisonousCallError`, or what `hold` throws.
+   */
+  async begin(fingerprint: string, method: string, hold: (trial: Promise<void>) => Promise<void>): Promise<Trial | undefined> {
+    for (;;) {
+      const suspect = this.#find(fingerprint);
+      if (!suspect) return undefined;
+      if (suspect.lost.size >= MAX_LOSSES) throw this.#refusal(suspect, method);
+      const { trial } = suspect;
+      if (!trial) return this.#trial(fingerprint, suspect);
+      await hold(trial.promise);
+    }
+  }
+
+  /** A replica was lost when it had worked on the call for `ranMs` milliseconds. Returns the error that the call is refused with from now on, if it is. */
+  onLoss(fingerprint: string, method: string, replica: { readonly name: string }, ranMs: number): AanaError | undefined {
+    const before = this.#find(fingerprint);
+    const suspect: Suspect = { ranMs: Math.max(before?.ranMs ?? 0, ranMs), lost: before?.lost ?? new Map(), trial: before?.trial, until: this.#clock.now() + REMEMBERED_MS };
+    suspect.lost.set(replica, replica.name);
+    this.#suspects.delete(fingerprint); // the oldest come first
+    this.#suspects.set(fingerprint, suspect);
+    const [oldest] = this.#suspects.keys();
+    if (this.#suspects.size > MAX_SUSPECTS && oldest !== undefined) this.#suspects.delete(oldest);
+    return suspect.lost.size >= MAX_LOSSES ? this.#refusal(suspect, method) : undefined;
+  }
+
+  /** Forgets all suspects, because new replicas may survive calls that the old ones did not survive. */
+  clear(): void {
+    this.#suspects.clear();
+  }
+
+  #find(fingerprint: string): Suspect | undefined {
+    const suspect = this.#suspects.get(fingerprint);
+    return suspect && suspect.until > this.#clock.now() ? suspect : undefined;
+  }
+
+  #trial(fingerprint: string, suspect: Suspect): Trial {
+    const running = deferred();
+    suspect.trial = running;
+    return {
+      aloneMs: Math.min(MAX_ALONE_MS, Math.max(MIN_ALONE_MS, ALONE_SHARE * suspect.ranMs)),
+      acquit: () => void this.#suspects.delete(fingerprint),
+      end: () => {
+        const now = this.#suspects.get(fingerprint);
+        if (now?.trial === running) now.trial = undefined;
+        running.resolve();
+      },
+    };
+  }
+
+  #refusal({ lost, until }: Suspect, method: string): AanaError {
+    const replicas = [...lost.values()];
+    const waitS = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000));
+    return new AanaError(
+      'PoisonousCallError',
+      'bad-request',
+      `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ${replicas.join(' and ')} were lost while they worked on it. Change what it asks for; the log of the server says how they ended`,
+      { data: { deployment: this.#deployment, method, replicas, refused_for_s: waitS } },
+    );
+  }
+}

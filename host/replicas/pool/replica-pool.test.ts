@@ -1,0 +1,161 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../../core/errors.ts';
+import { restartDelayMs } from '../slot/backoff.ts';
+import { ReplicaPool } from './replica-pool.ts';
+
+const Pool = suite('the pool of replicas');
+
+interface Member {
+  readonly name: string;
+  ongoing: number;
+}
+
+const member = (name: string, ongoing = 0): Member => ({ name, ongoing });
+const take = (to: Member): string => {
+  to.ongoing += 1;
+  return to.name;
+};
+const pool = (maxQueued = 100, random?: () => number): ReplicaPool<Member> =>
+  new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 1, maxQueued, ...(random && { random }) });
+
+Pool('gives a call to a replica with room at once', async () => {
+  const replicas = pool();
+  replicas.add(member('a', 1));
+  replicas.add(member('b', 0));
+  assert.is((await replicas.dispatch(take)).value, 'b');
+});
+
+Pool('takes the less busy one of two', async () => {
+  const drawn = [0.1, 0.9, 0.9, 0.1];
+  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 9, maxQueued: 1, random: () => drawn.shift() ?? 0 });
+  replicas.add(member('a', 4));
+  replicas.add(member('b', 2));
+  assert.is((await replicas.dispatch(take)).value, 'b');
+  assert.is((await replicas.dispatch(take)).value, 'b');
+});
+
+Pool('lets calls wait in order, one for each room that is made', async () => {
+  const replicas = pool();
+  const only = member('a');
+  const order: number[] = [];
+  const calls = [1, 2, 3].map(async (n) => {
+    await replicas.dispatch(take);
+    order.push(n);
+  });
+  assert.is(replicas.queued, 3);
+  replicas.add(only);
+  assert.is(replicas.queued, 2);
+  only.ongoing = 0;
+  replicas.release();
+  assert.is(replicas.queued, 1);
+  only.ongoing = 0;
+  replicas.release();
+  await Promise.all(calls);
+  assert.equal(order, [1, 2, 3]);
+});
+
+Pool('refuses a call when the queue is full, naming the deployment and the limit', async () => {
+  const replicas = pool(1);
+  const first = replicas.dispatch(take);
+  const error = await failure(replicas.dispatch(take));
+  assert.is(error.name, 'DeploymentFull');
+  assert.is(error.kind, 'unavailable');
+  assert.match(error.message, 'deployment asr is full: 1 calls');
+  replicas.add(member('a'));
+  assert.is((await first).value, 'a');
+});
+
+Pool('lets a call wait that was admitted before, although the queue is full', async () => {
+  const replicas = pool(0);
+  const again = replicas.dispatch(take, { admitted: true });
+  replicas.add(member('a'));
+  assert.is((await again).value, 'a');
+});
+
+Pool('gives calls with the same affinity to the same replica, also those that waited', async () => {
+  const replicas = new ReplicaPool<Member>({ deployment: 'llm', maxOngoing: 9, maxQueued: 9 });
+  const waiting = replicas.dispatch(() => 'first', { affinity: 'a' });
+  for (const name of ['a', 'b', 'c', 'd']) replicas.add(member(name));
+  await waiting;
+  const names = await Promise.all(Array.from({ length: 20 }, async () => (await replicas.dispatch(({ name }) => name, { affinity: 'You are' })).value));
+  assert.is(new Set(names).size, 1);
+});
+
+Pool('refuses those who wait, and goes on', async () => {
+  const replicas = pool();
+  const waiting = failure(replicas.dispatch(take));
+  replicas.refuseWaiting(() => new AanaError('NoRoom', 'unavailable', 'no room'));
+  assert.is((await waiting).name, 'NoRoom');
+  replicas.add(member('a'));
+  assert.is((await replicas.dispatch(take)).value, 'a');
+});
+
+Pool('forgets a waiting call that is cancelled', async () => {
+  const replicas = pool(1);
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  const waiting = replicas.dispatch(take, { signal: controller.signal }).catch((error: unknown) => error);
+  controller.abort(reason);
+  assert.is(await waiting, reason);
+  assert.is(replicas.queued, 0);
+});
+
+Pool('gives nothing to a replica that was removed', async () => {
+  const replicas = pool();
+  const [gone, stays] = [member('gone'), member('stays')];
+  replicas.add(gone);
+  replicas.add(stays);
+  replicas.remove(gone);
+  assert.is((await replicas.dispatch(take)).value, 'stays');
+});
+
+Pool('passes on what fails while a waiting call is started', async () => {
+  const replicas = pool();
+  const waiting = failure(
+    replicas.dispatch(() => {
+      throw new AanaError('Broken', 'internal', 'broken');
+    }),
+  );
+  replicas.add(member('a'));
+  assert.is((await waiting).name, 'Broken');
+});
+
+Pool('when closed refuses new calls, and those who wait if told so', async () => {
+  const replicas = pool();
+  const first = failure(replicas.dispatch(take));
+  const closed = (): AanaError => new AanaError('Closed', 'unavailable', 'closed');
+  replicas.close(closed, { waiting: false });
+  assert.is((await failure(replicas.dispatch(take))).name, 'Closed');
+  assert.is(replicas.queued, 1);
+  replicas.close(closed, { waiting: true });
+  assert.is((await first).name, 'Closed');
+});
+
+Pool('waits longer before each restart, between 0.1 s and 10 s, and up to a minute when starts are refused', () => {
+  assert.equal([1, 2, 3, 6, 7, 50].map((failures) => restartDelayMs(failures, false, () => 0)), [200, 400, 800, 6400, 10_000, 10_000]);
+  assert.is(restartDelayMs(1, false, () => 1), 100);
+});
+
+Pool('refuses calls at once that find no replica and are told that none will come soon', async () => {
+  const unavailable = new AanaError('DeploymentUnavailable', 'unavailable', '');
+  let reason: AanaError | undefined = unavailable;
+  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 1, maxQueued: 100, unavailable: () => reason });
+  assert.is(await failure(replicas.dispatch(take)), unavailable);
+  reason = undefined;
+  const waiting = replicas.dispatch(take);
+  replicas.add(member('a'));
+  assert.is((await waiting).value, 'a');
+});
+
+async function failure(promise: Promise<unknown>): Promise<AanaError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof AanaError) return error;
+    throw error;
+  }
+  return assert.unreachable('it did not reject') as never;
+}
+
+Pool.run();

@@ -1,0 +1,97 @@
+import { type Clock, within } from '../../core/clock.ts';
+import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import { ReplicaConnection, type ReplicaCallOptions } from '../../rpc/call-client.ts';
+import { replicaLost } from './replica-lost.ts';
+import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
+import { deferred } from '../../core/deferred.ts';
+
+export interface ReplicaWorkOptions {
+  readonly deployment: string;
+  readonly name: string;
+  readonly clock: Clock;
+  send(frame: HostFrame): void;
+  /** Tells of each change of state, after it has taken effect and before anything follows from it. */
+  onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+/** The state of a replica and the calls on it. It knows nothing of processes, so that simulated ones run the same code. */
+export class ReplicaWork {
+  readonly #options: ReplicaWorkOptions;
+  readonly #connection: ReplicaConnection;
+  readonly #idle = deferred();
+  #state: ReplicaState = 'starting';
+  #ongoing = 0;
+
+  constructor(options: ReplicaWorkOptions) {
+    this.#options = options;
+    this.#connection = new ReplicaConnection((frame) => options.send(frame));
+  }
+
+  get state(): ReplicaState {
+    return this.#state;
+  }
+
+  /** Calls given to the replica that it has not let go of. */
+  get ongoing(): number {
+    return this.#ongoing;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+    return this.#connection.call(method, args, this.#counted(options));
+  }
+
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+    return this.#connection.stream(method, args, this.#counted(options));
+  }
+
+  async reconfigure(spec: unknown): Promise<void> {
+    await this.#connection.reconfigure(spec);
+  }
+
+  onAnswer(frame: Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>): void {
+    this.#connection.onAnswer(frame);
+  }
+
+  /** Applies the transition table; false when the event means nothing now. */
+  enter(event: ReplicaEvent): boolean {
+    const next = nextState(this.#state, event);
+    if (!next) return false;
+    this.#state = next;
+    this.#options.onState?.(next);
+    return true;
+  }
+
+  /**
+   * Takes no more calls and lets those that run finish, for `graceMs` or until `exited`. Those that are left then end with a `ReplicaLostError`, so
+   * that they are repeated on another replica: the replica would answer them as if their callers had cancelled them. Called again, the
+   * shorter grace holds.
+   */
+  async drain(graceMs: number, exited: Promise<unknown>, reason: string): Promise<void> {
+    this.enter('drain');
+    if (this.#state !== 'draining') return;
+    if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, exited]), graceMs, this.#options.clock);
+    if (this.enter('drained')) this.#fail(null, reason, true);
+  }
+
+  /** The process is gone: its open calls end with a `ReplicaLostError`. */
+  lose(signal: NodeJS.Signals | null, how: string): void {
+    this.#fail(signal, how, false);
+  }
+
+  #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {
+    const { deployment, name } = this.#options;
+    this.#connection.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
+  }
+
+  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
+    this.#ongoing += 1;
+    return {
+      ...options,
+      onSettled: (loss) => {
+        this.#ongoing -= 1;
+        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
+        options.onSettled?.(loss);
+      },
+    };
+  }
+}

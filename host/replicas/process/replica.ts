@@ -1,0 +1,313 @@
+import type { ChildProcess } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { artifactFolders } from '../../artifacts/index.ts';
+import { systemClock, within } from '../../core/clock.ts';
+import { deferred } from '../../core/deferred.ts';
+import { AanaError, fromErrorRecord } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { spawnContained } from '../../processes/index.ts';
+import { FrameSocket } from '../../rpc/frame-socket.ts';
+import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import { RecentLines } from './recent-lines.ts';
+import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { ReplicaState } from './replica-state.ts';
+import { ReplicaWork } from './replica-work.ts';
+import type { RunningReplica } from './running-replica.ts';
+
+export interface ReplicaOptions {
+  readonly deployment: string;
+  /** Name for logs and errors, such as `asr_deployment#1`. */
+  readonly name: string;
+  /** Module that the process runs; it exports `start`. */
+  readonly implementation: URL;
+  /** JSON that `start` gets. */
+  readonly spec: unknown;
+  readonly log: Logger;
+  /** Environment of the process. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly nice: number;
+  /** Bytes of address space that the process may have. Default: any. */
+  readonly addressBytes?: number | undefined;
+  /** Milliseconds that loading may go without a sign of progress. */
+  readonly startTimeoutMs: number;
+  readonly healthPeriodMs: number;
+  /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
+  readonly healthTimeoutMs: number;
+  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
+  /** Tells what memory the process uses, when it has loaded and with each health check. */
+  readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
+  /** Tells of each change of state, after it has taken effect and before anything follows from it. */
+  readonly onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+export type StartOutcome =
+  | { readonly ok: true }
+  /** `final`: it would fail the same way again. */
+  | { readonly ok: false; readonly final: boolean; readonly reason: string };
+
+export interface ReplicaExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why, in one sentence for an operator. */
+  readonly reason: string;
+  /** The last lines that it wrote, oldest first. */
+  readonly lastLines: readonly string[];
+}
+
+const MAIN = fileURLToPath(new URL('../child/main.js', import.meta.url));
+/** For closing the model. */
+const CLOSE_TIMEOUT_MS = 3000;
+const EXIT_AFTER_CLOSE_MS = 500;
+const SOCKET_TIMEOUT_MS = 2000;
+/** Lines of its output that its end is told with. */
+const KEPT_LINES = 10;
+
+/** One running copy of a deployment: a child process and the calls on it. */
+export class Replica implements RunningReplica {
+  readonly name: string;
+  /** Resolves when the model is loaded, or will not be. */
+  readonly started: Promise<StartOutcome>;
+  /** Resolves when the process is gone and its calls have failed. */
+  readonly exited: Promise<ReplicaExit>;
+  readonly #options: ReplicaOptions;
+  readonly #log: Logger;
+  readonly #child: ChildProcess;
+  readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
+  readonly #work: ReplicaWork;
+  readonly #lines = new RecentLines();
+  readonly #started = deferred<StartOutcome>();
+  readonly #exited = deferred<ReplicaExit>();
+  readonly #socketClosed = deferred();
+  readonly #startedAt = performance.now();
+  /** Set when this side ended the process. */
+  #endReason: string | undefined;
+  #lastWords: string | undefined;
+  #info: unknown;
+  #memory: ReplicaMemory | undefined;
+  #code: string | undefined;
+  #steps = 0;
+  #startTimer: NodeJS.Timeout | undefined;
+  #healthTimer: NodeJS.Timeout | undefined;
+  #pingedAt: number | undefined;
+  /** Of the engine at the last health check, if it was busy then. */
+  #beats: number | undefined;
+  /** Health checks in a row that found it no further. */
+  #stalledChecks = 0;
+  /** The process is told to end, once. */
+  #ending: Promise<void> | undefined;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.started = this.#started.promise;
+    this.exited = this.#exited.promise;
+    this.#child = spawnContained(process.execPath, ['--enable-source-maps', MAIN], {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      nice: options.nice,
+      addressBytes: options.addressBytes,
+      env: { ...options.env, OMP_WAIT_POLICY: 'passive', GGML_NO_BACKTRACE: '1' },
+    });
+    this.#log = options.log.child({ replica: options.name, pid: this.#child.pid });
+    this.#followOutput();
+    this.#child.on('error', (error) => void this.#onGone(null, null, error.message));
+    this.#child.on('exit', (code, signal) => void this.#onGone(code, signal));
+    this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(socketOf(this.#child), {
+      onFrame: (frame) => this.#onFrame(frame),
+      onClose: (error) => void this.#onSocketClosed(error),
+    });
+    this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: systemClock, send: (frame) => this.#socket.send(frame), onState: options.onState });
+    this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec, artifactsDirs: artifactFolders(options.env) });
+    this.#restartStartTimer();
+  }
+
+  get state(): ReplicaState {
+    return this.#work.state;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get ongoing(): number {
+    return this.#work.ongoing;
+  }
+
+  /** What the implementation tells of its model. */
+  get info(): unknown {
+    return this.#info;
+  }
+
+  /** What it used as of the last health check; undefined while it loads. */
+  get memory(): ReplicaMemory | undefined {
+    return this.#memory;
+  }
+
+  /** What it says of the code that it runs; undefined before it is ready, and when it does not know. */
+  get code(): string | undefined {
+    return this.#code;
+  }
+
+  /** Steps of the engine as of the last health check. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  get uptimeMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+    return this.#work.call(method, args, options);
+  }
+
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+    return this.#work.stream(method, args, options);
+  }
+
+  async reconfigure(spec: unknown): Promise<void> {
+    await this.#work.reconfigure(spec);
+  }
+
+  /**
+   * Lets running calls finish for `graceMs`, ends those that are left with a `ReplicaLostError`, then ends the process: by asking, then by SIGKILL.
+   * Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace holds.
+   */
+  async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
+    await this.#work.drain(graceMs, this.exited, reason);
+    this.#endReason ??= reason;
+    await (this.#ending ??= this.#end());
+  }
+
+  /** Ends the process at once; `reason` is kept. */
+  kill(reason: string): void {
+    if (this.#work.state === 'exited' || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#endReason ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  async #end(): Promise<void> {
+    this.#socket.send({ type: 'shutdown' });
+    if (await within(this.exited, CLOSE_TIMEOUT_MS)) return;
+    this.kill('it did not stop when told to');
+    await this.exited;
+  }
+
+  #onFrame(frame: ReplicaFrame): void {
+    switch (frame.type) {
+      case 'ready':
+        this.#info = frame.info;
+        this.#onMemory(frame.memory);
+        this.#code = frame.code;
+        this.#onReady();
+        return;
+      case 'failed': {
+        const { message } = fromErrorRecord(frame.error);
+        this.#lastWords = message;
+        this.#started.resolve({ ok: false, final: true, reason: message });
+        return;
+      }
+      case 'progress':
+        this.#restartStartTimer();
+        this.#options.onProgress?.(frame.fraction, frame.text);
+        return;
+      case 'log':
+        if (frame.level === 'error') this.#lastWords = typeof frame.fields['error'] === 'string' ? frame.fields['error'] : frame.message;
+        this.#log[frame.level]?.(frame.message, frame.fields);
+        return;
+      case 'pong':
+        this.#pingedAt = undefined;
+        this.#steps = frame.steps;
+        this.#onMemory(frame.memory);
+        this.#followEngine(frame.busy, frame.beats);
+        return;
+      default:
+        this.#work.onAnswer(frame);
+    }
+  }
+
+  /** The process is ending, or cannot be talked to any more. */
+  async #onSocketClosed(error: Error | undefined): Promise<void> {
+    this.#socketClosed.resolve();
+    this.#work.enter('drain');
+    if (error) this.kill(error.message);
+    else if (!(await within(this.exited, EXIT_AFTER_CLOSE_MS))) this.kill('it closed its socket');
+  }
+
+  #onReady(): void {
+    clearTimeout(this.#startTimer);
+    if (!this.#work.enter('loaded')) return;
+    this.#log.info('replica ready', { deployment: this.#options.deployment, load_ms: Math.round(this.uptimeMs) });
+    this.#healthTimer = setInterval(() => this.#checkHealth(), this.#options.healthPeriodMs);
+    this.#healthTimer.unref();
+    this.#started.resolve({ ok: true });
+  }
+
+  #onMemory(memory: ReplicaMemory | undefined): void {
+    if (!memory) return;
+    this.#memory = memory;
+    this.#options.onMemory?.(memory);
+  }
+
+  #checkHealth(): void {
+    const pingedAt = this.#pingedAt;
+    if (pingedAt === undefined) {
+      this.#pingedAt = performance.now();
+      this.#socket.send({ type: 'ping' });
+      return;
+    }
+    if (performance.now() - pingedAt < this.#options.healthTimeoutMs) return;
+    // An answer may be waiting to be read when it was this process that was held up.
+    setImmediate(() => {
+      if (this.#pingedAt === pingedAt) this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
+    });
+  }
+
+  /** The event loop answers; is the engine alive too? Checks are counted, not time: this process may have been held up. */
+  #followEngine(busy: boolean, beats: number): void {
+    const stalled = busy && beats === this.#beats;
+    this.#beats = busy ? beats : undefined;
+    this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0;
+    const { healthPeriodMs, healthTimeoutMs } = this.#options;
+    if (this.#stalledChecks * healthPeriodMs < healthTimeoutMs) return;
+    if (this.#stalledChecks > 0) this.kill(`its engine has work and did nothing for ${healthTimeoutMs / 1000} s`);
+  }
+
+  #restartStartTimer(): void {
+    clearTimeout(this.#startTimer);
+    if (this.#work.state !== 'starting') return;
+    const { startTimeoutMs } = this.#options;
+    this.#startTimer = setTimeout(() => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`), startTimeoutMs);
+  }
+
+  async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
+    clearTimeout(this.#startTimer);
+    clearInterval(this.#healthTimer);
+    if (!this.#work.enter('exit')) return; // first it leaves the pool
+    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // what it sent before its end is still to be read
+    this.#socket.destroy();
+    const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
+    const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last), lastLines: this.#lines.all.slice(-KEPT_LINES) };
+    this.#work.lose(signal, this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited'));
+    this.#started.resolve({ ok: false, final: false, reason: exit.reason });
+    this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
+    this.#exited.resolve(exit);
+  }
+
+  #followOutput(): void {
+    const onLine = (line: string): void => this.#log.debug('replica wrote', { line });
+    if (this.#child.stdout) this.#lines.follow(this.#child.stdout, onLine);
+    if (this.#child.stderr) this.#lines.follow(this.#child.stderr, onLine);
+  }
+}
+
+function socketOf(child: ChildProcess): Duplex {
+  const socket = child.stdio[3];
+  if (!(socket instanceof Duplex)) throw new AanaError('ReplicaStartError', 'internal', 'the replica process could not be given a socket');
+  return socket;
+}
+
+function withDetail(how: string, detail: string | undefined): string {
+  return detail === undefined ? how : `${how}: ${detail}`;
+}

@@ -1,0 +1,154 @@
+import { AsyncQueue } from '../core/async-queue.ts';
+import { cancelledError, fromErrorRecord } from '../core/errors.ts';
+import { type RequestContext, toWireContext } from '../core/request-context.ts';
+import type { HostFrame, ReplicaFrame } from './frames.ts';
+
+export interface ReplicaCallOptions extends RequestContext {
+  readonly signal?: AbortSignal | undefined;
+  /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. With the error when that is because the replica has ended. */
+  readonly onSettled?: (loss?: Error) => void;
+}
+
+type Answer = Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>;
+
+interface OpenCall {
+  onValue(value: unknown): void;
+  onValues(values: readonly unknown[]): void;
+  onEnd(): void;
+  onError(error: unknown): void;
+  readonly onSettled: ((loss?: Error) => void) | undefined;
+  /** Stops listening to the caller's signal. */
+  release(): void;
+}
+
+/** The host's end of the calls on one replica. */
+export class ReplicaConnection {
+  readonly #send: (frame: HostFrame) => void;
+  readonly #calls = new Map<number, OpenCall>();
+  #nextId = 1;
+
+  constructor(send: (frame: HostFrame) => void) {
+    this.#send = send;
+  }
+
+  get openCalls(): number {
+    return this.#calls.size;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      this.#open((id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }), sink, options);
+    });
+  }
+
+  /** Sends the call at once; the stream must be read or returned from. */
+  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): AsyncIterableIterator<unknown[]> {
+    const queue = new AsyncQueue<unknown[]>(() => this.#cancel(id));
+    const sink = {
+      onValue: () => {},
+      onValues: (values: readonly unknown[]) => queue.push([...values]),
+      onEnd: () => queue.end(),
+      onError: (error: unknown) => queue.fail(error),
+    };
+    const id = this.#open((callId) => ({ type: 'call', id: callId, method, args, stream: true, context: toWireContext(options) }), sink, options);
+    return acknowledging(queue, (values) => {
+      if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
+    });
+  }
+
+  /** Hands the replica another spec; no call of anybody's. */
+  reconfigure(spec: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      this.#open((id) => ({ type: 'reconfigure', id, spec }), sink, {});
+    });
+  }
+
+  onAnswer(frame: Answer): void {
+    switch (frame.type) {
+      case 'chunks':
+        for (const { id, values } of frame.batches) this.#calls.get(id)?.onValues(values);
+        return;
+      case 'result':
+        this.#close(frame.id, (call) => call.onValue(frame.value));
+        return;
+      case 'end':
+        this.#close(frame.id, (call) => call.onEnd());
+        return;
+      case 'error':
+        this.#close(frame.id, (call) => call.onError(fromErrorRecord(frame.error)));
+        return;
+      default:
+        frame satisfies never;
+    }
+  }
+
+  /** Ends every open call with `error`. */
+  failAll(error: () => Error): void {
+    for (const id of this.#calls.keys()) {
+      const loss = error();
+      this.#close(id, (call) => call.onError(loss), loss);
+    }
+  }
+
+  #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: ReplicaCallOptions): number {
+    const id = this.#nextId++;
+    const onAbort = (): void => {
+      sink.onError(signal?.reason ?? cancelledError());
+      this.#cancel(id);
+    };
+    const call: OpenCall = { ...sink, onSettled, release: () => signal?.removeEventListener('abort', onAbort) };
+    this.#calls.set(id, call);
+    if (signal?.aborted) {
+      this.#close(id, () => sink.onError(signal.reason));
+      return id;
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      this.#send(frame(id));
+    } catch (error) {
+      this.#close(id, () => sink.onError(error)); // too large, or not JSON
+    }
+    return id;
+  }
+
+  /** The caller has left; the call stays open until the replica has let go of it too. */
+  #cancel(id: number): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.release();
+    call.onValues = () => {};
+    this.#send({ type: 'cancel', id });
+  }
+
+  #close(id: number, tell: (call: OpenCall) => void, loss?: Error): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    this.#calls.delete(id);
+    call.release();
+    tell(call);
+    call.onSettled?.(loss);
+  }
+}
+
+/** Gives what is in `queue`, and tells how many values of a batch were taken when the next one is asked for. */
+function acknowledging(queue: AsyncQueue<unknown[]>, acknowledge: (values: number) => void): AsyncIterableIterator<unknown[]> {
+  let taken = 0;
+  const settle = (): void => {
+    if (taken > 0) acknowledge(taken);
+    taken = 0;
+  };
+  return {
+    async next(): Promise<IteratorResult<unknown[]>> {
+      settle();
+      const step = await queue.next();
+      if (step.done !== true) taken = step.value.length;
+      return step;
+    },
+    return: () => queue.return(),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
+import { fromWireContext } from '../core/request-context.ts';
+import { type Deferred, deferred } from '../core/deferred.ts';
+import type { Implementation } from '../replicas/process/implementation.ts';
+import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from './frames.ts';
+
+type CallFrame = Extract<HostFrame, { type: 'call' }>;
+
+interface RunningCall {
+  readonly id: number;
+  readonly controller: AbortController;
+  /** Values that may still be sent before the reader must take some. */
+  window: number;
+  room: Deferred<void> | undefined;
+  /** Why a value of its stream could not be sent. */
+  failure: { readonly error: unknown } | undefined;
+}
+
+/** Values of one stream, in order. */
+interface Batch {
+  readonly id: number;
+  readonly values: readonly unknown[];
+}
+
+/** The replica's end of the protocol: runs the host's calls on an implementation, all at the same time. */
+export class CallServer {
+  readonly #implementation: Implementation;
+  readonly #send: (frame: ReplicaFrame) => void;
+  readonly #calls = new Map<number, RunningCall>();
+  readonly #pending = new Map<number, unknown[]>();
+  #flushing = false;
+
+  constructor(implementation: Implementation, send: (frame: ReplicaFrame) => void) {
+    this.#implementation = implementation;
+    this.#send = send;
+  }
+
+  /** Runs one call to its end; never rejects. */
+  async run(frame: CallFrame): Promise<void> {
+    const call: RunningCall = { id: frame.id, controller: new AbortController(), window: STREAM_WINDOW, room: undefined, failure: undefined };
+    this.#calls.set(frame.id, call);
+    try {
+      const method = Object.hasOwn(this.#implementation.methods, frame.method) ? this.#implementation.methods[frame.method] : undefined;
+      if (!method) throw new AanaError('MethodNotFound', 'not-found', `there is no method ${frame.method}`);
+      const answer = method(frame.args, { ...fromWireContext(frame.context), signal: call.controller.signal });
+      if (frame.stream) await this.#runStream(call, answer);
+      else this.#answer({ type: 'result', id: frame.id, value: await answer });
+    } catch (error) {
+      this.#answer({ type: 'error', id: frame.id, error: toErrorRecord(error) });
+    } finally {
+      this.#calls.delete(frame.id);
+    }
+  }
+
+  cancel(id: number): void {
+    const call = this.#calls.get(id);
+    call?.controller.abort(cancelledError('the call was cancelled'));
+    call?.room?.resolve();
+  }
+
+  cancelAll(): void {
+    for (const id of this.#calls.keys()) this.cancel(id);
+  }
+
+  acknowledge(id: number, values: number): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.window = Math.min(STREAM_WINDOW, call.window + values);
+    if (call.window > 0) call.room?.resolve();
+  }
+
+  async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown>): Promise<void> {
+    if (!(Symbol.asyncIterator in answer)) throw new AanaError('NotAStream', 'internal', 'the method does not stream');
+    for await (const value of answer) {
+      call.controller.signal.throwIfAborted();
+      this.#queue(call, value);
+      if (call.window <= 0) await this.#waitForRoom(call);
+    }
+    call.controller.signal.throwIfAborted();
+    this.#answer({ type: 'end', id: call.id });
+  }
+
+  async #waitForRoom(call: RunningCall): Promise<void> {
+    call.room = deferred();
+    await call.room.promise;
+    call.room = undefined;
+    call.controller.signal.throwIfAborted();
+  }
+
+  /** Values made in one turn of the event loop, by whichever streams, leave in one frame. */
+  #queue(call: RunningCall, value: unknown): void {
+    call.window -= 1;
+    const values = this.#pending.get(call.id);
+    if (values) values.push(value);
+    else this.#pending.set(call.id, [value]);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    if (this.#pending.size === 0) return;
+    const batches = [...this.#pending].map(([id, values]) => ({ id, values }));
+    this.#pending.clear();
+    this.#sendBatches(batches);
+  }
+
+  /** Sends values in as few frames as can carry them. A value that no frame can carry fails its own stream, which sends nothing after it. */
+  #sendBatches(all: readonly Batch[]): void {
+    const batches = all.filter(({ id }) => !this.#calls.get(id)?.failure);
+    if (batches.length === 0) return;
+    try {
+      this.#send({ type: 'chunks', batches });
+    } catch (error) {
+      const halves = halved(batches);
+      if (halves) for (const half of halves) this.#sendBatches(half);
+      else for (const { id } of batches) this.#failStream(id, error);
+    }
+  }
+
+  #failStream(id: number, error: unknown): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.failure = { error };
+    call.controller.abort(error);
+    call.room?.resolve();
+  }
+
+  /** The last frame of a call; what it streamed goes first. */
+  #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'end' | 'error' }>): void {
+    this.#flush();
+    const failure = this.#calls.get(frame.id)?.failure;
+    try {
+      this.#send(failure ? { type: 'error', id: frame.id, error: toErrorRecord(failure.error) } : frame);
+    } catch (error) {
+      this.#send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
+    }
+  }
+}
+
+/** Two parts that are smaller; undefined for one value, which has none. */
+function halved(batches: readonly Batch[]): readonly (readonly Batch[])[] | undefined {
+  const [first] = batches;
+  if (!first) return undefined;
+  if (batches.length > 1) return parts(batches);
+  if (first.values.length < 2) return undefined;
+  return parts(first.values).map((values) => [{ id: first.id, values }]);
+}
+
+function parts<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)];
+}

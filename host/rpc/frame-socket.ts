@@ -1,0 +1,58 @@
+import type { Duplex } from 'node:stream';
+import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
+
+export interface FrameListener<In extends Frame> {
+  onFrame(frame: In): void;
+  /** The other side has gone, all its frames were delivered; `error` when it was the protocol that failed. Comes once. */
+  onClose(error: Error | undefined): void;
+}
+
+/** Of these, what is sent in one turn of the event loop leaves with one system call. The others leave at once: the process may be about to end. */
+const OF_CALLS: ReadonlySet<Frame['type']> = new Set(['call', 'ack', 'result', 'chunks', 'end', 'error']);
+
+/** Frames over a socket, both ways. */
+export class FrameSocket<In extends Frame, Out extends Frame> {
+  readonly #socket: Duplex;
+  readonly #decoder = new FrameDecoder();
+  #error: Error | undefined;
+
+  constructor(socket: Duplex, listener: FrameListener<In>) {
+    this.#socket = socket;
+    socket.on('data', (bytes: Buffer) => {
+      try {
+        for (const frame of this.#decoder.push(bytes)) listener.onFrame(frame as In);
+      } catch (error) {
+        this.#error ??= error instanceof Error ? error : new Error(String(error));
+        socket.destroy();
+      }
+    });
+    socket.on('end', () => socket.destroy());
+    socket.on('error', () => socket.destroy()); // EPIPE, ECONNRESET: the other side has gone, 'close' follows
+    socket.on('close', () => listener.onClose(this.#error));
+  }
+
+  /** Sends a frame, in order; a no-op once the other side has gone. Throws like {@link encodeFrame}. */
+  send(frame: Out): void {
+    const bytes = encodeFrame(frame);
+    if (this.#socket.destroyed || !this.#socket.writable) return;
+    const socket = this.#socket;
+    if (OF_CALLS.has(frame.type) && socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(bytes);
+    if (!OF_CALLS.has(frame.type)) socket.uncork();
+  }
+
+  /** Resolves when all that was sent has left this process. */
+  flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed || !this.#socket.writable) resolve();
+      else this.#socket.write('', () => resolve());
+    });
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
