@@ -3,7 +3,7 @@ import { AanaApp } from '../app.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { check } from '../deployments/check.ts';
+import { check } from '../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../deployments/index.ts';
 import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';

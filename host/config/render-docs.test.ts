@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { packageRoot } from '../core/package-root.ts';
-import { DeploymentOptions } from '../deployments/deployment-options.ts';
+import { DeploymentOptions } from '../deployments/class/deployment-options.ts';
 import { SETTINGS, renderConfigurationDocs } from './index.ts';
 import { configKeys } from './render-docs.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DeploymentOptions } from '../deployments/deployment-options.ts';
+import { DeploymentOptions } from '../deployments/class/deployment-options.ts';
 import { ApiServiceConfig } from './access-schema.ts';
 import { AllowedHosts, CorsConfig, LISTEN_KEYS, TlsConfig, TrustedProxies } from './network-schema.ts';
 import { TaskQueueConfig } from './queue-schema.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
-import { llamaMemory } from '../../deployments/memory-need.ts';
+import { llamaMemory } from '../../deployments/builtin/memory-need.ts';
 import { loadNative, nativeAddonPath } from '../../../native/lib/index.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { skip } from '../../test/skip.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLogger } from '../../core/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
-import { llamaMemory } from '../../deployments/memory-need.ts';
+import { llamaMemory } from '../../deployments/builtin/memory-need.ts';
 import { findMachine, type Machine } from '../../devices/index.ts';
 import { type ModelShape, SEVEN_BILLION, writeRandomModel } from './gguf-writer.ts';
 

@@ -5,11 +5,11 @@ import type { Logger } from '../../core/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { codeStamp, importModule } from '../../modules/index.ts';
 import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/process/implementation.ts';
-import { check } from '../check.ts';
-import { schemaOf } from '../config-class.ts';
-import type { CustomSpec } from '../custom-definition.ts';
-import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../deployment.ts';
-import type { MethodDefinition } from '../method.ts';
+import { check } from '../class/check.ts';
+import { schemaOf } from '../class/config-class.ts';
+import type { CustomSpec } from '../class/custom-definition.ts';
+import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
+import type { MethodDefinition } from '../class/method.ts';
 
 type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
 

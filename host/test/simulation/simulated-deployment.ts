@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineDeployment } from '../../deployments/define-deployment.ts';
+import { defineDeployment } from '../../deployments/class/define-deployment.ts';
 
 /** What its replicas are like: `bad` ones refuse to start, die while they start, die soon after, or fail each call; `devices` is what the options say too. */
 const config = z.strictObject({

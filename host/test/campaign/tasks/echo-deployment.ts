@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deployment, type Input, method, streamingMethod, z } from '../../../deployments/author.ts';
+import { Deployment, type Input, method, streamingMethod, z } from '../../../deployments/class/author.ts';
 
 /** What the campaign's tasks call in replicas. */
 export class EchoDeployment extends Deployment {

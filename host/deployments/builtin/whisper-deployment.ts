@@ -1,0 +1,129 @@
+import * as z from 'zod';
+import { AsrOutput, AudioReference, WhisperParams } from '../../schemas/index.ts';
+import { configClass } from '../class/config-class.ts';
+import { defineDeployment } from '../class/define-deployment.ts';
+import { whisperMemory } from './memory-need.ts';
+import { method, streamingMethod } from '../class/method.ts';
+import { pullModel } from './pull-model.ts';
+
+/** Sizes of Whisper. Every other string is taken for a model too: a catalogue id, or a file. */
+export const WhisperModelSize = {
+  TINY: 'tiny',
+  TINY_EN: 'tiny.en',
+  BASE: 'base',
+  BASE_EN: 'base.en',
+  SMALL: 'small',
+  SMALL_EN: 'small.en',
+  MEDIUM: 'medium',
+  MEDIUM_EN: 'medium.en',
+  LARGE_V1: 'large-v1',
+  LARGE_V2: 'large-v2',
+  LARGE_V3: 'large-v3',
+  LARGE: 'large',
+  TURBO: 'mobiuslabsgmbh/faster-whisper-large-v3-turbo',
+} as const;
+export type WhisperModelSize = (typeof WhisperModelSize)[keyof typeof WhisperModelSize];
+
+/** faster-whisper's types of the weights. */
+export const WhisperComputeType = {
+  INT8: 'int8',
+  INT8_FLOAT32: 'int8_float32',
+  INT8_FLOAT16: 'int8_float16',
+  INT8_BFLOAT16: 'int8_bfloat16',
+  INT16: 'int16',
+  FLOAT16: 'float16',
+  BFLOAT16: 'bfloat16',
+  FLOAT32: 'float32',
+} as const;
+export type WhisperComputeType = (typeof WhisperComputeType)[keyof typeof WhisperComputeType];
+
+/** Names of faster-whisper's compute types, with the ggml weights that stand for them. */
+const COMPUTE_TYPES: Readonly<Record<WhisperComputeType, string>> = {
+  int8: 'q8_0',
+  int8_float32: 'q8_0',
+  int8_float16: 'q8_0',
+  int8_bfloat16: 'q8_0',
+  int16: 'q8_0',
+  float16: 'f16',
+  bfloat16: 'f16',
+  float32: 'f16',
+};
+const GGML_TYPE = /^(f16|f32|q\d_\d)$/;
+
+const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo', [WhisperModelSize.TURBO]: 'large-v3-turbo' };
+
+const DEFAULT_STATES = 2;
+
+const VAD_MODEL = 'silero-vad-v6.2.0';
+
+const ggmlTypes: ReadonlyMap<string, string> = new Map(Object.entries(COMPUTE_TYPES));
+const isComputeType = (type: string): boolean => ggmlTypes.has(type) || GGML_TYPE.test(type);
+
+const schema = z.strictObject({
+  model_size: z.string().min(1).default('base').describe('A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.'),
+  compute_type: z
+    .string()
+    .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
+    .default('int8')
+    .describe('Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.'),
+  threads: z.int().min(1).max(256).optional().describe('CPU threads of one window; a replica with `max_states` windows has that many times as many. There are fewer where all deployments together name more than there are processors. Default: the processors of a replica, divided by `max_states`.'),
+  max_states: z.int().min(1).max(16).optional().describe('Windows of speech that are transcribed at the same time. Default: 2; without a GPU 1 where the processors are too few for the threads of two.'),
+});
+/** What a Whisper deployment loads, and how. */
+export class WhisperConfig extends configClass(schema) {}
+
+/** The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an address. */
+export function whisperSize(modelSize: string): string | undefined {
+  const alias = SIZE_ALIASES[modelSize];
+  if (alias !== undefined) return alias;
+  if (isFile(modelSize)) return undefined;
+  const [name = ''] = modelSize.toLowerCase().replace(/^whisper-/, '').split(':');
+  return SIZE_ALIASES[name] ?? name;
+}
+
+/** What the model store calls the weights that a configuration asks for. */
+export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
+  const size = whisperSize(model_size);
+  if (size === undefined) return model_size;
+  const type = model_size.split(':')[1] ?? ggmlTypes.get(compute_type) ?? compute_type;
+  return `whisper-${size}:${type}`;
+}
+
+const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(modelSize);
+
+/** Windows that a replica transcribes at the same time; without a GPU no more than have processors for their threads, unless the configuration says so. */
+function statesOf({ max_states: states, threads = 1 }: Pick<WhisperConfig, 'max_states' | 'threads'>, cpus: number, numGpus: number): number {
+  if (states !== undefined) return states;
+  return numGpus > 0 ? DEFAULT_STATES : Math.max(1, Math.min(DEFAULT_STATES, Math.floor(cpus / threads)));
+}
+
+const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(WhisperParams)) });
+
+/** Speech to text with Whisper. */
+export const WhisperDeployment = defineDeployment({
+  name: 'WhisperDeployment',
+  configSchema: schema,
+  maxOngoingRequests: () => 8,
+  methods: {
+    transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
+    transcribe_stream: streamingMethod({ description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput }),
+  },
+  threads: (config, { cpus, numGpus }) => config.threads && config.threads * statesOf(config, cpus, numGpus),
+  async prepare(config, context) {
+    const size = whisperSize(config.model_size);
+    const [modelPath, vadModelPath] = [await pullModel(whisperModelId(config), context), await pullModel(VAD_MODEL, context)];
+    const cpus = await context.cpus();
+    const states = statesOf(config, cpus, context.numGpus);
+    return {
+      model_path: modelPath,
+      vad_model_path: vadModelPath,
+      model_name: `whisper_${size ?? config.model_size}`,
+      model_size: size,
+      threads: Math.min(config.threads ?? Infinity, Math.max(1, Math.floor(cpus / states))),
+      max_states: states,
+      use_gpu: context.numGpus > 0,
+    };
+  },
+  memory: (spec) => whisperMemory(String(spec['model_path']), Number(spec['max_states'])),
+  implementation: new URL('../../engines/whisper.js', import.meta.url),
+});

@@ -1,0 +1,64 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../../core/logger.ts';
+import { DeploymentManager } from '../manager/deployment-manager.ts';
+import { EchoTextGeneration } from '../fixtures/echo-text-generation.ts';
+import type { HandleOf } from '../handle/typed-handle.ts';
+
+const Base = suite('a text model over BaseTextGenerationDeployment');
+
+let manager: DeploymentManager;
+let llm: HandleOf<typeof EchoTextGeneration>;
+
+Base.before(async () => {
+  manager = new DeploymentManager({ log: silentLogger, models: { pull: async () => ({ path: '' }) }, env: process.env });
+  manager.register('llm', EchoTextGeneration.options());
+  await manager.start();
+  llm = manager.handle('llm') as typeof llm;
+});
+Base.after(() => manager.shutdown({ graceMs: 0 }));
+
+const dialog = { messages: [{ role: 'user' as const, content: 'say it' }] };
+const PROMPT = '<|im_start|>user\nsay it<|im_end|>\n<|im_start|>assistant\n';
+
+async function joined(stream: AsyncIterable<{ readonly text: string }>): Promise<string> {
+  let all = '';
+  for await (const { text } of stream) all += text;
+  return all;
+}
+
+Base('generates', async () => {
+  assert.equal(await llm.generate({ prompt: 'one two three', sampling_params: { max_tokens: 2 } }), { text: 'one two ' });
+});
+
+Base('streams', async () => {
+  const pieces: string[] = [];
+  for await (const { text } of llm.generate_stream({ prompt: 'one two' })) pieces.push(text);
+  assert.equal(pieces, ['one ', 'two']);
+});
+
+Base('chats in its template', async () => {
+  assert.equal(await llm.chat({ dialog }), { message: { role: 'assistant', content: PROMPT } });
+  assert.is(await joined(llm.chat_stream({ dialog })), PROMPT);
+});
+
+Base('an answer begins with its prefix, which is part of the prompt', async () => {
+  const { message } = await llm.chat({ dialog, assistant_prefix: 'Well,' });
+  assert.is(message.content, `Well,${PROMPT}Well,`);
+});
+
+Base('generates several at the same time, in their order', async () => {
+  assert.equal(await llm.generate_batch({ prompts: ['b a', 'c', ''] }), { texts: ['b a', 'c', ''] });
+});
+
+Base('when one of several fails, the others are cancelled', async () => {
+  const error = await llm.generate_batch({ prompts: ['wait', 'fail'] }).catch((thrown: unknown) => thrown);
+  assert.is((error as Error).name, 'InferenceException');
+  while ((await llm.cancelled()) === 0);
+});
+
+Base('has methods of its own beside', () => {
+  assert.equal(Object.keys(llm.methods), ['chat', 'chat_stream', 'generate', 'generate_stream', 'generate_batch', 'cancelled']);
+});
+
+Base.run();

@@ -1,0 +1,53 @@
+import type * as z from 'zod';
+import { deepFreeze } from '../../core/deep-freeze.ts';
+import { check } from './check.ts';
+
+/** An object of a configuration class: its fields are those of the schema, and JSON is made of it. */
+export type ConfigObject<Schema extends z.core.$ZodType> = Readonly<z.core.output<Schema>> & {
+  /** The JSON of `user_config`. */
+  toJSON(): z.core.output<Schema>;
+};
+
+/** A class whose objects are checked configurations: `new WhisperConfig({ model_size: 'base' })`. */
+export interface ConfigClass<Schema extends z.core.$ZodType = z.core.$ZodType> {
+  /** Fills in defaults. Throws `ValidationError`, naming the class and the key, for what it does not know or cannot take. */
+  new (values?: z.core.input<Schema>): ConfigObject<Schema>;
+  readonly schema: Schema;
+}
+
+/**
+ * A class to be extended under the name of the configuration:
+ *
+ *     export class SentimentConfig extends configClass(z.strictObject({ threshold: z.number().default(0.5) })) {}
+ */
+export function configClass<Schema extends z.core.$ZodType>(schema: Schema): ConfigClass<Schema> {
+  class Config {
+    static readonly schema = schema;
+
+    constructor(values: unknown = {}) {
+      // Undefined is how JavaScript leaves a field out.
+      const given = typeof values === 'object' && values !== null ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) : values;
+      Object.assign(this, deepFreeze(check(schema, given, new.target.name)));
+      Object.freeze(this);
+    }
+
+    toJSON(): object {
+      return structuredClone({ ...this });
+    }
+  }
+  return Config as unknown as ConfigClass<Schema>;
+}
+
+interface AnyConfigClass {
+  new (values?: never): object;
+  readonly schema: z.core.$ZodType;
+}
+
+/** What a deployment class gives as its configuration: a schema, or a class made of one. */
+export type ConfigType = z.core.$ZodType | AnyConfigClass;
+
+export type SchemaOf<Config extends ConfigType> = Config extends { readonly schema: infer Schema extends z.core.$ZodType } ? Schema : Config extends z.core.$ZodType ? Config : never;
+
+export function schemaOf(config: ConfigType): z.core.$ZodType {
+  return typeof config === 'function' ? config.schema : config;
+}

@@ -1,0 +1,311 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import type { AanaError } from '../../core/errors.ts';
+import { createLogger, type Logger, silentLogger } from '../../core/logger.ts';
+import { importModule } from '../../modules/index.ts';
+import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { linkDependencies } from '../../test/helpers/plugin-project.ts';
+import { Deployment, method, streamingMethod } from './author.ts';
+import type { BoundDeployment } from './bound-deployment.ts';
+import type { ModelSource } from './deployment-definition.ts';
+import { DeploymentManager } from '../manager/deployment-manager.ts';
+import { SentimentConfig, SentimentDeployment } from '../fixtures/sentiment-deployment.ts';
+import type { HandleOf } from '../handle/typed-handle.ts';
+
+const Custom = suite('a deployment class of one’s own');
+
+const models: ModelSource = { pull: async (id) => ({ path: `/models/${id}` }) };
+const open = new Set<DeploymentManager>();
+
+async function started(bound: BoundDeployment = SentimentDeployment.options(), log: Logger = silentLogger): Promise<DeploymentManager> {
+  const manager = new DeploymentManager({ log, models, env: process.env });
+  open.add(manager);
+  manager.register('sentiment', bound);
+  await manager.start();
+  return manager;
+}
+
+type Sentiment = HandleOf<typeof SentimentDeployment>;
+
+let shared: Promise<DeploymentManager> | undefined;
+
+/** Of a deployment with these options; without any, of one that tests share which leave it as it is. */
+const sentiment = async (bound?: BoundDeployment, log?: Logger): Promise<Sentiment> =>
+  (await (bound || log ? started(bound, log) : (shared ??= started()))).handle('sentiment') as Sentiment;
+
+const failure = (promise: Promise<unknown>): Promise<AanaError> =>
+  promise.then(
+    () => assert.unreachable('it did not fail') as never,
+    (error: AanaError) => error,
+  );
+
+Custom.after.each(async () => {
+  const [keep, ...others] = shared ? [await shared, ...open] : [undefined, ...open];
+  const done = others.filter((manager) => manager !== keep);
+  await Promise.all(done.map((manager) => manager.shutdown({ graceMs: 0 })));
+  for (const manager of done) open.delete(manager);
+});
+Custom.after(async () => (await shared)?.shutdown({ graceMs: 0 }));
+
+Custom('answers through a handle whose methods are typed, in a process of its own', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
+  const { label, score }: { label: 'positive' | 'negative'; score: number } = await handle.classify({ text: 'a fine day' });
+  assert.equal([label, Math.round(score * 3)], ['positive', 1]);
+  assert.is.not((await handle.facts())['pid'], process.pid);
+});
+
+Custom('streams value by value', async () => {
+  const words: string[] = [];
+  for await (const { word } of (await sentiment()).words({ text: 'one two three' })) words.push(word);
+  assert.equal(words, ['one', 'two', 'three']);
+});
+
+Custom('ends a stream whose reader leaves, and goes on serving', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ max_ongoing_requests: 1 }));
+  for await (const { word } of handle.words({ text: 'wait forever' })) if (word === 'wait') break;
+  assert.is((await handle.classify({ text: 'great' })).label, 'positive');
+});
+
+Custom('gets its configuration as an object of its class, and the paths of its models', async () => {
+  const facts = await (await sentiment(SentimentDeployment.options({ user_config: { model: 'words-en' } }))).facts();
+  assert.equal([facts['isConfig'], facts['models']], [true, { words: '/models/words-en' }]);
+});
+
+Custom('gets the id of the request, and its lines reach the log of the host', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const handle = await sentiment(undefined, createLogger({ level: 'info', format: 'json', write: (line) => lines.push(JSON.parse(line)) }));
+  const context = { requestId: 'r-1', userId: 'Zoë', priority: 7, deadlineAt: Date.now() + 60_000, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+  const { requestId, userId, priority, deadlineAt, traceparent } = await handle.facts({}, context);
+  assert.equal({ requestId, userId, priority, traceparent, deadlineAt: context.deadlineAt }, context);
+  assert.ok(Math.abs((deadlineAt as number) - context.deadlineAt) < 60_000, 'the deadline is the same moment by the clock of the replica');
+  const controller = new AbortController();
+  const waiting = failure(handle.untilCancelled({}, { requestId: 'r-2', signal: controller.signal }));
+  while (!lines.some(({ message }) => message === 'waiting')) await handle.facts();
+  controller.abort(new Error('enough'));
+  assert.is((await waiting).message, 'enough');
+  while ((await handle.facts())['cancelled'] !== 1);
+  const line = lines.find(({ message }) => message === 'waiting');
+  assert.equal([line?.['requestId'], line?.['replica']], ['r-2', 'sentiment#1']);
+});
+
+Custom('refuses what its input schema does not allow, before a replica sees it', async () => {
+  const handle = await sentiment();
+  const error = await failure(handle.classify({ text: '', threshold: 1 }));
+  assert.equal([error.name, error.kind, error.message], ['ValidationError', 'invalid-input', 'sentiment.classify: text: String should have at least 1 character']);
+});
+
+const FAILURES: readonly (readonly [how: 'own' | 'aana' | 'inference' | 'output', name: string, kind: string, message: RegExp])[] = [
+  ['own', 'WordUnknown', 'internal', /^what is "flocci/],
+  ['aana', 'TextTooLong', 'bad-request', /^the text is too long$/],
+  ['inference', 'InferenceException', 'internal', /^inference with sentiment failed: CUDA error 700$/],
+  ['output', 'InvalidOutput', 'internal', /^SentimentDeployment\.fail gave what its output schema does not allow: Input should be a valid string$/],
+];
+for (const [how, name, kind, message] of FAILURES) {
+  Custom(`its errors arrive with their class, kind and message: ${how}`, async () => {
+    const error = await failure((await sentiment()).fail({ how }));
+    assert.equal([error.name, error.kind], [name, kind]);
+    assert.match(error.message, message);
+  });
+}
+
+for (const how of ['exit', 'SIGSEGV', 'SIGKILL'] as const) {
+  Custom(`a process that ends by ${how} costs its own calls, and another one follows`, async () => {
+    const manager = await started();
+    const handle = manager.handle('sentiment') as Sentiment;
+    const before = (await handle.facts())['pid'];
+    // One stream that has given a value, so that nothing is repeated: repeating `end` would end the next process too.
+    const stream = handle.words({ text: 'first wait' });
+    assert.equal((await stream.next()).value, { word: 'first' });
+    assert.equal((await stream.next()).value, { word: 'wait' });
+    const lost = failure(stream.next());
+    await failure(handle.end({ how }, { signal: AbortSignal.timeout(100) }));
+    assert.is((await lost).name, 'ReplicaLostError');
+    assert.is.not((await handle.facts())['pid'], before);
+  });
+}
+
+Custom('a replica whose health check fails is replaced', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ health_check_period_s: 0.05 }));
+  const before = (await handle.facts())['pid'];
+  await handle.fail({ how: 'health' });
+  while ((await handle.facts())['pid'] === before);
+});
+
+Custom('a replica most of whose calls fail with InferenceException is replaced', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ health_check_period_s: 0.2 }));
+  const before = (await handle.facts())['pid'];
+  const fail = (): Promise<unknown> => handle.fail({ how: 'inference' }).catch(() => {});
+  for (;;) {
+    await Promise.all([fail(), fail(), fail()]);
+    if ((await handle.facts())['pid'] !== before) break;
+  }
+});
+
+Custom('takes a changed configuration in the same process where it has reconfigure', async () => {
+  const manager = await started();
+  const handle = manager.handle('sentiment') as Sentiment;
+  const before = (await handle.facts())['pid'];
+  await manager.update('sentiment', SentimentDeployment.options({ user_config: { good: ['fine'] } }));
+  assert.equal([(await handle.classify({ text: 'fine' })).label, (await handle.facts())['pid']], ['positive', before]);
+});
+
+Custom('goes on with its configuration when it does not take another one', async () => {
+  const manager = await started();
+  const handle = manager.handle('sentiment') as Sentiment;
+  const { outcome, reason } = await manager.update('sentiment', SentimentDeployment.options({ user_config: { good: [], broken: 'config' } }));
+  assert.is(outcome, 'rolled-back');
+  assert.match(reason, /the list of words is empty/);
+  assert.is((await handle.classify({ text: 'good' })).label, 'positive');
+});
+
+const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment, message: RegExp])[] = [
+  ['applyConfig throws', () => SentimentDeployment.options({ user_config: { broken: 'config' } }), /^deployment sentiment failed: the list of words is empty$/],
+  ['the warm call throws', () => SentimentDeployment.options({ user_config: { broken: 'warm-up' } }), /it is cold/],
+  ['the process ends', () => SentimentDeployment.options({ user_config: { broken: 'exit' } }), /exited with code 3.*no words left/],
+  ['the module cannot be imported', () => elsewhere('../fixtures/not-importable.js'), /not-importable\.js cannot be imported by the replica: TypeError: libwords\.so is not there/],
+  ['the module is not there', () => elsewhere('./fixtures/missing.js'), /missing\.js cannot be imported by the replica: Error: Cannot find module/],
+  ['the class is not exported', () => elsewhere('../fixtures/sample-deployment.js'), /sample-deployment\.js exports no class Elsewhere; its exports are: SampleDeployment/],
+  ['the module starts an application', () => elsewhere('../fixtures/starts-an-application.js'), /ApplicationInReplica: the module of a deployment class starts an application when it is imported; keep the class in a module of its own/],
+];
+for (const [what, bound, message] of BAD_STARTS) {
+  Custom(`the deployment fails with the reason when ${what}`, async () => {
+    const error = await failure(started(bound()));
+    assert.is(error.name, 'FailedDeployment');
+    assert.match(error.message, message);
+  });
+}
+
+Custom('a deployment that failed tells what its process wrote last', async () => {
+  const error = await failure(started(elsewhere('../fixtures/not-importable.js')));
+  assert.equal((error.data as { last_lines: unknown }).last_lines, ['not-importable: looking for its library']);
+});
+
+function elsewhere(module: string): BoundDeployment {
+  class Elsewhere extends Deployment {
+    static readonly module = new URL(module, import.meta.url).href;
+    static readonly config = z.strictObject({});
+    static readonly methods = {};
+  }
+  return Elsewhere.options();
+}
+
+class Base extends Deployment {
+  static readonly module: string = import.meta.url;
+  static readonly config: z.core.$ZodType = z.strictObject({});
+}
+const any = { description: '', input: z.strictObject({}), output: z.unknown() };
+const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp])[] = [
+  ['lacks its module', class Bad extends Deployment { static config = z.strictObject({}); static methods = {}; }, /^Bad: static module = import\.meta\.url is missing/],
+  ['lacks its configuration', class Bad extends Deployment { static module = import.meta.url; static methods = {}; }, /^Bad: static config is missing/],
+  ['lacks its methods', class Bad extends Base {}, /^Bad: static methods is missing/],
+  ['has no name', class extends Base { static methods = {}; }, /the class needs a name/],
+  ['takes no call', class Bad extends Base { static methods = {}; static maxOngoingRequests = 0; }, /^Bad: static maxOngoingRequests must be a whole number from 1 to 1000/],
+  ['does not have a method', class Bad extends Base { static methods = { run: method(any) }; }, /^Bad: methods names run, but the class has no such method/],
+  ['has a method call', class Bad extends Base { static methods = { call: method(any) }; call() {} }, /^Bad: a method cannot be called call: that name is taken/],
+  ['takes a list', class Bad extends Base { static methods = { run: method({ ...any, input: z.array(z.string()) }) }; run() {} }, /input of run: an object schema is needed/],
+  ['takes a date', class Bad extends Base { static methods = { run: method({ ...any, input: z.strictObject({ at: z.date() }) }) }; run() {} }, /input of run: it must be plain JSON: Date cannot/],
+  ['gives a map', class Bad extends Base { static methods = { run: streamingMethod({ ...any, output: z.map(z.string(), z.string()) }) }; run() {} }, /output of run: it must be plain JSON: Map cannot/],
+  ['is configured by a text', class Bad extends Base { static override config = z.string(); static methods = {}; }, /^Bad: config: an object schema is needed/],
+  ['has schemas of something else', class Bad extends Base { static methods = { run: { ...any, input: { type: 'object' } } }; run() {} }, /^Bad: input of run: a schema of zod 4 is needed/],
+  ['is configured by a function', class Bad extends Base { static override config = z.strictObject({ run: z.custom<() => void>() }); static methods = {}; }, /config: it must be plain JSON: /],
+];
+for (const [what, type, message] of CLASSES) {
+  Custom(`a class is refused that ${what}`, () => {
+    const bound = (): unknown => (type as typeof SentimentDeployment).options();
+    assert.throws(bound, (error: AanaError) => error.name === 'DeploymentClassError' && message.test(error.message));
+  });
+}
+
+const TYPESCRIPT = `
+import { Deployment, method, z } from 'aana-host/deployment';
+
+export class Greeter extends Deployment {
+  static readonly module: string = import.meta.url;
+  static readonly config = z.strictObject({ word: z.string().default('Hello') });
+  static readonly methods = { greet: method({ description: 'Greets.', input: z.strictObject({ who: z.string() }), output: z.string() }) };
+
+  #word = '';
+
+  override applyConfig({ word }: { readonly word: string }): void {
+    this.#word = word;
+  }
+
+  async greet({ who }: { readonly who: string }): Promise<string> {
+    return \`\${this.#word}, \${who}!\`;
+  }
+}
+`;
+
+Custom('its module may be TypeScript, on every Node', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
+  try {
+    linkDependencies(folder);
+    const file = join(folder, 'greeter.ts');
+    await writeFile(file, TYPESCRIPT);
+    const { Greeter } = (await importModule(file)) as { Greeter: typeof SentimentDeployment };
+    const manager = await started(Greeter.options());
+    assert.is(await manager.handle('sentiment').call('greet', { who: 'Ada' }), 'Hello, Ada!');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Custom('a replica that follows says so when its files have changed since the first one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
+  try {
+    linkDependencies(folder);
+    const file = join(folder, 'greeter.ts');
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    await writeFile(file, TYPESCRIPT);
+    await writeFile(join(folder, 'greeter.test.ts'), '// one');
+    const { Greeter } = (await importModule(file)) as { Greeter: typeof SentimentDeployment };
+    const lines: string[] = [];
+    const manager = await started(Greeter.options(), createLogger({ level: 'error', format: 'json', write: (line) => lines.push(line) }));
+    const restart = async (): Promise<void> => {
+      const before = manager.status()['sentiment']?.replicas[0];
+      process.kill(before?.pid ?? 0, 'SIGKILL');
+      await until(() => {
+        const now = manager.status()['sentiment']?.replicas[0];
+        return now?.state === 'ready' && now.pid !== before?.pid;
+      }, 'it was restarted');
+    };
+    await writeFile(join(folder, 'greeter.test.ts'), '// two'); // no replica imports it
+    await restart();
+    assert.equal(lines, []);
+    await writeFile(file, TYPESCRIPT.replace("'Hello'", "'Good evening'"));
+    await restart();
+    assert.equal([lines.length, lines[0]?.includes('a replica runs other code than the first one of its version')], [1, true]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Custom('is described with its schemas and docs', async () => {
+  const { methods } = await sentiment();
+  assert.equal(Object.keys(methods), ['classify', 'words', 'facts', 'untilCancelled', 'fail', 'end']);
+  const { description, streaming, inputSchema } = methods['classify']!;
+  assert.equal([description, streaming], ['Says whether a text is positive.', false]);
+  assert.equal((inputSchema as { properties: object }).properties, { text: { type: 'string', minLength: 1 }, threshold: { type: 'number', minimum: 0, maximum: 1, default: 0.1 } });
+});
+
+/** Compiled, never run. */
+export async function types(handle: HandleOf<typeof SentimentDeployment>): Promise<void> {
+  // @ts-expect-error the text is missing
+  await handle.classify({});
+  // @ts-expect-error there is no such method
+  await handle.shout({ text: '' });
+  // @ts-expect-error a stream is no promise
+  const promise: Promise<unknown> = handle.words({ text: '' });
+  // @ts-expect-error there is no such label
+  if ((await handle.classify({ text: '' })).label === 'neutral') await promise;
+  // @ts-expect-error the configuration has no such key
+  SentimentDeployment.options({ user_config: { bad: [] } });
+  // @ts-expect-error a class without methods cannot be deployed
+  Base.options();
+}
+
+Custom.run();

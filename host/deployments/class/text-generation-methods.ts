@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../../schemas/index.ts';
+import { method, streamingMethod } from './method.ts';
+
+const sampling = z.optional(z.nullable(SamplingParams));
+const prefix = z.optional(z.nullable(z.string().describe('Begins the answer, and is part of it.')));
+const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix });
+const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling });
+const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling });
+const texts = z.strictObject({ texts: z.array(z.string()) });
+
+/** What every deployment of a text model offers. */
+export const textGenerationMethods = {
+  chat: method({ description: 'Answers a dialog.', input: chat, output: ChatOutput }),
+  chat_stream: streamingMethod({ description: 'Answers a dialog, piece by piece.', input: chat, output: TextChunk }),
+  generate: method({ description: 'Continues a text.', input: generate, output: TextChunk }),
+  generate_stream: streamingMethod({ description: 'Continues a text, piece by piece.', input: generate, output: TextChunk }),
+  generate_batch: method({ description: 'Continues several texts, each by itself.', input: batch, output: texts }),
+};
+
+/** Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings like "You are". */
+const AFFINITY_CHARACTERS = 512;
+
+/** Calls with the same beginning prefer the same replica, which may still hold what it computed for it. */
+export function promptBeginning(_method: string, { prompt, dialog }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof prompt === 'string') return prompt.slice(0, AFFINITY_CHARACTERS);
+  if (dialog === undefined) return undefined;
+  const { messages } = dialog as ChatDialog;
+  return messages
+    .map(({ role, content }) => `${role}: ${content}`)
+    .join('\n')
+    .slice(0, AFFINITY_CHARACTERS);
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '../../core/clock.ts';
+import { AanaError, errorLogFields } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { RequestContext } from '../../core/request-context.ts';
+import { callWithRetry, type ReplicaSet, type Reservation, type RetryOptions, streamWithRetry } from '../../replicas/index.ts';
+import { check } from '../class/check.ts';
+import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { type HandleOptions, retryPolicy } from './handle-options.ts';
+import type { ManagedDeployment } from '../manager/managed-deployment.ts';
+import type { MethodDefinition } from '../class/method.ts';
+
+export interface DeploymentCallsOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The deployment of that name as it is now. Throws when there is none. */
+  find(name: string): ManagedDeployment;
+}
+
+interface OpenedCall {
+  readonly replicas: ReplicaSet;
+  readonly checked: Record<string, unknown>;
+  readonly affinity: string | undefined;
+}
+
+/** Checks calls and carries them to replicas, again where one was lost. */
+export class DeploymentCalls {
+  readonly #options: DeploymentCallsOptions;
+
+  constructor(options: DeploymentCallsOptions) {
+    this.#options = options;
+  }
+
+  /** A handle to whatever has that name when it is called. */
+  handle(name: string, policy: HandleOptions): DeploymentHandle {
+    return {
+      name,
+      call: async (method, args, { places, ...options } = {}) => {
+        const { replicas, checked, affinity } = this.#open(name, method, args, false);
+        const reservation = places?.take(name);
+        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
+      },
+      stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
+    };
+  }
+
+  /** Keeps a place for a call that comes after other work of its request. Throws what such a call would be refused with. */
+  reserve(name: string, context: RequestContext): Reservation {
+    return this.#options.find(name).requireReplicas().reserve(context);
+  }
+
+  async *#stream(name: string, method: string, args: Record<string, unknown>, { places, ...options }: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
+    const { replicas, checked, affinity } = this.#open(name, method, args, true);
+    const reservation = places?.take(name);
+    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
+  }
+
+  #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
+    const { clock, random, log } = this.#options;
+    return {
+      clock,
+      random,
+      signal,
+      ...retryPolicy(policy),
+      onRetry: (error, delayMs) => log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) }),
+    };
+  }
+
+  /** The replicas and the checked arguments of a call. */
+  #open(name: string, method: string, args: Record<string, unknown>, streaming: boolean): OpenedCall {
+    const deployment = this.#options.find(name);
+    const { definition } = deployment.bound;
+    const described = requireMethod(deployment, method);
+    if (described.streaming !== streaming) {
+      const how = described.streaming ? 'is a stream and cannot be called for one result' : 'gives one result and cannot be streamed';
+      throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
+    }
+    const checked = check(described.input, args, `${name}.${method}`) as Record<string, unknown>;
+    return { replicas: deployment.requireReplicas(), checked, affinity: definition.affinity?.(method, checked) };
+  }
+}
+
+function requireMethod({ name, bound: { definition } }: ManagedDeployment, method: string): MethodDefinition {
+  const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
+  if (found) return found;
+  const known = Object.keys(definition.methods).join(', ');
+  throw new AanaError('MethodNotFound', 'not-found', `deployment ${name} has no method ${method}; its methods are: ${known}`, { data: { deployment: name, method } });
+}

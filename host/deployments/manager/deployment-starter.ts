@@ -1,0 +1,79 @@
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Telemetry } from '../../core/telemetry.ts';
+import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../../replicas/index.ts';
+import type { BoundDeployment } from '../class/bound-deployment.ts';
+import type { ModelSource, ReplicaSpec } from '../class/deployment-definition.ts';
+import type { DeploymentPlaces } from '../placement/deployment-places.ts';
+import type { ManagedDeployment } from './managed-deployment.ts';
+import { replicaVersion } from './version-of.ts';
+
+export interface DeploymentStarterOptions {
+  readonly log: Logger;
+  readonly models: ModelSource;
+  /** Environment that replicas get. */
+  readonly env: NodeJS.ProcessEnv;
+  /** How much lower the priority of replicas is. Default 10. */
+  readonly nice?: number | undefined;
+  /** Where calls are reported. Default: nowhere. */
+  readonly telemetry?: Telemetry | undefined;
+  /** Time, chance and processes that are not real, for the simulation. */
+  readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
+}
+
+/** Progress as a deployment tells it; the manager adds the name. */
+export type Report = (fraction: number | undefined, text: string) => void;
+
+/** From options to running replicas. */
+export class DeploymentStarter {
+  readonly #options: DeploymentStarterOptions;
+
+  constructor(options: DeploymentStarterOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches models. `cpus` are those that each replica should keep busy. Throws `FailedDeployment` that names the deployment and the reason. */
+  async prepare(name: string, { definition, options }: BoundDeployment, cpus: () => Promise<number>, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
+    const log = this.#options.log.child({ deployment: name });
+    const { num_gpus: numGpus = 0 } = options.ray_actor_options;
+    try {
+      return await definition.prepare(options.user_config, { models: this.#options.models, log, signal, numGpus, cpus, progress });
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
+    }
+  }
+
+  /** Counts the memory of a replica. Throws `InsufficientResources` when what is set aside has not as much. */
+  async countMemory({ definition }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): Promise<void> {
+    const need = await definition.memory?.(spec, { gpu: places.isOnGpu });
+    if (need) places.countMemory(need);
+  }
+
+  /** Starts its replicas; resolves when they are ready. */
+  async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom: MakeRoom }): Promise<void> {
+    const { signal, progress, makeRoom } = options;
+    signal.throwIfAborted();
+    await places.look(); // the model may have taken long to fetch
+    await this.countMemory(deployment.bound, spec, places);
+    signal.throwIfAborted();
+    deployment.places = places;
+    deployment.replicas = new ReplicaSet({
+      deployment: deployment.name,
+      version: this.version(deployment.bound, spec, places),
+      log: this.#options.log,
+      env: this.#options.env,
+      nice: this.#options.nice ?? 10,
+      onProgress: ({ fraction, text }) => progress(fraction, text),
+      makeRoom,
+      telemetry: this.#options.telemetry,
+      ...this.#options.simulated,
+    });
+    await deployment.replicas.start(signal);
+  }
+
+  version(bound: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReturnType<typeof replicaVersion> {
+    return replicaVersion(bound, spec, places);
+  }
+}

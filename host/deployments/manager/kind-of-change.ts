@@ -1,0 +1,36 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { BoundDeployment } from '../class/bound-deployment.ts';
+import type { DeploymentOptions } from '../class/deployment-options.ts';
+
+/** `scale`: what the host does with replicas. `reconfigure`: what running replicas take. `roll`: what only new replicas can have. */
+export type KindOfChange = 'none' | 'scale' | 'reconfigure' | 'roll';
+
+/** Options that running replicas know nothing of. */
+const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
+  'num_replicas',
+  'autoscaling_config',
+  'max_ongoing_requests',
+  'max_queued_requests',
+  'start_timeout_s',
+  'graceful_shutdown_timeout_s',
+  'drain_timeout_s',
+  'pinned',
+]);
+
+/** The least that must be done to come from one to the other. */
+export function kindOfChange(before: BoundDeployment, after: BoundDeployment): KindOfChange {
+  const { definition } = after;
+  if (before.definition !== definition) return 'roll';
+  const changed = changedKeys(before.options, after.options);
+  const options = changed.filter((key) => !OF_THE_HOST.has(key));
+  if (options.length === 0) return changed.length === 0 ? 'none' : 'scale';
+  if (options.length > 1 || options[0] !== 'user_config') return 'roll';
+  const { reconfigurable = [] } = definition;
+  const config = changedKeys(before.options.user_config, after.options.user_config);
+  return reconfigurable === 'all' || config.every((key) => reconfigurable.includes(key)) ? 'reconfigure' : 'roll';
+}
+
+function changedKeys(before: object, after: object): string[] {
+  const [one, other] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return [...new Set([...one.keys(), ...other.keys()])].filter((key) => !isDeepStrictEqual(one.get(key), other.get(key)));
+}

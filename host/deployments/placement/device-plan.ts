@@ -1,0 +1,86 @@
+import { raceAbort } from '../../core/abort.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type Machine, PlacementLedger } from '../../devices/index.ts';
+import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
+import { firstReplicas } from '../class/deployment-options.ts';
+
+/** Who runs where on one machine. */
+export class DevicePlan {
+  readonly #ledger: PlacementLedger;
+  readonly #log: Logger;
+  readonly #stopping: AbortSignal | undefined;
+  /** The look at the GPUs that goes on now. */
+  #looking: Promise<void> | undefined;
+
+  /** `stopping` ends looks at the GPUs. */
+  constructor(machine: Machine, log: Logger, stopping?: AbortSignal) {
+    this.#ledger = new PlacementLedger(machine);
+    this.#log = log;
+    this.#stopping = stopping;
+  }
+
+  get machine(): Machine {
+    return this.#ledger.machine;
+  }
+
+  /** Notes what other programs leave of the devices. Rejects with the signal's reason only. */
+  async look(signal: AbortSignal): Promise<void> {
+    const asked = this.#lookAtGpus();
+    if (asked) await raceAbort(asked, signal);
+    this.#lookAtMain();
+  }
+
+  /**
+   * Sets places aside for all replicas that must run, the largest first, so that what fits together is found to fit. Throws
+   * `InsufficientResources`, naming what is asked for and what there is; then no place is set aside.
+   */
+  reserve(deployments: readonly PlannedDeployment[]): Map<string, DeploymentPlaces> {
+    const places = new Map(deployments.map((planned) => [planned.name, this.placesFor(planned)]));
+    const largestFirst = [...deployments].sort((a, b) => gpusOf(b) - gpusOf(a) || reservedBytes(b) - reservedBytes(a));
+    try {
+      for (const planned of largestFirst) this.#reserveOne(planned, places.get(planned.name));
+    } catch (error) {
+      for (const each of places.values()) each.releaseReserved();
+      throw error;
+    }
+    const lacking = deployments.filter((planned) => gpusOf(planned) > 0).map(({ name }) => name);
+    if (this.#ledger.machine.gpus.length === 0 && lacking.length > 0) this.#log.warn('this machine has no GPU, deployments that ask for one run on the CPU', { deployments: lacking });
+    return places;
+  }
+
+  /** Places for a deployment, of which none is set aside. */
+  placesFor(planned: PlannedDeployment): DeploymentPlaces {
+    return new DeploymentPlaces(this.#ledger, planned, { main: () => this.#lookAtMain(), gpus: () => this.#lookAtGpus() });
+  }
+
+  /** Notes how much of each GPU is free. Deployments that ask at the same time share one look, because it starts a process. Undefined when nobody can be asked. */
+  #lookAtGpus(): Promise<void> | undefined {
+    const { freeGpuBytes } = this.machine.probe ?? {};
+    if (!freeGpuBytes) return undefined;
+    this.#looking ??= freeGpuBytes(this.#stopping)
+      .then((free) => free.forEach((bytes, gpu) => bytes !== undefined && this.#ledger.noteFree(gpu, bytes)))
+      .catch(() => {}) // the deployments are being stopped
+      .finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  #lookAtMain(): void {
+    const free = this.machine.probe?.freeMainBytes?.();
+    if (free !== undefined) this.#ledger.noteFree('main', free);
+  }
+
+  #reserveOne(planned: PlannedDeployment, places: DeploymentPlaces | undefined): void {
+    const count = firstReplicas(planned.options);
+    places?.reserve(count);
+    // One that sleeps must be able to run alone.
+    if (count === 0) new DeploymentPlaces(new PlacementLedger(this.#ledger.machine), planned).reserve(1);
+  }
+}
+
+function gpusOf({ options }: PlannedDeployment): number {
+  return options.ray_actor_options.num_gpus ?? 0;
+}
+
+function reservedBytes({ options }: PlannedDeployment): number {
+  return options.ray_actor_options.memory_bytes ?? 0;
+}

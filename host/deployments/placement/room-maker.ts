@@ -1,0 +1,85 @@
+import { deferred } from '../../core/deferred.ts';
+import type { Member, ReplicaSet } from '../../replicas/index.ts';
+import { placementOf } from './deployment-places.ts';
+import { type Candidate, chooseVictims } from './eviction.ts';
+import type { ManagedDeployment } from '../manager/managed-deployment.ts';
+
+interface Victim extends Candidate {
+  readonly replicas: ReplicaSet;
+  readonly member: Member;
+  /** It goes already, perhaps with calls on it. */
+  readonly isEnding: boolean;
+}
+
+const MAX_ATTEMPTS = 3;
+
+/** Frees places for deployments that wake. It waits for replicas that are ending, and ends replicas that nobody uses. */
+export class RoomMaker {
+  readonly #deployments: () => Iterable<ManagedDeployment>;
+  /** Replicas that make room for a deployment, with promises that resolve when it has taken the place. No other deployment may choose them. */
+  readonly #claimed = new Map<Member, Promise<void>>();
+
+  constructor(deployments: () => Iterable<ManagedDeployment>) {
+    this.#deployments = deployments;
+  }
+
+  /**
+   * Frees a place for one more replica, and calls `take`. Returns false when no room can be made. Waits only for replicas whose places it needs.
+   * Another deployment that grows may take the freed place before `take` does; then this method tries again.
+   */
+  async makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      let chosen = this.#choose(deployment);
+      while (!chosen && this.#claimed.size > 0) {
+        await Promise.race(this.#claimed.values()); // the freed places may have room for both
+        chosen = this.#choose(deployment);
+      }
+      if (!chosen) return false;
+      if (await this.#free(chosen, take)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Returns the replicas that have to go: first those that are ending and have no calls left, then those that nobody uses, then those that are ending and
+   * finish their last calls. Undefined when all of them are not enough.
+   */
+  #choose(deployment: ManagedDeployment): readonly Victim[] | undefined {
+    const { places } = deployment;
+    if (!places) return undefined;
+    const victims = [...this.#deployments()]
+      .filter((other) => other !== deployment)
+      .flatMap(({ bound, replicas }) => {
+        if (!replicas) return [];
+        const dispensable = bound.options.pinned && !replicas.hasFailed ? [] : replicas.dispensable;
+        return [...replicas.ending, ...dispensable].flatMap((member) => victim(replicas, member));
+      });
+    return chooseVictims(
+      victims.filter(({ member }) => !this.#claimed.has(member)),
+      (given) => places.wouldFit(given),
+    );
+  }
+
+  async #free(chosen: readonly Victim[], take: () => boolean): Promise<boolean> {
+    const taken = deferred();
+    for (const { member } of chosen) this.#claimed.set(member, taken.promise);
+    try {
+      await Promise.all(chosen.map(({ replicas, member, isEnding }) => (isEnding ? replicas.hurry(member) : replicas.evict(member))));
+      return take();
+    } finally {
+      for (const { member } of chosen) this.#claimed.delete(member);
+      taken.resolve();
+    }
+  }
+}
+
+/** A replica with its place; nothing when it has none any more. */
+function victim(replicas: ReplicaSet, member: Member): Victim[] {
+  const place = replicas.placeOf(member);
+  const placement = place && placementOf(place);
+  if (!placement) return [];
+  const isEnding = member.slot.state === 'retiring';
+  const isBusy = (member.slot.replica?.ongoing ?? 0) > 0;
+  const lastUsedAt = !isEnding ? replicas.lastUsedAt : isBusy ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  return [{ placement, replicas, member, isEnding, lastUsedAt }];
+}
