@@ -36,8 +36,8 @@ import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, soc
 import type { MediaSource, OpenAudioOptions } from './media/index.ts';
 import type { ModelStore } from './models/index.ts';
 import type { ProgressStream, ReportProgress } from './packages/index.ts';
-import { asksFor } from './plugins/asked-capabilities.ts';
-import type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
+import { asksFor } from './plugins/rights/asked-capabilities.ts';
+import type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';
 import { isReplica } from './replicas/index.ts';
 import type { Storage } from './storage/index.ts';
 

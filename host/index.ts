@@ -54,7 +54,7 @@ export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.
 export type { AppMiddleware, AppStatus, OpenApiParams, RouterLike } from './http/index.ts';
 export type { MediaSource, OpenAudioOptions } from './media/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
-export type { PluginState, ReloadOutcome } from './plugins/plugin-state.ts';
+export type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';
 export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
 export * as schemas from './schemas/index.ts';

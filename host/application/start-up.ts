@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { Logger } from '../core/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../media/index.ts';
 import { type ProgressPart, type ReportProgress, shareProgress } from '../packages/index.ts';
-import { asksFor } from '../plugins/asked-capabilities.ts';
+import { asksFor } from '../plugins/rights/asked-capabilities.ts';
 import { requireDeclaredDeployments } from './declared-deployments.ts';
 import type { Services } from './services.ts';
 

@@ -10,7 +10,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { loadConfig } from '../config/index.ts';
 import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-suite.ts';
-import { defaultLimits } from '../plugins/limits.ts';
+import { defaultLimits } from '../plugins/rights/limits.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
 import { machineLoad, median, reportHead, round } from './plugins/sample.ts';

@@ -7,9 +7,9 @@ import { check } from '../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../deployments/index.ts';
 import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../packages/index.ts';
-import { asksFor } from '../plugins/asked-capabilities.ts';
+import { asksFor } from '../plugins/rights/asked-capabilities.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
-import { findPluginFolders } from '../plugins/find-plugin-folders.ts';
+import { findPluginFolders } from '../plugins/set/find-plugin-folders.ts';
 
 export type Purpose = 'serve' | 'test' | 'demo';
 

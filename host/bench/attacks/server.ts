@@ -5,7 +5,7 @@ import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry } from '../../endpoints/index.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { PluginHost } from '../../plugins/plugin-host.ts';
+import { PluginHost } from '../../plugins/set/plugin-host.ts';
 import type { PluginPorts } from '../../plugins/ports.ts';
 import { listen } from '../plugins/listen.ts';
 import { served } from '../plugins/served.ts';

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
-import { capMemory } from '../../plugins/core-modules/memory-cap.ts';
-import { hookMemories, importMemories } from '../../plugins/core-modules/import-memories.ts';
-import { newControl } from '../../plugins/protocol.ts';
-import { addHooks, hookModule, type Hooks } from '../../plugins/core-modules/hooks.ts';
+import { capMemory } from '../../plugins/component/core-modules/memory-cap.ts';
+import { hookMemories, importMemories } from '../../plugins/component/core-modules/import-memories.ts';
+import { newControl } from '../../plugins/invocation/protocol.ts';
+import { addHooks, hookModule, type Hooks } from '../../plugins/component/core-modules/hooks.ts';
 import { compile, findCommands, versioned } from '../../plugins/fixtures/guest.ts';
 
 /** A function of a compiled guest, with and without interrupts. */

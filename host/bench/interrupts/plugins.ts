@@ -5,9 +5,9 @@ import { silentLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { type LoadedPlugin, PluginHost } from '../../plugins/plugin-host.ts';
+import { type LoadedPlugin, PluginHost } from '../../plugins/set/plugin-host.ts';
 import type { PluginPorts } from '../../plugins/ports.ts';
-import type { RuntimeMode } from '../../plugins/protocol.ts';
+import type { RuntimeMode } from '../../plugins/invocation/protocol.ts';
 
 /** A request to a plugin's endpoint. */
 export interface PluginWork {

@@ -5,8 +5,8 @@ import { delay } from '../../core/abort.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { PluginHost } from '../../plugins/plugin-host.ts';
-import type { RuntimeMode } from '../../plugins/protocol.ts';
+import { PluginHost } from '../../plugins/set/plugin-host.ts';
+import type { RuntimeMode } from '../../plugins/invocation/protocol.ts';
 
 const mode = process.argv[2] as RuntimeMode;
 const count = Number(process.argv[3]);

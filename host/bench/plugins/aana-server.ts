@@ -6,7 +6,7 @@ import { type Deferred, deferred } from '../../core/deferred.ts';
 import { createLogger } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { PluginHost } from '../../plugins/plugin-host.ts';
+import { PluginHost } from '../../plugins/set/plugin-host.ts';
 import type { DeploymentPort } from '../../plugins/ports.ts';
 import { listen } from './listen.ts';
 import { Input, Output } from './schemas.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import { silentLogger as log } from '../../core/logger.ts';
 import { skip } from '../../test/skip.ts';
-import { readComponent } from '../component.ts';
+import { readComponent } from '../component/component.ts';
 import { buildPlugin } from './build-plugin.ts';
 import { type BuildLimits, defaultBuildLimits } from './contained-build.ts';
 

@@ -3,10 +3,10 @@ import { createRequire, isBuiltin } from 'node:module';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { packageRoot } from '../../core/package-root.ts';
-import { type PluginManifest, pluginLoadError } from '../manifest.ts';
+import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
-import { type BundleMap, SourcePositions } from '../source-positions.ts';
+import { type BundleMap, SourcePositions } from '../component/source-positions.ts';
 import { PluginFiles } from './plugin-files.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
 

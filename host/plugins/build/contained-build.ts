@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AanaError, type ErrorRecord, fromErrorRecord } from '../../core/errors.ts';
 import { runContained, type RunContainedResult } from '../../processes/index.ts';
-import { type PluginManifest, pluginLoadError } from '../manifest.ts';
+import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { MadeComponent } from './make-component.ts';
 
 /** What the process of a build finds in its folder. */

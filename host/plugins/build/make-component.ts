@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { componentize } from 'componentize-qjs';
-import { type PluginManifest, pluginLoadError } from '../manifest.ts';
-import type { BundleMap } from '../source-positions.ts';
+import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
+import type { BundleMap } from '../component/source-positions.ts';
 import { bundlePlugin } from './bundle.ts';
 
 /** What a plugin's sources became. */

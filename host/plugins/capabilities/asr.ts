@@ -1,6 +1,6 @@
 import type { AsrOutput } from '../../schemas/asr.ts';
 import { whisperParams, type WitTranscriptionParams, witTranscription } from './asr-records.ts';
-import type { CallsOf, CapabilityScope } from './scope.ts';
+import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Speech recognition in typed records. */
 export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr.next'> = {

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, ImageInfo } from '../ports.ts';
-import type { WitSource } from '../protocol.ts';
+import type { WitSource } from '../invocation/protocol.ts';
 import type { WitChatOptions, WitMessage, WitTokenCount } from './llm-records.ts';
 import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts';
 import type { WitCaptionPlace, WitCaptionRecord, WitNewCaption, WitNewTranscript, WitNewVideo, WitTranscriptInfo, WitTranscriptRecord, WitVideoRecord } from './repositories-records.ts';

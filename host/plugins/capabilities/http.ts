@@ -1,4 +1,4 @@
-import type { CallsOf } from './scope.ts';
+import type { CallsOf } from './scope/scope.ts';
 
 /** Requests to the hosts that are granted. */
 export const httpCalls: CallsOf<'http.fetch'> = {

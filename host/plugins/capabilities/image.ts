@@ -1,6 +1,6 @@
-import { hostWork } from './host-work.ts';
-import { mediaSource } from './media-source.ts';
-import type { CallsOf } from './scope.ts';
+import { hostWork } from './scope/host-work.ts';
+import { mediaSource } from './scope/media-source.ts';
+import type { CallsOf } from './scope/scope.ts';
 
 /** Images, of the interface `media`. */
 export const imageCalls: CallsOf<'media.open-image' | 'media.image-pixels'> = {

@@ -5,7 +5,7 @@ import { imageCalls } from './image.ts';
 import { llmCalls } from './llm.ts';
 import { remoteCalls } from './remote.ts';
 import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
-import type { CallsOf, CapabilityScope } from './scope.ts';
+import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import { storageCalls } from './storage.ts';
 
 const calls: CallsOf<keyof CapabilityCalls> = { ...imageCalls, ...asrCalls, ...llmCalls, ...storageCalls, ...repositoriesCalls, ...repositoriesWriteCalls, ...httpCalls, ...remoteCalls };

@@ -1,6 +1,6 @@
 import type { ChatOutput, TextChunk } from '../../schemas/chat.ts';
 import { chatOptions, dialogOf, type WitChatOptions, type WitMessage, type WitTokenCount } from './llm-records.ts';
-import type { CallsOf, CapabilityScope } from './scope.ts';
+import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Text generation in typed records. */
 export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'> = {

@@ -1,6 +1,6 @@
 import { AanaError, cancelledError } from '../../core/errors.ts';
-import type { HeldChars } from './held-chars.ts';
-import type { CallsOf, HelperTask } from './scope.ts';
+import type { HeldChars } from './scope/held-chars.ts';
+import type { CallsOf, HelperTask } from './scope/scope.ts';
 
 const helperName = /^[a-z][\w-]{0,63}$/i;
 

@@ -3,15 +3,15 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { Storage } from '../../storage/index.ts';
-import { boundedArguments } from '../border.ts';
+import { boundedArguments } from '../invocation/border.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { grantTo, type PluginGrants } from '../grants.ts';
-import { defaultLimits } from '../limits.ts';
-import type { PluginManifest } from '../manifest.ts';
-import type { HostCall, HostReply } from '../protocol.ts';
-import { InvocationScope } from './invocation-scope.ts';
-import { RequestUrls } from './request-urls.ts';
-import { toWitError } from './wit-error.ts';
+import { grantTo, type PluginGrants } from '../rights/grants.ts';
+import { defaultLimits } from '../rights/limits.ts';
+import type { PluginManifest } from '../set/manifest.ts';
+import type { HostCall, HostReply } from '../invocation/protocol.ts';
+import { InvocationScope } from './scope/invocation-scope.ts';
+import { RequestUrls } from './scope/request-urls.ts';
+import { toWitError } from './scope/wit-error.ts';
 
 const manifest: PluginManifest = {
   ...{ dir: '/p', name: 'sample', version: '1.0.0', description: undefined, runtime: 'component', component: '/p/sample.wasm', entry: '/p/index.ts' },

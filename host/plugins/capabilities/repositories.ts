@@ -11,7 +11,7 @@ import {
   witTranscriptInfo,
   witVideo,
 } from './repositories-records.ts';
-import type { CallsOf } from './scope.ts';
+import type { CallsOf } from './scope/scope.ts';
 
 const maxEntries = 200;
 const maxCaptions = 1000;

@@ -1,4 +1,4 @@
-import type { CallsOf } from './scope.ts';
+import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
 

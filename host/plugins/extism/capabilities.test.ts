@@ -9,8 +9,8 @@ import { Storage } from '../../storage/index.ts';
 import { skip } from '../../test/skip.ts';
 import { compileFixture, installCompiler } from '../fixtures/assemblyscript/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { type LoadedPlugin, PluginHost } from '../plugin-host.ts';
-import type { PluginInvocation } from '../invocation.ts';
+import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import type { PluginInvocation } from '../invocation/invocation.ts';
 
 interface Context {
   ports: FakePorts;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
-import type { WitError, WitSource } from '../protocol.ts';
-import { type Awaitable, type Bridge, type Invocation, map } from '../worker/bridge.ts';
-import { report } from '../worker/capability-imports.ts';
-import { maxRandomBytes } from '../worker/imports.ts';
+import type { WitError, WitSource } from '../invocation/protocol.ts';
+import { type Awaitable, type Bridge, type Invocation, map } from '../guest/bridge.ts';
+import { report } from '../guest/capability-imports.ts';
+import { maxRandomBytes } from '../guest/imports.ts';
 import type { Blocks } from './blocks.ts';
 import type { UserFunction } from './interface.ts';
 import { parsed } from './json-arguments.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { WitError } from '../protocol.ts';
+import type { WitError } from '../invocation/protocol.ts';
 
 /** A JSON argument. What does not fit its schema is told to the guest as the error of the call. */
 export function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: string): z.infer<T> {

@@ -8,7 +8,7 @@ import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { endpoint, type ExtismModule, extismModule } from '../fixtures/extism-module.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { type LoadedPlugin, PluginHost } from '../plugin-host.ts';
+import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 
 const limits = { memoryBytes: 1024 * 1024, cpuSliceMs: 2000, maxThreads: 1, hostCalls: 50 };
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { capabilityNames } from '../capabilities/catalogue.ts';
-import { type ComponentOptions, prepared } from '../component.ts';
-import { compileModules, interruptsOf, type TranslatedComponent } from '../loaded-component.ts';
-import { pluginLoadError } from '../manifest.ts';
-import { type CacheEntry, cached, cacheFormat, keep } from '../translation-cache.ts';
-import type { Interrupts } from '../core-modules/hooks.ts';
-import { enableExtendedConstants } from '../core-modules/wasm-features.ts';
+import { type ComponentOptions, prepared } from '../component/component.ts';
+import { compileModules, interruptsOf, type TranslatedComponent } from '../component/loaded-component.ts';
+import { pluginLoadError } from '../set/manifest.ts';
+import { type CacheEntry, cached, cacheFormat, keep } from '../component/translation-cache.ts';
+import type { Interrupts } from '../component/core-modules/hooks.ts';
+import { enableExtendedConstants } from '../component/core-modules/wasm-features.ts';
 import { capabilityOf } from './interface.ts';
 
 const coreHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);

@@ -1,8 +1,8 @@
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
 import type { WitCaptionRecord, WitTranscriptInfo, WitVideoRecord } from '../capabilities/repositories-records.ts';
-import type { HostCalls, HostOperation } from '../protocol.ts';
-import { type Awaitable, map } from '../worker/bridge.ts';
+import type { HostCalls, HostOperation } from '../invocation/protocol.ts';
+import { type Awaitable, map } from '../guest/bridge.ts';
 import type { Blocks } from './blocks.ts';
 import type { HostFunction } from './host-functions.ts';
 import type { UserFunction } from './interface.ts';

@@ -11,7 +11,7 @@ import { silentLogger as log } from '../../core/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { loadConfig } from '../../config/index.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
-import { readManifest } from '../../plugins/manifest.ts';
+import { readManifest } from '../../plugins/set/manifest.ts';
 import { type Block, blocksOf } from '../helpers/guide.ts';
 import { copyProject, linkDependencies, testProject } from '../helpers/plugin-project.ts';
 import { freePort, until } from '../helpers/server.ts';

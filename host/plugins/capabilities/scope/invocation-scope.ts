@@ -1,0 +1,303 @@
+import { raceAbort } from '../../../core/abort.ts';
+import { AanaError, cancelledError } from '../../../core/errors.ts';
+import { KeptPlaces } from '../../../core/kept-places.ts';
+import type { RequestContext } from '../../../core/request-context.ts';
+import type { Granted } from '../../rights/grants.ts';
+import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../../ports.ts';
+import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
+import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
+import { withAudio } from './audio-arguments.ts';
+import { mediaSource } from './media-source.ts';
+import type { Capability } from '../catalogue.ts';
+import { ClientOutput } from './client-output.ts';
+import { HeldChars, heldCharsLimits } from './held-chars.ts';
+import { hostWork } from './host-work.ts';
+import { callCapability } from '../index.ts';
+import type { RequestUrls } from './request-urls.ts';
+import type { CapabilityScope, Resource } from './scope.ts';
+import { ValueStream } from './value-stream.ts';
+import { fromWitError, toWitError } from './wit-error.ts';
+
+export interface InvocationScopeOptions {
+  readonly ports: PluginPorts;
+  /** The plugin's name. */
+  readonly plugin: string;
+  /** Facts about the request; they go with each call of a deployment. */
+  readonly context: RequestContext;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Those of the request that the invocation answers; of a helper, those of the invocation that it helps. */
+  readonly requestUrls: RequestUrls;
+  readonly write: ((chunk: string) => Promise<void>) | undefined;
+  /** Told when a chunk cannot be sent for which the guest does not wait. */
+  readonly onOutputFailed?: (error: unknown) => void;
+  readonly granted: Granted;
+  /** Names of the deployments that the invocation is expected to call. */
+  readonly expectedDeployments?: Iterable<string> | undefined;
+  /** Runs a helper of the same component. Absent in a helper. */
+  readonly startHelper: ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>) | undefined;
+  /** Where calls of the host are reported. Default: nowhere. */
+  readonly telemetry?: PluginTelemetry | undefined;
+  /** What the host holds for all invocations of the plugin. */
+  readonly held?: HeldChars | undefined;
+}
+
+const over = { reason: cancelledError('the invocation has ended') };
+
+/**
+ * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of this scope, so that no
+ * other invocation can name them. Nothing of it outlives disposal.
+ */
+export class InvocationScope {
+  readonly #options: InvocationScopeOptions;
+  /** Made by the first call: most invocations never ask the host for anything. */
+  #abort: AbortController | undefined;
+  readonly #resources = new Map<number, Resource>();
+  readonly #helpers = new Set<Promise<string>>();
+  #capabilityScope: CapabilityScope | undefined;
+  #media: MediaScopePort | undefined;
+  readonly #places: KeptPlaces;
+  #lastHandle = 0;
+  readonly #held: HeldChars;
+  #calls = 0;
+  #hostMs = 0;
+  #isTouched = false;
+  #ended: { readonly reason: unknown } | undefined;
+  #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
+
+  /** What it sends to its client. */
+  readonly output: ClientOutput;
+
+  constructor(options: InvocationScopeOptions) {
+    this.#options = options;
+    const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
+    this.#places = new KeptPlaces({ reserve: (name, by) => ports.deployments.reserve(name, by), expected: expectedDeployments, context });
+    this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
+    this.output = new ClientOutput({
+      ...{ write, limitBytes: granted.limits.outputBytes },
+      onChunk: () => (this.#isTouched = true),
+      onSpent: (ms) => this.charge(ms),
+      onFailed: (error) => onOutputFailed?.(error),
+    });
+  }
+
+  /** Milliseconds that the host has computed for the guest: reading its arguments, writing its answers and lines. */
+  get hostMs(): number {
+    return this.#hostMs;
+  }
+
+  /** Counts so many milliseconds as computed by the guest. */
+  charge(ms: number): void {
+    this.#hostMs += ms;
+  }
+
+  /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
+  get isTouched(): boolean {
+    return this.#isTouched;
+  }
+
+  /** Names of the deployments that it has called. */
+  get calledDeployments(): ReadonlySet<string> {
+    return this.#places.called;
+  }
+
+  /** The error that the invocation must end with when the guest has called more often than it may. */
+  get callsExceeded(): AanaError | undefined {
+    const limit = this.#options.granted.limits.hostCalls;
+    return this.#calls > limit ? new AanaError('TooManyHostCalls', 'too-large', `the invocation called the host more than ${limit} times`, { data: { limit } }) : undefined;
+  }
+
+  async answer(call: HostCall): Promise<HostReply> {
+    const { telemetry, context } = this.#options;
+    const work = telemetry?.call(call.operation, context.traceparent);
+    try {
+      this.#count(call);
+      const startedAt = performance.now();
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent); // reads the arguments before it waits for anything
+      this.charge(performance.now() - startedAt);
+      const value = await raceAbort(doing, this.#signal);
+      work?.end();
+      return { value };
+    } catch (thrown) {
+      work?.end({ error: thrown });
+      const record = toWitError(thrown);
+      if (thrown instanceof AanaError) this.#lastError = { record, thrown };
+      return { error: record };
+    }
+  }
+
+  /** A streamed value is no call: its bytes are limited. */
+  #count({ operation }: HostCall): void {
+    this.#isTouched = true;
+    if (operation !== 'output.write') this.#calls++;
+    if (this.callsExceeded) throw this.callsExceeded;
+  }
+
+  /** Ends the host's work for the guest; its pending and later calls fail with `reason`. */
+  abort(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.output.close(reason);
+    this.#abort?.abort(reason);
+  }
+
+  get #signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#ended) this.#abort.abort(this.#ended.reason);
+    }
+    return this.#abort.signal;
+  }
+
+  drop(handle: number): void {
+    const resource = this.#resources.get(handle);
+    this.#resources.delete(handle);
+    if (resource?.kind === 'stream') resource.stream.close();
+    if (resource?.kind === 'task') resource.task.cancel();
+  }
+
+  /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
+  errorOf(record: WitError): AanaError {
+    const last = this.#lastError;
+    const isLast = last && last.record.kind === record.kind && last.record.name === record.name && last.record.message === record.message && last.record.data === record.data;
+    return isLast ? last.thrown : fromWitError(record);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= over;
+    this.output.close(over.reason);
+    this.#places[Symbol.dispose]();
+    if (!this.#abort) return; // it asked for nothing
+    this.#abort.abort(over.reason);
+    for (const handle of this.#resources.keys()) this.drop(handle);
+    await Promise.allSettled(this.#helpers); // they read this invocation's files
+    await this.#media?.[Symbol.asyncDispose]();
+  }
+
+  /** `traceparent` is the place of the call in the trace. */
+  async #do(call: HostCall, traceparent: string | undefined): Promise<unknown> {
+    this.#signal.throwIfAborted();
+    const capability = call.operation.slice(0, call.operation.indexOf('.'));
+    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
+      throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, { data: { capability } });
+    }
+    switch (call.operation) {
+      case 'media.open': {
+        const { files, granted, requestUrls } = this.#options;
+        const { source, refusalOf } = mediaSource(call.args[0], granted, requestUrls);
+        this.charge(hostWork.process);
+        const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf, traceparent });
+        return { video: this.#keep({ kind: 'video', video }), info: video.info };
+      }
+      case 'media.extract-audio': {
+        const [handle, channels] = call.args;
+        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal, traceparent });
+        this.charge(hostWork.audio(audio.duration));
+        return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
+      }
+      case 'deployments.call': {
+        const [deployment, method, args, audio] = call.args;
+        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#signal, traceparent));
+        return this.#charged(() => JSON.stringify(value ?? null));
+      }
+      case 'deployments.open': {
+        const [deployment, method, args, audio] = call.args;
+        return this.#openStream(deployment, method, this.#arguments(args, audio), traceparent);
+      }
+      case 'deployments.next':
+        return this.#get(call.args[0], 'stream').stream.next();
+      case 'output.write':
+        return this.output.send(call.args[0]);
+      case 'output.forward': {
+        const { stream } = this.#get(call.args[0], 'stream');
+        for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await this.output.send(value);
+        return undefined;
+      }
+      default:
+        return callCapability(this.#forCapabilities(traceparent), call.operation, call.args);
+    }
+  }
+
+  /** Made again for each call that has a place of its own in the trace. */
+  #forCapabilities(traceparent: string | undefined): CapabilityScope {
+    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent) return this.#capabilityScope;
+    const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
+    const context = this.#contextAt(traceparent);
+    this.#capabilityScope = {
+      ports: { http: ports.http, ...ports.forUser(context.userId ?? null) },
+      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal },
+      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
+      media: () => this.#openMedia(),
+      deployment: (name) => this.#deployment(name),
+      callOptions: () => this.#callOptions(this.#signal, traceparent),
+      held: this.#held,
+      charge: (ms) => this.charge(ms),
+      write: (chunk) => this.output.send(chunk),
+      keep: (resource) => this.#keep(resource),
+      get: (handle, kind) => this.#get(handle, kind),
+      openStream: (deployment, method, args) => this.#openStream(deployment, method, args, traceparent),
+    };
+    return this.#capabilityScope;
+  }
+
+  #openMedia(): MediaScopePort {
+    this.#places.keep();
+    this.#media ??= this.#options.ports.openMediaScope();
+    return this.#media;
+  }
+
+  #openStream(deployment: string, method: string, args: Record<string, unknown>, traceparent: string | undefined): number {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, this.#signal]);
+    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal, traceparent));
+    return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
+  }
+
+  #deployment(name: string): DeploymentPort {
+    const refusal = this.#options.granted.refusalOf(name);
+    if (refusal !== undefined) throw new AanaError('DeploymentDenied', 'denied', `deployment ${name} cannot be called: ${refusal}`, { data: { deployment: name } });
+    return this.#options.ports.deployments.handle(name);
+  }
+
+  #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
+    return withAudio(
+      json,
+      audio.map((handle) => this.#get(handle, 'audio').audio.reference),
+    );
+  }
+
+  #contextAt(traceparent: string | undefined): RequestContext {
+    const { context } = this.#options;
+    return context.traceparent === traceparent ? context : { ...context, traceparent };
+  }
+
+  #callOptions(signal: AbortSignal, traceparent: string | undefined): DeploymentCallOptions {
+    return { ...this.#contextAt(traceparent), signal, places: this.#places };
+  }
+
+  #charged<T>(work: () => T): T {
+    const startedAt = performance.now();
+    const result = work();
+    this.charge(performance.now() - startedAt);
+    return result;
+  }
+
+  #track(helper: Promise<string>): Promise<string> {
+    this.#helpers.add(helper);
+    void helper.catch(() => {}).then(() => this.#helpers.delete(helper));
+    return helper;
+  }
+
+  #keep(resource: Resource): number {
+    const limit = this.#options.granted.limits.handles;
+    if (this.#resources.size >= limit) throw new AanaError('TooManyHandles', 'too-large', `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`, { data: { limit } });
+    const handle = ++this.#lastHandle;
+    this.#resources.set(handle, resource);
+    return handle;
+  }
+
+  #get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K } {
+    const resource = this.#resources.get(handle);
+    if (resource?.kind !== kind) throw new AanaError('InvalidHandle', 'bad-request', `there is no ${kind} with handle ${handle}`);
+    return resource as Resource & { kind: K };
+  }
+}
+

@@ -1,0 +1,29 @@
+import { AanaError } from '../../../core/errors.ts';
+import type { Granted } from '../../rights/grants.ts';
+import type { MediaSource, OpenMediaOptions } from '../../ports.ts';
+import type { WitSource } from '../../invocation/protocol.ts';
+import type { RequestUrls } from './request-urls.ts';
+
+/**
+ * What a guest wants opened, and how it may be fetched. A URL comes from the request's input, or leads to a host that the plugin is granted: any
+ * other one could carry away what the plugin was given, in its path or its query. Throws `HostDenied`.
+ */
+export function mediaSource(source: WitSource, granted: Granted, requestUrls: RequestUrls): { readonly source: MediaSource; readonly refusalOf?: OpenMediaOptions['refusalOf'] } {
+  const { path, url, content, mediaId } = source;
+  const media: MediaSource = {
+    ...(path !== undefined && { path }),
+    ...(url !== undefined && { url }),
+    ...(content !== undefined && { content }),
+    ...(mediaId !== undefined && { media_id: mediaId }),
+  };
+  if (url === undefined || !isHttp(url) || requestUrls.has(url)) return { source: media };
+  const { host } = new URL(url);
+  const refusal = granted.refusalOfUrl(new URL(url));
+  if (refusal !== undefined) throw new AanaError('HostDenied', 'denied', `media of ${host} cannot be opened: the URL is not in the request's input, and ${refusal}`, { data: { host } });
+  return { source: media, refusalOf: (next) => granted.refusalOfUrl(next) };
+}
+
+/** Others are refused by name where they are fetched. */
+function isHttp(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}

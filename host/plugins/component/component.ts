@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { boundLifting } from './bounded-lifting.ts';
+import { capabilityDefinitions, capabilityNames, suspendingFunctions } from '../capabilities/catalogue.ts';
+import type { Interrupts } from './core-modules/hooks.ts';
+import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
+import { leanGlue } from './lean-glue.ts';
+import { compileModules, interruptsOf, type TranslatedComponent } from './loaded-component.ts';
+import { pluginLoadError } from '../set/manifest.ts';
+import type { RuntimeMode } from '../invocation/protocol.ts';
+import { type CacheEntry, cached, cacheFormat, keep } from './translation-cache.ts';
+
+export interface ComponentOptions {
+  /** The plugin's name, for errors. */
+  readonly plugin: string;
+  readonly cacheDir: string;
+  readonly mode: RuntimeMode;
+}
+
+const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
+/** Interfaces of language runtimes for which the workers have a deny-all stand-in. */
+const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
+const glueFile = 'component.js';
+
+/**
+ * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and the core modules with the host's hooks
+ * are kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
+ */
+export async function readComponent(file: string, options: ComponentOptions): Promise<TranslatedComponent> {
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw pluginLoadError(options.plugin, `has no component at ${file}; build it first`, cause);
+  });
+  if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`);
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
+  const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
+  const { imports, uses, modules } = entry;
+  const { plugin, mode } = options;
+  const glue = pathToFileURL(join(dir, glueFile)).href;
+  return { digest, imports, uses, compile: (memoryBytes) => compileModules({ plugin, digest, glue, dir, modules, interrupts: interruptsOf(mode, 'component'), memoryBytes }) };
+}
+
+async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
+  const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
+  const { componentWit } = await import('@bytecodealliance/jco-transpile/wasm-tools');
+  const broken = (cause: unknown): never => {
+    throw pluginLoadError(plugin, `has a broken component: ${firstLine(messageOf(cause))}`, cause);
+  };
+  const { imports, exports } = worldOf(await componentWit(bytes).catch(broken));
+  const refused = imports.filter((name) => !isAllowed(name));
+  if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
+  const endpoint = exports.find((name) => /^aana:host\/endpoint@0\.1\.\d+$/.test(name));
+  if (endpoint === undefined) throw pluginLoadError(plugin, 'does not export aana:host/endpoint@0.1');
+  const suspending =
+    mode === 'suspending' ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] } : { asyncMode: 'sync' as const };
+  const { files } = await transpileBytes(bytes, {
+    name: 'component',
+    instantiation: 'sync',
+    base64Cutoff: 0,
+    emitTypescriptDeclarations: false,
+    ...suspending,
+  }).catch(broken);
+
+  const glue = new TextDecoder().decode(files[glueFile]);
+  const uses = capabilityNames.filter((name) => capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)));
+  const kept: Record<string, Uint8Array | string> = {};
+  const modules: Record<string, ModuleFacts> = {};
+  for (const [name, content] of Object.entries(files)) {
+    if (name.includes('/')) continue;
+    if (!name.endsWith('.wasm')) {
+      kept[name] = name === glueFile ? boundLifting(leanGlue(glue)) : content;
+      continue;
+    }
+    const { code, ...facts } = prepared(plugin, new Uint8Array(content), interruptsOf(mode, 'component'));
+    kept[name] = code;
+    modules[name] = facts;
+  }
+  const entry: CacheEntry = { imports, uses, modules };
+  await keep(dir, entry, kept);
+  return entry;
+}
+
+/** A core module as it is kept. Throws a `PluginLoadError` when the plugin cannot have it. */
+export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interrupts: Interrupts): PreparedModule {
+  try {
+    return prepareModule(module, { interrupts });
+  } catch (cause) {
+    throw pluginLoadError(plugin, `cannot be loaded: ${messageOf(cause)}`, cause);
+  }
+}
+
+/** Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } = imports['aana:host/deployments'];`. */
+function takes(glue: string, interfaceName: string, name: string): boolean {
+  return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some((match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name));
+}
+
+/** The names that a component's world imports and exports: interfaces with their version, functions by their own name. */
+function worldOf(wit: string): { imports: string[]; exports: string[] } {
+  const world = /^world root \{$([\s\S]*?)^\}$/m.exec(wit)?.[1] ?? '';
+  const names = (direction: 'import' | 'export'): string[] =>
+    [...world.matchAll(new RegExp(`^  ${direction} ([^;{]+?)(?:: (?:async )?(?:func|interface)\\b.*|;| \\{)?$`, 'gm'))].map((match) => match[1]!);
+  return { imports: names('import'), exports: names('export') };
+}
+
+function isAllowed(name: string): boolean {
+  const [, packageName, interfaceName, version] = /^([\w-]+:[\w-]+)\/([\w-]+)@(\d+\.\d+)\.\S+$/.exec(name) ?? [];
+  if (packageName === 'aana:host') return version === '0.1' && suspendingFunctions(interfaceName!) !== undefined;
+  return packageName !== undefined && version === '0.2' && wasiPackages.includes(packageName);
+}
+
+function suspendingOf(name: string): string[] {
+  const interfaceName = /^aana:host\/([\w-]+)@/.exec(name)?.[1];
+  return (suspendingFunctions(interfaceName ?? '') ?? []).map((fn) => `${name}#${fn}`);
+}
+
+async function toolVersion(): Promise<string> {
+  const file = createRequire(import.meta.url).resolve('@bytecodealliance/jco-transpile').replace(/jco-transpile.*$/s, 'jco-transpile/package.json');
+  return JSON.parse(await readFile(file, 'utf8')).version;
+}
+
+const isCoreModule = (bytes: Uint8Array): boolean => [...componentHeader.subarray(0, 4), 1, 0, 0, 0].every((byte, n) => bytes[n] === byte);
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const firstLine = (text: string): string => text.split('\n')[0]!;

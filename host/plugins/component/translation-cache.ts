@@ -1,0 +1,37 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomSuffix } from '../../core/ids.ts';
+import type { ModuleFacts } from './core-modules/prepare.ts';
+import type { Capability } from '../capabilities/catalogue.ts';
+
+/** Counts changes of what is kept in the cache. */
+export const cacheFormat = 6;
+
+/** What is kept beside a translation: the members of its `package.json`. */
+export interface CacheEntry {
+  readonly imports: readonly string[];
+  readonly uses: readonly Capability[];
+  /** The core modules, by the names of their files. */
+  readonly modules: Readonly<Record<string, ModuleFacts>>;
+}
+
+/** What an earlier translation left. A folder is complete or absent: it was renamed into place. */
+export async function cached(dir: string): Promise<CacheEntry | undefined> {
+  const text = await readFile(join(dir, 'package.json'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text).aana;
+}
+
+/** Keeps a translation for further starts. */
+export async function keep(dir: string, entry: CacheEntry, files: Readonly<Record<string, Uint8Array | string>>): Promise<void> {
+  const temporary = `${dir}.${randomSuffix()}`;
+  await mkdir(temporary, { recursive: true });
+  try {
+    await writeFile(join(temporary, 'package.json'), `${JSON.stringify({ type: 'module', aana: entry })}\n`);
+    for (const [name, content] of Object.entries(files)) await writeFile(join(temporary, name), content);
+    await rename(temporary, dir).catch(async (error: unknown) => {
+      if (!(await cached(dir))) throw error; // else another process was first, with the same content
+    });
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}

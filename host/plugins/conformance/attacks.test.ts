@@ -1,0 +1,4 @@
+import { attacks, typescriptAttacker } from '../fixtures/attack-suite.ts';
+
+attacks('suspending', typescriptAttacker);
+attacks('blocking', typescriptAttacker);

@@ -1,0 +1,227 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { boundedArguments, isDeep } from '../invocation/border.ts';
+import { toWitError } from '../capabilities/scope/wit-error.ts';
+import type { OutputRing } from '../invocation/output-ring.ts';
+import type { InstanceMemory } from './instance-memory.ts';
+import { isClientGone } from '../threads/slots.ts';
+import { enteredNow } from '../threads/thread-hold.ts';
+import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker, type WitError } from '../invocation/protocol.ts';
+
+/** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
+const maxTurnMs = 10;
+
+/** A thread that waits for a processor does not compute. Older Nodes do not tell. */
+const { threadCpuUsage } = process as { threadCpuUsage?(): NodeJS.CpuUsage };
+const threadCpuMs = threadCpuUsage ? (): number => cpuMsOf(threadCpuUsage.call(process)) : (): number => performance.now();
+const cpuMsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
+
+/** A value now (blocking) or later (suspending). */
+export type Awaitable<T> = T | Promise<T>;
+
+/** An invocation as its worker sees it. */
+export interface Invocation extends RunMessage {
+  /** Where it leaves what it streams, and how many bytes more it may; undefined when the host must answer each time. */
+  output: { readonly ring: OutputRing; leftBytes: number } | undefined;
+  /** Host resources that the guest holds. */
+  readonly held: Set<object>;
+  /** Milliseconds that its guest has computed; before Node 23.9 those that it has had the thread. */
+  cpuMs: number;
+  /** Lines logged so far. */
+  lines: number;
+  /** The last progress report. */
+  progress: { readonly percent: number; readonly text: string; readonly count: number };
+  /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
+  isAbandoned: boolean;
+  /** Of the instance that runs it; undefined before it has one. */
+  memory: InstanceMemory | undefined;
+}
+
+/** Carries a guest's calls to the host, and keeps the shared record of whose code is on the thread. */
+export abstract class Bridge {
+  protected readonly port: MessagePort;
+  protected readonly control: Int32Array;
+  /** Lines logged outside of invocations so far. */
+  lines = 0;
+  #lastCall = 0;
+  #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
+
+  constructor(port: MessagePort, control: Int32Array) {
+    this.port = port;
+    this.control = control;
+  }
+
+  post(message: FromWorker): void {
+    this.port.postMessage(message);
+  }
+
+  /** Marks the guest as running, until {@link leave}. */
+  enter(invocation: Invocation): void {
+    this.#entered = { invocation, at: performance.now(), cpuMs: threadCpuMs() };
+    this.#count(invocation.slot);
+  }
+
+  /** Marks the first instance as being made, until {@link leave}. */
+  enterStart(): void {
+    this.#count(this.control.length - cell.slots);
+  }
+
+  #count(slot: number): void {
+    enteredNow(this.control);
+    Atomics.store(this.control, cell.running, slot + 1);
+    for (;;) {
+      const before = Atomics.load(this.control, cell.entries);
+      if (Atomics.compareExchange(this.control, cell.entries, before, (before | 1) + 1) === before) return;
+    }
+  }
+
+  /** Whether the guest that was entered last must end: it traps then. */
+  get isStopped(): boolean {
+    return (Atomics.load(this.control, cell.entries) & 1) === 1;
+  }
+
+  leave(): void {
+    if (this.#entered) this.#entered.invocation.cpuMs += threadCpuMs() - this.#entered.cpuMs;
+    this.#entered = undefined;
+    Atomics.store(this.control, cell.running, 0);
+  }
+
+  isCancelled(invocation: Invocation): boolean {
+    return isClientGone(this.control, invocation.slot);
+  }
+
+  /** Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers. */
+  write(invocation: Invocation, chunk: string): Awaitable<undefined> {
+    const { output } = invocation;
+    if (output) {
+      const bytes = Buffer.byteLength(chunk);
+      output.leftBytes -= bytes;
+      if (output.leftBytes >= 0 && !this.isCancelled(invocation) && !this.#isTurnOver() && !isDeep(chunk) && output.ring.offer(chunk, bytes)) {
+        if (output.ring.mustTell()) this.post({ type: 'output', id: invocation.id });
+        return undefined;
+      }
+    }
+    return this.call(invocation, 'output.write', chunk);
+  }
+
+  /** The host sends to the client by itself: it alone knows then how much may follow. */
+  forward(invocation: Invocation, operation: 'output.forward' | 'llm.forward', stream: number): Awaitable<undefined> {
+    invocation.output = undefined;
+    return this.call(invocation, operation, stream);
+  }
+
+  #isTurnOver(): boolean {
+    return this.#entered === undefined || performance.now() - this.#entered.at > maxTurnMs;
+  }
+
+  /** The host's answer, or throws what the glue takes for a WIT error. */
+  abstract call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Awaitable<HostCalls[O]['value']>;
+
+  /** Answers go to whom they are for; only a suspending bridge gets them so. */
+  abstract onReply(message: ToWorker & { type: 'reply' }): void;
+
+  abstract forget(id: number): void;
+
+  /** Throws as {@link call} does when the arguments are more than may cross. They are looked at in the guest's time. */
+  protected send(invocation: Invocation, operation: HostOperation, given: readonly unknown[]): number {
+    const args = bounded(operation, given, invocation.answerBytes);
+    const call = ++this.#lastCall;
+    this.leave();
+    this.post({ type: 'call', id: invocation.id, call, cpuMs: invocation.cpuMs, request: { operation, args } as HostCall });
+    return call;
+  }
+}
+
+/** Sleeps until the answer is there. */
+export class BlockingBridge extends Bridge {
+  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): HostCalls[O]['value'] {
+    Atomics.store(this.control, cell.wake, 0);
+    const call = this.send(invocation, operation, args);
+    for (;;) {
+      Atomics.wait(this.control, cell.wake, 0);
+      Atomics.store(this.control, cell.wake, 0);
+      for (let got = receiveMessageOnPort(this.port); got; got = receiveMessageOnPort(this.port)) {
+        const message = got.message as ToWorker;
+        if (message.type !== 'reply' || message.call !== call) continue;
+        this.enter(invocation);
+        return valueOf(message.reply) as HostCalls[O]['value'];
+      }
+    }
+  }
+
+  override onReply(): void {}
+  override forget(): void {}
+}
+
+interface Waiting {
+  readonly invocation: Invocation;
+  settle(reply: HostReply): void;
+}
+
+/** Gives a promise, for which the glue suspends the guest. */
+export class SuspendingBridge extends Bridge {
+  readonly #waiting = new Map<number, Map<number, Waiting>>();
+
+  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Promise<HostCalls[O]['value']> {
+    if (invocation.isAbandoned) {
+      this.leave();
+      return new Promise(() => {});
+    }
+    let call: number;
+    try {
+      call = this.send(invocation, operation, args);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => {
+      const calls = this.#waiting.get(invocation.id) ?? new Map<number, Waiting>();
+      this.#waiting.set(invocation.id, calls);
+      calls.set(call, {
+        invocation,
+        settle: (reply) => {
+          try {
+            resolve(valueOf(reply) as HostCalls[O]['value']);
+          } catch (error) {
+            reject(error);
+          }
+        },
+      });
+    });
+  }
+
+  override onReply({ id, call, reply }: ToWorker & { type: 'reply' }): void {
+    const calls = this.#waiting.get(id);
+    const waiting = calls?.get(call);
+    if (!calls || !waiting) return; // abandoned meanwhile
+    calls.delete(call);
+    if (calls.size === 0) this.#waiting.delete(id);
+    this.enter(waiting.invocation); // the guest goes on in the microtasks after this message
+    waiting.settle(reply);
+  }
+
+  override forget(id: number): void {
+    this.#waiting.delete(id);
+  }
+}
+
+function valueOf(reply: HostReply): unknown {
+  if ('error' in reply) throw guestErrorOf(reply.error);
+  return reply.value;
+}
+
+function bounded(operation: HostOperation, args: readonly unknown[], answerBytes: number): readonly unknown[] {
+  try {
+    return boundedArguments(operation, args, answerBytes);
+  } catch (error) {
+    throw guestErrorOf(toWitError(error));
+  }
+}
+
+/** What the glue takes for a WIT error. */
+function guestErrorOf(payload: WitError): Error {
+  return Object.assign(new Error(payload.message), { payload });
+}
+
+/** Applies `fn` to a value that is there or will be. */
+export function map<T, R>(value: Awaitable<T>, fn: (value: T) => R): Awaitable<R> {
+  return value instanceof Promise ? value.then(fn) : fn(value);
+}

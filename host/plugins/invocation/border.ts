@@ -1,0 +1,146 @@
+import { AanaError } from '../../core/errors.ts';
+import { jsonShape } from '../../core/json-shape.ts';
+import { outputTooLarge } from '../capabilities/scope/client-output.ts';
+import { toWitError } from '../capabilities/scope/wit-error.ts';
+import type { HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
+
+/**
+ * What one message of a plugin's worker to the host may have. The worker checks each before it is sent, in the guest's time: the thread that
+ * receives them serves every request.
+ */
+export const borderLimits = {
+  /** Characters of all texts of a call. */
+  callChars: 4 * 1024 * 1024,
+  /** Bytes of all byte arrays of a call. */
+  callBytes: 16 * 1024 * 1024,
+  /** Elements of all lists of a call, and members of all records. */
+  callElements: 100_000,
+  /** Objects and arrays inside each other in JSON. */
+  jsonDepth: 256,
+  /** Values in the JSON of a call. */
+  jsonElements: 500_000,
+  /** Values in the JSON of an answer, or of one streamed value: the host reads it once more, to check it. */
+  answerElements: 2_000_000,
+  errorNameChars: 128,
+  errorMessageChars: 16 * 1024,
+  errorDataChars: 1024 * 1024,
+  /** Characters of the descriptions of all endpoints. */
+  descriptionChars: 8 * 1024 * 1024,
+  endpoints: 1_000,
+} as const;
+
+/** The arguments of calls that are JSON, by their place. */
+const jsonArguments: { readonly [O in HostOperation]?: readonly number[] } = {
+  'deployments.call': [2],
+  'deployments.open': [2],
+  'remote.start': [1],
+};
+
+/** The arguments of a call as they may cross. Throws `ArgumentsTooLarge`; a chunk over `answerBytes` is `OutputTooLarge`. */
+export function boundedArguments(operation: HostOperation, args: readonly unknown[], answerBytes: number): readonly unknown[] {
+  if (operation === 'output.write') {
+    requireAnswer(String(args[0]), answerBytes);
+    return args;
+  }
+  const size = new Size();
+  const bounded = args.map((arg) => size.take(arg));
+  for (const n of jsonArguments[operation] ?? []) requireShape(String(args[n]), 'the arguments of a call are', 'ArgumentsTooLarge', borderLimits.jsonElements);
+  return bounded;
+}
+
+/** Adds up what a call has; an argument too much throws before more of it is looked at. */
+class Size {
+  #chars = 0;
+  #bytes = 0;
+  #elements = 0;
+
+  /** The argument, with byte arrays in memory of their own. */
+  take(value: unknown): unknown {
+    if (typeof value === 'string') {
+      this.#chars += value.length;
+      if (this.#chars > borderLimits.callChars) throw tooLarge(borderLimits.callChars, 'characters');
+      return value;
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    if (ArrayBuffer.isView(value)) return this.#takeBytes(value);
+    const members = Array.isArray(value) ? value : Object.values(value);
+    this.#elements += members.length;
+    if (this.#elements > borderLimits.callElements) throw tooLarge(borderLimits.callElements, 'elements');
+    const taken = members.map((member) => this.take(member));
+    if (taken.every((member, n) => member === members[n])) return value;
+    return Array.isArray(value) ? taken : Object.fromEntries(Object.keys(value).map((key, n) => [key, taken[n]]));
+  }
+
+  /** A message would carry all of the memory that a part is of, or share it with the guest. */
+  #takeBytes(view: ArrayBufferView): ArrayBufferView {
+    this.#bytes += view.byteLength;
+    if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
+    const isWhole = view.buffer instanceof ArrayBuffer && view.byteLength === view.buffer.byteLength;
+    return isWhole || !(view instanceof Uint8Array) ? view : Uint8Array.from(view);
+  }
+}
+
+/** What an invocation ended with, as it may cross. */
+export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
+  try {
+    switch (outcome.state) {
+      case 'returned':
+        requireAnswer(outcome.json, answerBytes);
+        return outcome;
+      case 'failed':
+        return { state: 'failed', error: boundedError(outcome.error) };
+      case 'stopped':
+        return outcome;
+      case 'trapped':
+        return { state: 'trapped', reason: cut(outcome.reason, borderLimits.errorMessageChars), said: outcome.said && cut(outcome.said, borderLimits.errorMessageChars) };
+    }
+  } catch (error) {
+    return { state: 'failed', error: toWitError(error) };
+  }
+}
+
+/** What a plugin says of its endpoints. Throws when that is too much. */
+export function boundedEndpoints(endpoints: readonly WitEndpoint[]): readonly WitEndpoint[] {
+  if (endpoints.length > borderLimits.endpoints) throw new Error(`it describes ${endpoints.length} endpoints, ${borderLimits.endpoints} are allowed`);
+  const chars = endpoints.reduce((sum, endpoint) => sum + Object.values(endpoint).reduce((own, value) => own + String(value).length, 0), 0);
+  if (chars > borderLimits.descriptionChars) throw new Error(`it describes its endpoints with ${chars} characters, ${borderLimits.descriptionChars} are allowed`);
+  for (const { name, inputSchema, outputSchema } of endpoints) {
+    for (const schema of [inputSchema, outputSchema]) if (isDeep(schema)) throw new Error(`a schema of its endpoint ${cut(name, 64)} is nested deeper than ${borderLimits.jsonDepth} levels`);
+  }
+  return endpoints;
+}
+
+function boundedError({ kind, name, message, data }: WitError): WitError {
+  if (data.length > borderLimits.errorDataChars) throw new AanaError('OutputTooLarge', 'too-large', `the data of an error are over the limit of ${borderLimits.errorDataChars} characters`, { data: { limit: borderLimits.errorDataChars } });
+  requireShallowError(data);
+  return { kind, name: cut(name, borderLimits.errorNameChars), message: cut(message, borderLimits.errorMessageChars), data };
+}
+
+/** Throws `OutputTooLarge` for an error, or its data, that is nested too deep. */
+export function requireShallowError(json: string): void {
+  requireShape(json, 'the data of an error are', 'OutputTooLarge');
+}
+
+function requireAnswer(json: string, answerBytes: number): void {
+  if (json.length > answerBytes || (3 * json.length > answerBytes && Buffer.byteLength(json) > answerBytes)) throw outputTooLarge(answerBytes);
+  requireShape(json, 'the answer is', 'OutputTooLarge', borderLimits.answerElements);
+}
+
+function requireShape(json: string, what: string, name: 'ArgumentsTooLarge' | 'OutputTooLarge', mostElements = Number.POSITIVE_INFINITY): void {
+  if (json.length <= 2 * borderLimits.jsonDepth) return; // each level has two brackets
+  const { depth, elements } = jsonShape(json);
+  if (depth > borderLimits.jsonDepth) throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, { data: { limit: borderLimits.jsonDepth } });
+  if (elements <= mostElements) return;
+  throw name === 'ArgumentsTooLarge' ? tooLarge(mostElements, 'values') : new AanaError(name, 'too-large', `${what} over the limit of ${mostElements} values`, { data: { limit: mostElements } });
+}
+
+/** Whether JSON is nested deeper than it may be. */
+export function isDeep(json: string): boolean {
+  return json.length > 2 * borderLimits.jsonDepth && jsonShape(json).depth > borderLimits.jsonDepth;
+}
+
+function tooLarge(limit: number, unit: string): AanaError {
+  return new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${limit} ${unit}`, { data: { limit } });
+}
+
+const cut = (text: string, chars: number): string => (text.length > chars ? `${text.slice(0, chars)}…` : text);

@@ -1,0 +1,52 @@
+import type { Logger, LogLevel } from '../../core/logger.ts';
+import { guestFields } from './invocation-errors.ts';
+import { PacedLog } from './paced-log.ts';
+import type { Task } from './task.ts';
+
+export interface GuestLinesOptions {
+  /** For lines that are no invocation's. */
+  readonly log: Logger;
+  /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
+  inSources(text: string): string;
+  /** Called when a line cannot be written. */
+  onFault(id: number | undefined, error: unknown): void;
+}
+
+/** Writes what a plugin's guests log and report, a few milliseconds in each turn of the event loop. */
+export class GuestLines {
+  readonly #options: GuestLinesOptions;
+  readonly #paced: PacedLog;
+
+  constructor(options: GuestLinesOptions) {
+    this.#options = options;
+    this.#paced = new PacedLog((lines) => options.log.warn('lines of the plugin were dropped', { lines }));
+  }
+
+  /** The time that a line takes is the guest's, also when it is written after the guest has ended. */
+  add(task: Task | undefined, level: LogLevel, message: string, fields: string): void {
+    const { log, inSources, onFault } = this.#options;
+    this.#paced.add(task?.id, message.length + fields.length, () => {
+      const startedAt = performance.now();
+      try {
+        (task?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
+      } catch (error) {
+        onFault(task?.id, error);
+      }
+      task?.scope.charge(performance.now() - startedAt);
+    });
+  }
+
+  addProgress({ id, log, invocation: { endpoint } }: Task, fraction: number, text: string): void {
+    this.#paced.add(id, text.length, () => log.info('progress', { endpoint, fraction, text }));
+  }
+
+  /** An invocation ends: writes what waits of it, but for what is too much for one turn. */
+  end(id: number): void {
+    this.#paced.end(id);
+  }
+
+  /** Writes all that waits. */
+  flush(): void {
+    this.#paced.flush();
+  }
+}

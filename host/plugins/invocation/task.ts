@@ -1,0 +1,30 @@
+import type { Deferred } from '../../core/deferred.ts';
+import type { Queued } from '../../core/fair-queue.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { InvocationScope } from '../capabilities/scope/invocation-scope.ts';
+import type { PluginInvocation } from './invocation.ts';
+import type { InvocationRecord } from './plugin-telemetry.ts';
+import type { PluginWorker } from '../threads/plugin-worker.ts';
+
+/** An invocation on its way through a plugin's threads. */
+export interface Task extends Queued {
+  readonly id: number;
+  readonly invocation: PluginInvocation;
+  readonly record: InvocationRecord;
+  readonly log: Logger;
+  readonly deadlineMs: number;
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number;
+  readonly settled: Deferred<string>;
+  scope: InvocationScope;
+  worker: PluginWorker | undefined;
+  /** Whether a thread was lost that had begun it. */
+  wasLost: boolean;
+  /** Milliseconds that the guest has computed, as far as the host was told. */
+  cpuMs: number;
+  /** Why it must end, once it must. */
+  ending: { readonly reason: unknown } | undefined;
+  isSettled: boolean;
+  /** Removes timers and listeners. */
+  release: () => void;
+}

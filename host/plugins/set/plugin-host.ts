@@ -1,0 +1,290 @@
+import { availableParallelism } from 'node:os';
+import * as z from 'zod';
+import type { Logger } from '../../core/logger.ts';
+import { noTelemetry } from '../../core/telemetry.ts';
+import { type Capability, capabilityDefinitions } from '../capabilities/catalogue.ts';
+import { readComponent } from '../component/component.ts';
+import { readExtismModule } from '../extism/module.ts';
+import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from '../rights/grants.ts';
+import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from '../rights/limits.ts';
+import type { TranslatedComponent } from '../component/loaded-component.ts';
+import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
+import type { PluginInvocation } from '../invocation/invocation.ts';
+import type { InvocationCounters } from '../invocation/invocation-counters.ts';
+import { PluginRuntime } from '../invocation/plugin-runtime.ts';
+import { PluginTelemetry } from '../invocation/plugin-telemetry.ts';
+import type { PluginPorts } from '../ports.ts';
+import type { RuntimeMode, WitEndpoint } from '../invocation/protocol.ts';
+import { readPositions } from '../component/source-positions.ts';
+import { bestMode } from '../component/core-modules/wasm-features.ts';
+
+export interface PluginHostOptions {
+  readonly ports: PluginPorts;
+  /** Translated components are kept in its folder `plugins`. */
+  readonly cacheDir: string;
+  readonly log: Logger;
+  readonly limits?: Partial<PluginLimits>;
+  /** What the operator allows; by default every plugin what it asks for. */
+  readonly grants?: PluginGrants;
+  /** How guests wait for the host; by default the best that this Node can. */
+  readonly mode?: RuntimeMode;
+}
+
+/** What one endpoint of a plugin takes and gives. */
+export interface EndpointInfo {
+  readonly name: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  /** JSON Schema of the input object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** JSON Schema of the output, or of one streamed value. */
+  readonly outputSchema: Readonly<Record<string, unknown>>;
+  readonly streaming: boolean;
+  /** Whether requests become tasks. */
+  readonly deferOption?: 'optional' | 'always' | 'never';
+  /** Time for one attempt when it runs as a task, in seconds. */
+  readonly executionTimeoutS?: number;
+  /** Groups in the documentation. */
+  readonly tags?: readonly string[];
+}
+
+/** A plugin that serves. */
+export interface LoadedPlugin {
+  readonly name: string;
+  readonly version: string;
+  /** SHA-256 of its component. */
+  readonly digest: string;
+  readonly endpoints: readonly EndpointInfo[];
+  /** The endpoint's result as JSON. */
+  run(invocation: PluginInvocation): Promise<string>;
+  readonly limits: NamedLimits;
+  counters(): InvocationCounters;
+  /** Threads that are ready for its endpoints' invocations. */
+  readonly threads: number;
+  /** Lets what it has run to its end, then closes. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Each has a component instance of its own. */
+const maxHelperThreads = 4;
+
+/** What a plugin asks for, or gets. */
+export interface PluginRights {
+  readonly capabilities: readonly Capability[];
+  readonly deployments: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+/** The threads of one version of a plugin. */
+interface Running {
+  close(): Promise<unknown>;
+}
+
+/** What a plugin imports, asks for and gets. */
+export interface PluginReport {
+  readonly name: string;
+  readonly version: string;
+  readonly component: string;
+  readonly digest: string;
+  readonly imports: readonly string[];
+  readonly asks: PluginRights;
+  readonly gets: PluginRights;
+  readonly limits: NamedLimits;
+}
+
+const schema = z.string().transform((text, context): Record<string, unknown> => {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  } catch {} // said below
+  context.addIssue('is not a JSON Schema object');
+  return z.NEVER;
+});
+
+const Endpoints = z
+  .array(
+    z.object({
+      name: z.string().regex(/^[a-z][\w-]*$/i, 'must be letters, digits, "_" and "-"'),
+      path: z.string().regex(/^\/[\w\-./]+$/, 'must be a path such as "/video/transcribe"'),
+      summary: z.string(),
+      description: z.string(),
+      inputSchema: schema,
+      outputSchema: schema,
+      streaming: z.boolean(),
+    }),
+  )
+  .min(1, 'has no endpoint');
+
+/** Loads plugins and runs their endpoints; each plugin has threads of its own. */
+export class PluginHost {
+  readonly #options: PluginHostOptions;
+  readonly #limits: PluginLimits;
+  /** The version of each name that new requests go to. */
+  readonly #loaded = new Map<string, Running>();
+  readonly #running = new Set<Running>();
+  readonly #runningOf = new WeakMap<LoadedPlugin, Running>();
+  /** By the plugin's name: versions of a plugin that run beside each other report as one. */
+  readonly #telemetryOf = new Map<string, PluginTelemetry>();
+  #isClosed = false;
+
+  constructor(options: PluginHostOptions) {
+    checkGrants(options.grants ?? {});
+    this.#options = options;
+    this.#limits = { ...defaultLimits, ...options.limits };
+  }
+
+  /** What a built plugin imports, asks for and would get, without running any of it. Rejects with a `PluginLoadError` as {@link load} does. */
+  async inspect(source: string): Promise<PluginReport> {
+    const { manifest, granted, translated } = await this.#read(source);
+    const { name, version } = manifest;
+    return {
+      name,
+      version,
+      component: manifest.component,
+      digest: translated.digest,
+      imports: translated.imports,
+      asks: { capabilities: manifest.capabilities, deployments: manifest.deployments, hosts: manifest.hosts },
+      gets: rightsOf(granted),
+      limits: this.#named(granted.limits),
+    };
+  }
+
+  /**
+   * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and what is wrong
+   * with it. A plugin that is loaded already is loaded beside `replaces`, which goes on until it is drained or closed.
+   */
+  async load(source: string, { replaces }: { readonly replaces?: LoadedPlugin | undefined } = {}): Promise<LoadedPlugin> {
+    const startedAt = performance.now();
+    const { manifest, granted, translated } = await this.#read(source);
+    const { name, version } = manifest;
+    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
+    const isTaken = (): boolean => this.#loaded.has(name) && (replaces === undefined || this.#loaded.get(name) !== this.#runningOf.get(replaces));
+    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
+    const { ports, log } = this.#options;
+    const mode = this.#mode;
+    checkUses(manifest, translated.uses, granted);
+    const component = await translated.compile(granted.limits.memoryBytes);
+    const inSources = await readPositions(manifest.component, translated.digest);
+    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
+    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
+    const shared = { name, component, mode, granted, ports, telemetry: this.#telemetry(name), inSources, pages: new Int32Array(new SharedArrayBuffer(4)) };
+    const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
+    const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
+    const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
+    const previous = this.#loaded.get(name);
+    this.#loaded.set(name, running);
+    this.#running.add(running);
+    const release = (): void => {
+      if (this.#loaded.get(name) === running) this.#loaded.delete(name);
+    };
+    const close = async (): Promise<void> => {
+      release();
+      await running.close();
+      this.#running.delete(running);
+    };
+    const drain = async (): Promise<void> => {
+      release();
+      await runtime.drain(); // helpers end with the invocations that they help
+      await helpers.close();
+      this.#running.delete(running);
+    };
+    try {
+      const described = await runtime.start().catch((cause: unknown) => {
+        throw pluginLoadError(name, `cannot describe itself: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+      });
+      const endpoints = withOptions(endpointsOf(name, described), manifest, granted.limits);
+      log.info('plugin loaded', { plugin: name, version, endpoints: endpoints.length, mode, ms: Math.round(performance.now() - startedAt) });
+      const plugin: LoadedPlugin = {
+        name,
+        version,
+        digest: component.digest,
+        endpoints,
+        limits: this.#named(granted.limits),
+        run: (invocation) => runtime.run(invocation),
+        counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
+        get threads() {
+          return runtime.threads;
+        },
+        drain,
+        close,
+      };
+      this.#runningOf.set(plugin, running);
+      return plugin;
+    } catch (error) {
+      await close();
+      if (previous) this.#loaded.set(name, previous);
+      throw error;
+    }
+  }
+
+  /** Takes back a load: `plugin` is closed, and the one that it was to replace has the name again. */
+  async restore(plugin: LoadedPlugin, replaced: LoadedPlugin | undefined): Promise<void> {
+    await plugin.close();
+    const running = replaced && this.#runningOf.get(replaced);
+    if (running && replaced.name === plugin.name) this.#loaded.set(replaced.name, running);
+  }
+
+  #telemetry(plugin: string): PluginTelemetry {
+    const telemetry = this.#telemetryOf.get(plugin) ?? new PluginTelemetry(plugin, this.#options.ports.telemetry ?? noTelemetry);
+    this.#telemetryOf.set(plugin, telemetry);
+    return telemetry;
+  }
+
+  get #mode(): RuntimeMode {
+    return this.#options.mode ?? bestMode();
+  }
+
+  async #read(source: string): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
+    const manifest = await readManifest(source);
+    const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
+    const { name: plugin, component: file, runtime } = manifest;
+    const read = runtime === 'extism' ? readExtismModule : readComponent;
+    const translated = await read(file, { plugin, cacheDir: this.#options.cacheDir, mode: this.#mode });
+    return { manifest, granted, translated };
+  }
+
+  #named(limits: PluginLimits): NamedLimits {
+    return namedLimits(limits, this.#mode === 'suspending' ? limits.maxSuspended : limits.maxThreads);
+  }
+
+  /** Closes every plugin; what still runs fails as unavailable. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const all = [...this.#running];
+    this.#loaded.clear();
+    this.#running.clear();
+    await Promise.all(all.map((running) => running.close()));
+  }
+}
+
+/** What is granted of use: no deployments without a capability that calls them. */
+function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
+  const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
+  return { capabilities: [...capabilities], deployments: callsDeployments ? deployments : [], hosts: capabilities.has('http') || capabilities.has('media') ? hosts : [] };
+}
+
+function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointInfo[] {
+  const parsed = Endpoints.safeParse(described);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path: [index, field], message }) => [described[Number(index)]?.name, field, message].filter(Boolean).map(String).join(' '));
+    throw pluginLoadError(plugin, `describes itself wrongly (${issues.join('; ')})`);
+  }
+  for (const field of ['name', 'path'] as const) {
+    const values = parsed.data.map((endpoint) => endpoint[field]);
+    const twice = values.find((value, n) => values.indexOf(value) !== n);
+    if (twice !== undefined) throw pluginLoadError(plugin, `has two endpoints with the ${field} "${twice}"`);
+  }
+  return parsed.data;
+}
+
+/** The endpoints with what the manifest says of them. A run as a task has no more time than the plugin's limit gives every run. */
+function withOptions(endpoints: readonly EndpointInfo[], { name: plugin, endpoints: options }: PluginManifest, { timeoutMs }: PluginLimits): EndpointInfo[] {
+  const unknown = Object.keys(options).find((name) => !endpoints.some((endpoint) => endpoint.name === name));
+  if (unknown !== undefined) throw pluginLoadError(plugin, `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ${endpoints.map(({ name }) => name).join(', ')}`);
+  return endpoints.map((endpoint) => {
+    const { defer, execution_timeout_s: seconds, tags } = Object.hasOwn(options, endpoint.name) ? options[endpoint.name]! : {};
+    return { ...endpoint, ...(defer && { deferOption: defer }), ...(seconds !== undefined && { executionTimeoutS: Math.min(seconds, timeoutMs / 1000) }), ...(tags && { tags }) };
+  });
+}
