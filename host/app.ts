@@ -13,7 +13,7 @@ import { runBlocking } from './application/run-blocking.ts';
 import { Services } from './application/services.ts';
 import { startUp } from './application/start-up.ts';
 import { appStatus, statusReport } from './application/status.ts';
-import type { RunningApplication } from './client/index.ts';
+import type { RunningApplication } from './control/client/index.ts';
 import { type Config, loadConfig } from './config/index.ts';
 import type { HeldAudio } from './control/index.ts';
 import { AanaError } from './core/errors.ts';

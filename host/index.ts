@@ -4,7 +4,7 @@ export type { AanaAppOptions, ConnectOptions, DeployOptions } from './applicatio
 export type { BuildOptions } from './application/build-config.ts';
 export { Endpoint } from './application/endpoint.ts';
 export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint-registration.ts';
-export { type AttachOptions, type AudioSource, connect, type LogOptions, type RunningApplication } from './client/index.ts';
+export { type AttachOptions, type AudioSource, connect, type LogOptions, type RunningApplication } from './control/client/index.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
 export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';

@@ -1,4 +1,4 @@
-import { connect, type AttachOptions, type RunningApplication } from '../client/index.ts';
+import { connect, type AttachOptions, type RunningApplication } from '../control/client/index.ts';
 import type { Config } from '../config/index.ts';
 import { type DeploymentMethods, matchingServers } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';

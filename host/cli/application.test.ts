@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { serveSample, type Served } from '../client/fixtures/serve-sample.ts';
+import { serveSample, type Served } from '../control/client/fixtures/serve-sample.ts';
 import type { ApplicationReport } from '../control/index.ts';
 import { packageRoot } from '../core/package-root.ts';
-import { connect } from '../client/index.ts';
+import { connect } from '../control/client/index.ts';
 import { type ApplicationCommand, applicationLogs, applicationStatus, type LogsOptions, scaleDeployment } from './application.ts';
 import { until } from '../test/helpers/server.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { connect, type RunningApplication } from '../../client/index.ts';
+import { connect, type RunningApplication } from '../../control/client/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import type { WhisperDeployment } from '../../deployments/index.ts';
 import { SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { requestContextOf } from '../core/request-context.ts';
-import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../control/index.ts';
-import { type AnyDeployment, type CallOptions, check, type DeploymentHandle, type DescribedHandle, type HandleOf, HandleOptions, type HandleOptionsInput, type HasMethods, withMethods } from '../deployments/index.ts';
-import { DecodedAudio } from '../media/index.ts';
+import { requestContextOf } from '../../core/request-context.ts';
+import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../index.ts';
+import { type AnyDeployment, type CallOptions, check, type DeploymentHandle, type DescribedHandle, type HandleOf, HandleOptions, type HandleOptionsInput, type HasMethods, withMethods } from '../../deployments/index.ts';
+import { DecodedAudio } from '../../media/index.ts';
 
 /** Where audio comes from: a file of this machine, by a path that may be relative, or a URL. */
 export type AudioSource = { readonly path: string } | { readonly url: string };

@@ -2,11 +2,11 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomSuffix } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
-import { runningServers } from './addresses.ts';
+import { randomSuffix } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
-import type { Address } from './protocol.ts';
+import type { Address } from '../protocol.ts';
 import { ControlSession } from './session.ts';
 
 export interface ControlServerOptions {

@@ -1,6 +1,6 @@
-import { type Choice, chooseServer } from './addresses.ts';
-import { ControlConnection } from './connection.ts';
-import type { CallOperation, ControlArgs, ControlValue } from './protocol.ts';
+import { type Choice, chooseServer } from '../addresses.ts';
+import { ControlConnection } from './control-connection.ts';
+import type { CallOperation, ControlArgs, ControlValue } from '../protocol.ts';
 
 /** Asks the application of this user that runs. Throws like {@link chooseServer}. */
 export async function callControl<O extends CallOperation>(dir: string, operation: O, args: ControlArgs<O>, choice: Choice = {}): Promise<ControlValue<O>> {

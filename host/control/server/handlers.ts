@@ -1,11 +1,11 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
-import type { LogRing } from '../core/log-ring.ts';
-import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import type { DeploymentHandle, HandleOptionsInput } from '../deployments/index.ts';
-import type { AudioReference } from '../schemas/index.ts';
-import type { ApplicationReport, CallOperation, ControlOperation, ControlValue, DeploymentMethods, operations, PluginStatus, StreamOperation } from './protocol.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { LogRing } from '../../core/log-ring.ts';
+import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
+import type { DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
+import type { AudioReference } from '../../schemas/index.ts';
+import type { ApplicationReport, CallOperation, ControlOperation, ControlValue, DeploymentMethods, operations, PluginStatus, StreamOperation } from '../protocol.ts';
 
 /** What is kept for the process that asks, for as long as it is connected. */
 export interface SessionContext {

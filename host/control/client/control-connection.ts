@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
-import { deferred } from '../core/deferred.ts';
-import { AanaError } from '../core/errors.ts';
-import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import { FrameSocket, type HostFrame, type ReplicaCallOptions, ReplicaConnection, type ReplicaFrame } from '../replicas/index.ts';
-import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from './protocol.ts';
+import { deferred } from '../../core/deferred.ts';
+import { AanaError } from '../../core/errors.ts';
+import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
+import { FrameSocket, type HostFrame, type ReplicaCallOptions, ReplicaConnection, type ReplicaFrame } from '../../replicas/index.ts';
+import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from '../protocol.ts';
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;

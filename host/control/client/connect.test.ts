@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
-import { AanaApp, AanaError, loadConfig } from '../index.ts';
-import { packageRoot } from '../core/package-root.ts';
-import type { DescribedHandle } from '../deployments/index.ts';
-import { descendants, until } from '../test/helpers/server.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { AanaApp, AanaError, loadConfig } from '../../index.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import type { DescribedHandle } from '../../deployments/index.ts';
+import { descendants, until } from '../../test/helpers/server.ts';
 import { serveSample, type Served } from './fixtures/serve-sample.ts';
 import { connect, type RunningApplication } from './index.ts';
 
@@ -112,7 +112,7 @@ Client('cancels a call when its signal aborts, with the reason of the signal', a
 
 for (const method of ['untilCancelled', 'count']) {
   Client(`a process that is killed in the middle of ${method} leaves nothing running`, async () => {
-    const child = spawn(process.execPath, [join(packageRoot, 'dist/host/client/fixtures/attached.js'), served.runtimeDir, method], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [join(packageRoot, 'dist/host/control/client/fixtures/attached.js'), served.runtimeDir, method], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
     await until(async () => (await ongoing()) === 1);
     child.kill('SIGKILL');
@@ -167,7 +167,7 @@ Client('lets a script end that has nothing more to wait for', async () => {
   const script = join(folder, 'script.mjs');
   await writeFile(
     script,
-    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/client/index.js'))};
+    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/control/client/index.js'))};
 const { handle } = await connect({ runtime_dir: ${JSON.stringify(served.runtimeDir)}, show_logs: true });
 const sample = await handle('sample');
 console.log(JSON.stringify(await sample.echo({ text: 'from a script' })));\n`,
@@ -181,7 +181,7 @@ Client('copies the log of the application to the standard error when it is told 
   const script = join(folder, 'show-logs.mjs');
   await writeFile(
     script,
-    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/client/index.js'))};
+    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/control/client/index.js'))};
 const { handle } = await connect({ runtime_dir: ${JSON.stringify(served.runtimeDir)}, show_logs: true });
 const sample = await handle('sample', { num_retries: 0 });
 await sample.crashLater({ ms: 1 }).catch(({ name }) => console.log(name));
