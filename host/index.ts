@@ -1,9 +1,9 @@
 export { type ApiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput, RateLimitHandler } from './access/index.ts';
-export { AanaApp } from './app.ts';
+export { AanaApp } from './application/app.ts';
 export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
-export type { BuildOptions } from './application/build-config.ts';
-export { Endpoint } from './application/endpoint.ts';
-export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint-registration.ts';
+export type { BuildOptions } from './application/module/build-config.ts';
+export { Endpoint } from './application/endpoint/endpoint.ts';
+export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint/endpoint-registration.ts';
 export { type AttachOptions, type AudioSource, connect, type LogOptions, type RunningApplication } from './control/client/index.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
 export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';

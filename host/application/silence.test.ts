@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from './app.ts';
 import { loadConfig } from '../config/index.ts';
 import { createLogger } from '../core/logger.ts';
 import { TalkativeConfig, TalkativeDeployment } from './fixtures/talkative-deployment.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from './app.ts';
 import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/logger.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';

@@ -1,10 +1,10 @@
-import { AanaApp } from '../app.ts';
+import { AanaApp } from '../application/app.ts';
 import type { Config } from '../config/index.ts';
 import type { Logger } from '../core/logger.ts';
 import { withProgress } from '../packages/index.ts';
-import { loadApp } from '../application/load-app.ts';
+import { loadApp } from '../application/module/load-app.ts';
 import { addressToListenOn } from '../application/app-options.ts';
-import type { BuildOptions } from '../application/build-config.ts';
+import type { BuildOptions } from '../application/module/build-config.ts';
 import { run } from './serve.ts';
 
 export interface DeployCommand {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AanaApp } from '../app.ts';
+import type { AanaApp } from '../application/app.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { ask, guardedApp } from '../http/fixtures/guarded-app.ts';
 import { parseExpiry } from './duration.ts';

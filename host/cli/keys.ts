@@ -1,5 +1,5 @@
 import { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from '../access/index.ts';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from '../application/app.ts';
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

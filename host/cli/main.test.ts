@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
 import { unreadConfigs } from './config-options.ts';
-import { curlLine } from '../application/curl-line.ts';
+import { curlLine } from '../application/start/curl-line.ts';
 import { pluginEndpoints } from '../endpoints/index.ts';
 
 const Cli = suite('the command line');

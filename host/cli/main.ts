@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { type Command, CommanderError } from 'commander';
-import { ignoresOutputErrors } from '../application/output-errors.ts';
+import { ignoresOutputErrors } from '../application/start/output-errors.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 

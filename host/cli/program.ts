@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from '../application/app.ts';
 import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/logger.ts';

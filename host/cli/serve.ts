@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from '../application/app.ts';
 import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../application/app-options.ts';
-import { loadApp } from '../application/load-app.ts';
+import { loadApp } from '../application/module/load-app.ts';
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

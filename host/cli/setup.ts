@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { AanaApp } from '../app.ts';
+import { AanaApp } from '../application/app.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,7 +1,7 @@
 // An application as a user writes it: an endpoint in host code, and the benchmark's plugin; HTTPS where the environment names a certificate. Started by ../http.ts.
 import { join } from 'node:path';
 import type * as z from 'zod';
-import { AanaApp } from '../../app.ts';
+import { AanaApp } from '../../application/app.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { Input, Output } from '../plugins/schemas.ts';
 import { served } from '../plugins/served.ts';

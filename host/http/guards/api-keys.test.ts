@@ -10,7 +10,7 @@ import Koa, { type Context } from 'koa';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../app.ts';
+import type { AanaApp } from '../../application/app.ts';
 import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
 
 const STRANGE = 'aana_000000000000000000000000000000000000000';

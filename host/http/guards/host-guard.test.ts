@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AanaApp } from '../../app.ts';
+import type { AanaApp } from '../../application/app.ts';
 import type { ConfigInput } from '../../config/index.ts';
 import { skip } from '../../test/skip.ts';
 import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';

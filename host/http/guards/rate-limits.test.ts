@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { RateLimitHandler } from '../../access/index.ts';
-import type { AanaApp } from '../../app.ts';
+import type { AanaApp } from '../../application/app.ts';
 import { type Answer, ask, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
 
 const Limited = suite('requests that come too often');

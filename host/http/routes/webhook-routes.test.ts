@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../app.ts';
+import { AanaApp } from '../../application/app.ts';
 import { loadConfig } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';

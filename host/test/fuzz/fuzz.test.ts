@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../app.ts';
+import type { AanaApp } from '../../application/app.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 import { fuzz } from './fuzz.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { AanaApp } from '../../app.ts';
+import { AanaApp } from '../../application/app.ts';
 import { loadConfig, type LoadOptions } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import * as z from 'zod';
-import { AanaApp } from '../../../app.ts';
+import { AanaApp } from '../../../application/app.ts';
 import { loadConfig } from '../../../config/index.ts';
 import { delay } from '../../../core/abort.ts';
 import { AanaError } from '../../../core/errors.ts';

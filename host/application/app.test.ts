@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { SampleDeployment } from './deployments/fixtures/sample-deployment.ts';
-import { SentimentConfig, SentimentDeployment } from './deployments/fixtures/sentiment-deployment.ts';
-import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger, WhisperDeployment } from './index.ts';
+import { SampleDeployment } from '../deployments/fixtures/sample-deployment.ts';
+import { SentimentConfig, SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger, WhisperDeployment } from '../index.ts';
 
 const App = suite('AanaApp');
 let folder = '';

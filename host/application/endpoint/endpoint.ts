@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import type { HeldAudio } from '../control/index.ts';
-import { AanaError } from '../core/errors.ts';
-import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../deployments/index.ts';
-import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../endpoints/index.ts';
-import type { MediaSource, OpenAudioOptions } from '../media/index.ts';
+import type { HeldAudio } from '../../control/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../deployments/index.ts';
+import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/index.ts';
+import type { MediaSource, OpenAudioOptions } from '../../media/index.ts';
 
 /** What an endpoint uses of the application it is registered with. */
 export interface EndpointApplication {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { AanaApp } from '../app.ts';
-import { AanaError } from '../core/errors.ts';
-import { importModule, parseExportPath, resolveModule } from '../modules/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import { importModule, parseExportPath, resolveModule } from '../../modules/index.ts';
 
 /** What tells an application from other objects, also one of another copy of this package. */
 export const APP_BRAND: unique symbol = Symbol.for('aana-host.application') as never;

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ServedEndpoint } from '../endpoints/index.ts';
-import { exampleFiles, schemaExample, socketPath } from '../http/index.ts';
+import type { ServedEndpoint } from '../../endpoints/index.ts';
+import { exampleFiles, schemaExample, socketPath } from '../../http/index.ts';
 
 /** Where the server listens, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {

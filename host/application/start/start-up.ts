@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
-import type { Config } from '../config/index.ts';
-import type { Logger } from '../core/logger.ts';
-import { prepareTempDir, removeStaleFolders } from '../media/index.ts';
-import { type ProgressPart, type ReportProgress, shareProgress } from '../packages/index.ts';
-import { asksFor } from '../plugins/rights/asked-capabilities.ts';
-import { requireDeclaredDeployments } from './declared-deployments.ts';
-import type { Services } from './services.ts';
+import type { Config } from '../../config/index.ts';
+import type { Logger } from '../../core/logger.ts';
+import { prepareTempDir, removeStaleFolders } from '../../media/index.ts';
+import { type ProgressPart, type ReportProgress, shareProgress } from '../../packages/index.ts';
+import { asksFor } from '../../plugins/rights/asked-capabilities.ts';
+import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
+import type { Services } from '../services.ts';
 
 export interface StartUpOptions {
   readonly services: Services;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
-import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, type ServedEndpoint } from '../endpoints/index.ts';
-import { check } from '../deployments/class/check.ts';
+import { AanaError } from '../../core/errors.ts';
+import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, type ServedEndpoint } from '../../endpoints/index.ts';
+import { check } from '../../deployments/class/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
 
 /** Asked before a request of an endpoint is read, with the endpoint's path; what it throws is the answer. */

@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
-import type { ApiKeys } from './access/index.ts';
-import { type AanaAppOptions, addressToListenOn, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './application/app-options.ts';
-import { type BuildOptions, writeAppConfig } from './application/build-config.ts';
-import { AppConnection } from './application/connection.ts';
-import { requireDeclaredDeployments } from './application/declared-deployments.ts';
-import { checkRegistration, type EndpointRegistration } from './application/endpoint-registration.ts';
-import { APP_BRAND, APP_BRAND_VERSION } from './application/load-app.ts';
-import { httpFace } from './application/http-face.ts';
-import { Lifecycle } from './application/lifecycle.ts';
-import { runBlocking } from './application/run-blocking.ts';
-import { Services } from './application/services.ts';
-import { startUp } from './application/start-up.ts';
-import { appStatus, statusReport } from './application/status.ts';
-import type { RunningApplication } from './control/client/index.ts';
-import { type Config, loadConfig } from './config/index.ts';
-import type { HeldAudio } from './control/index.ts';
-import { AanaError } from './core/errors.ts';
-import { noTelemetry } from './core/telemetry.ts';
-import { createLogger, type Logger, withoutContent } from './core/logger.ts';
-import { LogRing } from './core/log-ring.ts';
+import type { ApiKeys } from '../access/index.ts';
+import { type AanaAppOptions, addressToListenOn, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './app-options.ts';
+import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
+import { AppConnection } from './attach/connection.ts';
+import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
+import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
+import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
+import { httpFace } from './http-face.ts';
+import { Lifecycle } from './start/lifecycle.ts';
+import { runBlocking } from './start/run-blocking.ts';
+import { Services } from './services.ts';
+import { startUp } from './start/start-up.ts';
+import { appStatus, statusReport } from './start/status.ts';
+import type { RunningApplication } from '../control/client/index.ts';
+import { type Config, loadConfig } from '../config/index.ts';
+import type { HeldAudio } from '../control/index.ts';
+import { AanaError } from '../core/errors.ts';
+import { noTelemetry } from '../core/telemetry.ts';
+import { createLogger, type Logger, withoutContent } from '../core/logger.ts';
+import { LogRing } from '../core/log-ring.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
@@ -30,16 +30,16 @@ import {
   type ReplicaRange,
   type UpdateOptions,
   type UpdateReport,
-} from './deployments/index.ts';
-import type { ServedEndpoint } from './endpoints/index.ts';
-import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from './http/index.ts';
-import type { MediaSource, OpenAudioOptions } from './media/index.ts';
-import type { ModelStore } from './models/index.ts';
-import type { ProgressStream, ReportProgress } from './packages/index.ts';
-import { asksFor } from './plugins/rights/asked-capabilities.ts';
-import type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';
-import { isReplica } from './replicas/index.ts';
-import type { Storage } from './storage/index.ts';
+} from '../deployments/index.ts';
+import type { ServedEndpoint } from '../endpoints/index.ts';
+import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from '../http/index.ts';
+import type { MediaSource, OpenAudioOptions } from '../media/index.ts';
+import type { ModelStore } from '../models/index.ts';
+import type { ProgressStream, ReportProgress } from '../packages/index.ts';
+import { asksFor } from '../plugins/rights/asked-capabilities.ts';
+import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts';
+import { isReplica } from '../replicas/index.ts';
+import type { Storage } from '../storage/index.ts';
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with

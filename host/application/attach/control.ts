@@ -1,9 +1,9 @@
 import type { AanaApp } from '../app.ts';
-import { controlHandlers, type ControlledApplication, type DeploymentMethods, deploymentReports, startControl } from '../control/index.ts';
-import type { LogRing } from '../core/log-ring.ts';
-import type { Logger } from '../core/logger.ts';
-import { packageVersion } from '../core/package-root.ts';
-import type { DeploymentManager } from '../deployments/index.ts';
+import { controlHandlers, type ControlledApplication, type DeploymentMethods, deploymentReports, startControl } from '../../control/index.ts';
+import type { LogRing } from '../../core/log-ring.ts';
+import type { Logger } from '../../core/logger.ts';
+import { packageVersion } from '../../core/package-root.ts';
+import type { DeploymentManager } from '../../deployments/index.ts';
 
 export interface OpenControlOptions {
   readonly app: AanaApp;

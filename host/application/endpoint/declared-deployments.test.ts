@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Deferred, deferred } from '../core/deferred.ts';
-import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
-import { type AanaApp, Endpoint, type HostEndpointContext, schemas, z } from '../index.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
-import { skip } from '../test/skip.ts';
-import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+import { type Deferred, deferred } from '../../core/deferred.ts';
+import { SentimentDeployment } from '../../deployments/fixtures/sentiment-deployment.ts';
+import { type AanaApp, Endpoint, type HostEndpointContext, schemas, z } from '../../index.ts';
+import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media-files.ts';
+import { skip } from '../../test/skip.ts';
+import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';
 
 const Declared = suite('deployments that endpoints declare');
 let folder = '';

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import type { AanaApp } from '../app.ts';
-import { AanaError } from '../core/errors.ts';
-import type { LogRing } from '../core/log-ring.ts';
-import type { Logger } from '../core/logger.ts';
-import type { DeploymentManager } from '../deployments/index.ts';
-import { HttpServer, socketPath } from '../http/index.ts';
-import { prepareTempDir } from '../media/index.ts';
-import type { ConnectOptions } from './app-options.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { LogRing } from '../../core/log-ring.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { DeploymentManager } from '../../deployments/index.ts';
+import { HttpServer, socketPath } from '../../http/index.ts';
+import { prepareTempDir } from '../../media/index.ts';
+import type { ConnectOptions } from '../app-options.ts';
 import { Attached } from './attached.ts';
 import { openControl } from './control.ts';
-import { ignoreOutputErrors } from './output-errors.ts';
+import { ignoreOutputErrors } from '../start/output-errors.ts';
 
 export interface AppConnectionOptions {
   readonly app: AanaApp;

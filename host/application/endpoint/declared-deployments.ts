@@ -1,5 +1,5 @@
-import { AanaError } from '../core/errors.ts';
-import type { ServedEndpoint } from '../endpoints/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { ServedEndpoint } from '../../endpoints/index.ts';
 
 /** Throws `EndpointError` when the endpoint declares a deployment that is not among the registered ones. */
 export function requireDeclaredDeployments({ name, deployments = [] }: Pick<ServedEndpoint, 'name' | 'deployments'>, registered: Iterable<string>): void {

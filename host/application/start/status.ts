@@ -1,4 +1,4 @@
-import type { AppStatus } from '../http/index.ts';
+import type { AppStatus } from '../../http/index.ts';
 import type { Phase } from './lifecycle.ts';
 
 type Entry = AppStatus['deployments'][string];

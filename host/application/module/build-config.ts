@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { AanaError } from '../core/errors.ts';
-import { parseExportPath, resolveModule } from '../modules/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import { parseExportPath, resolveModule } from '../../modules/index.ts';
 
 export interface BuildOptions {
   /** Where what is built is to listen. Default: 0.0.0.0, every address of the machine. */

@@ -2,10 +2,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AanaError } from '../index.ts';
-import { linkDependencies } from '../test/helpers/plugin-project.ts';
+import type { AanaError } from '../../index.ts';
+import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { writeAppConfig } from './build-config.ts';
-import { makeFolder } from './fixtures/test-app.ts';
+import { makeFolder } from '../fixtures/test-app.ts';
 import { loadApp } from './load-app.ts';
 
 const Load = suite('loading an application');

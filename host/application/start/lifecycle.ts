@@ -1,7 +1,7 @@
-import { deferred } from '../core/deferred.ts';
-import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { type ProgressStream, type ReportProgress, withProgress } from '../packages/index.ts';
+import { deferred } from '../../core/deferred.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type ProgressStream, type ReportProgress, withProgress } from '../../packages/index.ts';
 
 /** Where an application is in its life. */
 export type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
