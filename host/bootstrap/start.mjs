@@ -3,8 +3,8 @@
 // It runs before anything is installed, so it is plain JavaScript without dependencies. Everything it makes is reused by the
 // next run, and two of them at once wait for each other.
 //
-//   node host/setup/start.mjs <arguments of aana-host>
-//   node host/setup/start.mjs --test [files…]     set up for the tests, then run them
+//   node host/bootstrap/start.mjs <arguments of aana-host>
+//   node host/bootstrap/start.mjs --test [files…]     set up for the tests, then run them
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { compileSources, installDependencies } from './install.mjs';

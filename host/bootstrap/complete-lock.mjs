@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Adds to package-lock.json the optional packages of other platforms that npm left out because the registry in use lacks them.
-// `npm ci` refuses a lock without them. Run it after changing dependencies: node host/setup/complete-lock.mjs [--check]
+// `npm ci` refuses a lock without them. Run it after changing dependencies: node host/bootstrap/complete-lock.mjs [--check]
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -34,7 +34,7 @@ for (const [at, entry] of Object.entries(lock.packages)) {
 
 const names = Object.keys(missing);
 if (names.length > 0 && process.argv.includes('--check')) {
-  process.stderr.write(`package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node host/setup/complete-lock.mjs\n`);
+  process.stderr.write(`package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node host/bootstrap/complete-lock.mjs\n`);
   process.exitCode = 1;
 } else if (names.length > 0) {
   const { '': root, ...rest } = { ...lock.packages, ...missing };
