@@ -9,7 +9,7 @@ export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './c
 export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
 export type { Attributes, Counter, Gauge, Histogram, InstrumentOptions, Span, SpanOptions, Telemetry } from './core/telemetry.ts';
-export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/logger.ts';
+export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/log/logger.ts';
 export {
   BaseTextGenerationDeployment,
   type BoundDeployment,

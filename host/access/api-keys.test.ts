@@ -1,7 +1,7 @@
 // With real databases: one that others share, and one that goes away.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { type Storage, Storage as Store } from '../storage/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { skip } from '../test/skip.ts';

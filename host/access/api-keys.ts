@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { validationEntries } from '../schemas/index.ts';
 import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage } from '../storage/index.ts';
 import { AccessError, keyRefused } from './errors.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { DeploymentDefinition } from '../deployments/index.ts';
 import type { OpenApiParams } from '../http/index.ts';

@@ -18,8 +18,8 @@ import { type Config, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { noTelemetry } from '../core/telemetry.ts';
-import { createLogger, type Logger, withoutContent } from '../core/logger.ts';
-import { LogRing } from '../core/log-ring.ts';
+import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
+import { LogRing } from '../core/log/log-ring.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,

@@ -5,7 +5,7 @@ import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaApp } from './app.ts';
 import { loadConfig } from '../config/index.ts';
-import { createLogger } from '../core/logger.ts';
+import { createLogger } from '../core/log/logger.ts';
 import { TalkativeConfig, TalkativeDeployment } from './fixtures/talkative-deployment.ts';
 
 const PROMPT = 'PROMPTSECRET what ails me?';

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaApp } from './app.ts';
 import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { kernels } from './interrupts/kernels.ts';

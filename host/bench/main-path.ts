@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
-import { concatenatedJson } from '../core/concatenated-json.ts';
+import { concatenatedJson } from '../core/json/concatenated-json.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from '../test/environment.ts';
 import { longSpeech, speakingVideo } from '../test/helpers/media.ts';

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';

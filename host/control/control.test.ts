@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
 import { callControl, type Choice, chooseServer, ControlConnection, controlHandlers, type ControlledApplication, type ControlServer, startControl } from './index.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { runContained } from '../processes/index.ts';
 import { nativeAddonPath, type NativeDevice, type NativeDriverGpu } from '../../native/lib/index.ts';

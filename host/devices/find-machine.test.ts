@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger, type Logger, silentLogger } from '../core/logger.ts';
+import { createLogger, type Logger, silentLogger } from '../core/log/logger.ts';
 import { findMachine } from './find-machine.ts';
 import { parseNvidiaSmi, parseParts } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';

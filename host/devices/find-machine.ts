@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import type { Gpu, Machine } from './machine.ts';
 import { freeMainBytes, totalMainBytes, usableCpus } from './main-memory.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { runContained } from '../processes/index.ts';
 import type { Gpu } from './machine.ts';
 import type { DriverGpu } from './visible-gpus.ts';

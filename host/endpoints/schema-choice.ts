@@ -1,4 +1,4 @@
-import { valueAt } from '../core/json-pointer.ts';
+import { valueAt } from '../core/json/json-pointer.ts';
 import { EXACTLY_ONE } from '../schemas/index.ts';
 import { type Follow, isObject, listOf, type Schema } from './schema-places.ts';
 

@@ -1,4 +1,4 @@
-import { valueAt } from '../core/json-pointer.ts';
+import { valueAt } from '../core/json/json-pointer.ts';
 import { tooComplex } from './endpoint.ts';
 
 /** A JSON Schema, or a part of one. */

@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { loadNative, nativeAddonPath, type NativeBinding, type NativeFault } from '../../native/lib/index.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiKeys, RateLimits } from '../access/index.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';

@@ -1,4 +1,4 @@
-import { pointerKeys } from '../core/json-pointer.ts';
+import { pointerKeys } from '../core/json/json-pointer.ts';
 import { arrayNode } from './arrays.ts';
 import { Budget, TooComplex } from './budget.ts';
 import { FINE, type Issue } from './issues.ts';

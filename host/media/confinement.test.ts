@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { launcherPath, runContained } from '../processes/index.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
 import { descendants, until } from '../test/helpers/server.ts';

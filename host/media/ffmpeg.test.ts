@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { type Logger, silentLogger } from '../core/logger.ts';
+import { type Logger, silentLogger } from '../core/log/logger.ts';
 import { runContained } from '../processes/index.ts';
 import { findFfmpeg } from './ffmpeg.ts';
 

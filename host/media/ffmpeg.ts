@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { AanaError, cancelledError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { type RunContainedResult, runContained } from '../processes/index.ts';
 
 export interface FfmpegLocation {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { makeMedia, testFfmpeg } from '../test/helpers/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { imagePixels, parseImage, probeImage } from './image.ts';

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { MediaService } from './service.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
 import { makeProcessFolder, prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 
 /** `aana-host-<pid>-<where the pid counts>-<random>`; earlier versions left out the middle. */
 const NAME = /^aana-host-(\d+)-(?:([0-9a-f]{8})-)?[0-9a-f]{12}$/;

@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Artifact } from '../schemas/artifact.ts';
 import type { AudioReference } from '../schemas/asr.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { launcherPath } from '../processes/index.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
 import { isRunning, until } from '../test/helpers/server.ts';

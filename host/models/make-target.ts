@@ -1,12 +1,12 @@
 import { mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
 import type { ModelSource } from './catalogue-types.ts';
 import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
-import type { MadeFileResult } from './convert/made-file.ts';
+import type { MadeFileResult } from './convert/formats/made-file.ts';
 import { quantiseGgml } from './convert/quantise.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
 import { type ModelTarget, targetOfEntry } from './model-target.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { catalogue, findEntry } from './catalogue.ts';
 import { modelsList, modelsPath, modelsPull, modelsRemove } from './commands.ts';
 import { writeTinyWhisper } from './convert/make-whisper.test.fixture.ts';

@@ -1,7 +1,7 @@
 import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { Network } from '../outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';

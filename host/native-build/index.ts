@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native/lib/index.ts';
 import { compile } from './compile.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { nativeAddonPath } from '../../native/lib/index.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { skip } from '../test/skip.ts';
 import { buildNative } from './index.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { extractMembers, fetchPackage, withFileLock, withProgress, type PackageSource } from '../packages/index.ts';
 import { CUDA_BACKENDS, LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
 import { platformName, type BuildMode } from './platform.ts';

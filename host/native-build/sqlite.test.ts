@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildSqlite } from './index.ts';
 import { SQLITE_SOURCE } from './pins.ts';

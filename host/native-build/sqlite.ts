@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { extractMembers, fetchPackage, withFileLock } from '../packages/index.ts';
 import { compile } from './compile.ts';

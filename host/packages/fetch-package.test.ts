@@ -9,7 +9,7 @@ import path from 'node:path';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
 import { fetchPackage } from './fetch-package.ts';
 import { makeZip } from './make-zip.test.fixture.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { withFileLock } from './file-lock.js';
 import { integrityMismatch } from './integrity.ts';
 import { archiveName, describePackage, type PackageSource } from './package-source.ts';

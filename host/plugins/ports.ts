@@ -1,5 +1,5 @@
 import type { KeptPlace, KeptPlaces } from '../core/kept-places.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';

@@ -1,6 +1,6 @@
 import { AanaError, type ErrorRecord } from '../core/errors.ts';
 import type { WireContext } from '../core/request-context.ts';
-import type { LogFields, LogLevel } from '../core/logger.ts';
+import type { LogFields, LogLevel } from '../core/log/logger.ts';
 import type { ReplicaMemory } from './replica-memory.ts';
 
 /** From the host to a replica. */

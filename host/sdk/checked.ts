@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { validationEntries, validationMessage } from '../schemas/validation.ts';
 import { createLog } from './context.ts';
-import { HandleScope } from './handles.ts';
+import { HandleScope } from './capabilities/handles.ts';
 import { HostError, toErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
 

@@ -1,9 +1,9 @@
 import type { ImageInput, VideoInput } from '../schemas/index.ts';
-import { type Asr, AsrDeployment, Deployment, type Llm, LlmDeployment } from './deployments.ts';
-import { type HandleScope, Image, type Stream, Video } from './handles.ts';
+import { type Asr, AsrDeployment, Deployment, type Llm, LlmDeployment } from './capabilities/deployments.ts';
+import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Host, HostVideoSource, LogLevel } from './host.ts';
-import { uuid } from './uuid.ts';
+import { uuid } from './guest/uuid.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Audio, type Context, defineEndpoint, definePlugin, HostError, type StreamContext, TextChunk, VideoInput, z } from './node.ts';
-import { type FakeHost, runEndpoint } from './testing.ts';
+import { type FakeHost, runEndpoint } from './testing/testing.ts';
 
 const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });
 const Output = z.strictObject({ text: z.string() });

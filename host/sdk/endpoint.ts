@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import { type Capability, type Uses, withCapabilities } from './capabilities.ts';
+import { type Capability, type Uses, withCapabilities } from './capabilities/capabilities.ts';
 import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
 import { Context, StreamContext } from './context.ts';
-import { isTypedAnswer } from './deployments.ts';
-import type { HandleScope } from './handles.ts';
+import { isTypedAnswer } from './capabilities/deployments.ts';
+import type { HandleScope } from './capabilities/handles.ts';
 import type { Host } from './host.ts';
 
 type Schema = z.ZodMiniType;

@@ -1,11 +1,11 @@
 /** `aana-host/plugin` inside the sandbox. */
-import './zod-config.ts';
-import { installConsole } from './console.ts';
+import './guest/zod-config.ts';
+import { installConsole } from './guest/console.ts';
 import type { Endpoint } from './endpoint.ts';
-import { host } from './imports.ts';
+import { host } from './guest/imports.ts';
 import { bindPlugin, type Plugin, type PluginOptions } from './plugin.ts';
-import { installRandom } from './random.ts';
-import { running } from './running.ts';
+import { installRandom } from './guest/random.ts';
+import { running } from './guest/running.ts';
 
 export * from './public.ts';
 

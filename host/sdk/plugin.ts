@@ -1,6 +1,6 @@
-import { missingCapability } from './capabilities.ts';
+import { missingCapability } from './capabilities/capabilities.ts';
 import type { Endpoint, EndpointInfo } from './endpoint.ts';
-import type { Helper } from './helper.ts';
+import type { Helper } from './capabilities/helper.ts';
 import type { ErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
 

@@ -10,7 +10,7 @@ import { loadConfig } from '../config/index.ts';
 import { delay } from '../core/abort.ts';
 import { deferred } from '../core/deferred.ts';
 import type { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { PostgresPair } from '../test/helpers/postgres-pair.ts';
 import { PostgresProxy } from '../test/helpers/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';

@@ -2,7 +2,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
 import { fairClaimTests } from './fixtures/fair-claims.ts';

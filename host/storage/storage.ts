@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import type { Database, WriteOptions } from './database.ts';
 import { databaseError } from './errors.ts';
 import { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';

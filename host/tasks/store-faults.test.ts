@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { delay } from '../core/abort.ts';
 import { deferred } from '../core/deferred.ts';
 import type { AanaError } from '../core/errors.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { type Database, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';

@@ -1,5 +1,5 @@
 import { delay } from '../core/abort.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { hasEnded, type Storage } from '../storage/index.ts';
 import type { TaskFiles } from './task-files.ts';
 

@@ -9,7 +9,7 @@ import { artifactOf } from '../artifacts/index.ts';
 import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { HOST_MIGRATIONS, migrate, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';

@@ -1,6 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { validTraceparent } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';

@@ -4,7 +4,7 @@ import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import { type ClaimedTask, mayBeCommitted, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING, whileUnavailable } from '../storage/index.ts';

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { findFfmpeg } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
 

@@ -4,7 +4,7 @@ import { delay } from '../core/abort.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import type { WorkEnd } from '../core/work-telemetry.ts';
 import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage, whileUnavailable } from '../storage/index.ts';

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { createLogger, silentLogger } from '../core/logger.ts';
+import { createLogger, silentLogger } from '../core/log/logger.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import type { DeliveryRecord, StorageConfig } from '../storage/index.ts';
 import { sweep } from '../tasks/sweeper.ts';

@@ -1,7 +1,7 @@
 import type { AanaApp } from '../app.ts';
 import { controlHandlers, type ControlledApplication, type DeploymentMethods, deploymentReports, startControl } from '../../control/index.ts';
-import type { LogRing } from '../../core/log-ring.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { LogRing } from '../../core/log/log-ring.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 

@@ -1,6 +1,6 @@
 import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from '../../packages/index.ts';
 
 /** Where an application is in its life. */

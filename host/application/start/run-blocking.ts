@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { AanaApp } from '../app.ts';
 import { delay } from '../../core/abort.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { socketPath } from '../../http/index.ts';
 import { curlLine } from './curl-line.ts';
 import { stopOnSignals } from './signals.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../media/index.ts';
 import { type ProgressPart, type ReportProgress, shareProgress } from '../../packages/index.ts';
 import { asksFor } from '../../plugins/rights/asked-capabilities.ts';

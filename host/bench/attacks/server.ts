@@ -1,7 +1,7 @@
 // The host as it serves, with a hostile plugin and a neighbour. Started by ../attacks.ts.
 import { join } from 'node:path';
 import { loadConfig } from '../../config/index.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry } from '../../endpoints/index.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';

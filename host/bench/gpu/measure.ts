@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
 import { llamaMemory } from '../../deployments/builtin/memory-need.ts';
 import { findMachine, type Machine } from '../../devices/index.ts';

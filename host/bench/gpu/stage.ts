@@ -5,7 +5,7 @@ import { cpSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, 
 import { homedir, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { buildNative } from '../../native-build/index.ts';
 import { prepareSources } from '../../native-build/sources.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { loadConfig } from '../../config/index.ts';
 import { delay } from '../../core/abort.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
 import { PluginHost } from '../../plugins/set/plugin-host.ts';

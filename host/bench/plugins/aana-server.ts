@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
 import { type Deferred, deferred } from '../../core/deferred.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
 import { PluginHost } from '../../plugins/set/plugin-host.ts';

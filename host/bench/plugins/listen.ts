@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 

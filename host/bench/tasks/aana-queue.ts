@@ -1,7 +1,7 @@
 // Our queue, in a process of its own. Started by ../tasks.ts, whose jobs it does.
 import { join } from 'node:path';
 import * as z from 'zod';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
 import { loadConfig } from '../../config/index.ts';
 import { buildSqlite } from '../../native-build/index.ts';

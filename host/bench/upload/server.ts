@@ -1,7 +1,7 @@
 // The host as it serves, with an endpoint that takes files and looks at their size. Started by ./measure.ts.
 import * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
 import { FILE_REFERENCE } from '../../schemas/index.ts';
 import { listen } from '../plugins/listen.ts';

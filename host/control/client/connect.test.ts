@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { AanaApp, AanaError, loadConfig } from '../../index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import type { DescribedHandle } from '../../deployments/index.ts';

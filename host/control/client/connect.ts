@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/index.ts';
 import { chooseServer, ControlConnection } from '../index.ts';
-import { formatRecord } from '../../core/logger.ts';
+import { formatRecord } from '../../core/log/logger.ts';
 import { type RunningApplication, runningApplication } from './running-application.ts';
 
 export interface AttachOptions {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
 import type { Address } from '../protocol.ts';

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
-import type { LogRing } from '../../core/log-ring.ts';
+import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
 import type { AudioReference } from '../../schemas/index.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { raceAbort } from '../../core/abort.ts';
 import { AanaError, toErrorRecord } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/index.ts';
 import { CallServer, FrameSocket, type HostFrame, type ImplementationMethod, type ReplicaFrame } from '../../replicas/index.ts';
 import type { ControlHandlers, SessionContext } from './handlers.ts';

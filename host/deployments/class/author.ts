@@ -1,6 +1,6 @@
 // `aana-host/deployment`: what a deployment class is written with. Replicas load it, so nothing of the server is behind it.
 export { AanaError, type AanaErrorOptions, type ErrorKind } from '../../core/errors.ts';
-export type { LogFields, Logger } from '../../core/logger.ts';
+export type { LogFields, Logger } from '../../core/log/logger.ts';
 export { InferenceException } from '../../replicas/process/inference-exception.ts';
 export * as schemas from '../../schemas/index.ts';
 export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
 import { EchoTextGeneration } from '../fixtures/echo-text-generation.ts';
 import type { HandleOf } from '../handle/typed-handle.ts';

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaError } from '../../core/errors.ts';
-import { createLogger, type Logger, silentLogger } from '../../core/logger.ts';
+import { createLogger, type Logger, silentLogger } from '../../core/log/logger.ts';
 import { importModule } from '../../modules/index.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';

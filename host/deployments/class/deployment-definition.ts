@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
 import type { MethodTable } from './method.ts';
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Artifact } from '../../schemas/index.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AanaError, errorLogFields } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { callWithRetry, type ReplicaSet, type Reservation, type RetryOptions, streamWithRetry } from '../../replicas/index.ts';
 import { check } from '../class/check.ts';

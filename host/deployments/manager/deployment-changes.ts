@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { Placement } from '../../devices/index.ts';
 import { failedDeployment, firstCount, type ReplicaSet, type UpdateResult, type UpdateState } from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';

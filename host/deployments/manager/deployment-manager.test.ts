@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../core/errors.ts';
-import { createLogger, type LogFields, type Logger, silentLogger } from '../../core/logger.ts';
+import { createLogger, type LogFields, type Logger, silentLogger } from '../../core/log/logger.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { ModelSource } from '../class/deployment-definition.ts';
 import { DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';

@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { bind, type BoundDeployment } from '../class/bound-deployment.ts';
 import { cpusOfReplica, type CpuUser, defaultCpus, fewerThreads } from './cpu-plan.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from '../class/deployment-options.ts';

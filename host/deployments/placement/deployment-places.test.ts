@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { type Machine, PlacementLedger } from '../../devices/index.ts';
 import type { Place, ReplicaMemory } from '../../replicas/index.ts';
 import { DeploymentOptions } from '../class/deployment-options.ts';

@@ -1,5 +1,5 @@
 import { raceAbort } from '../../core/abort.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { type Machine, PlacementLedger } from '../../devices/index.ts';
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
 import { firstReplicas } from '../class/deployment-options.ts';

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import type { MemoryProbe } from '../../devices/index.ts';
 import type { LoadProgress } from '../../replicas/index.ts';

@@ -1,7 +1,7 @@
 // Runs in a replica: an object of a class from the application's own module.
 import { fileURLToPath } from 'node:url';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { codeStamp, importModule } from '../../modules/index.ts';
 import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/process/implementation.ts';

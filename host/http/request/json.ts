@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import { jsonShape } from '../../core/json-shape.ts';
+import { jsonShape } from '../../core/json/json-shape.ts';
 import { validationError } from '../../endpoints/index.ts';
 
 /** Parses the JSON input of a request; what is not JSON or nests deeper than `maxDepth` is a `ValidationError`. */

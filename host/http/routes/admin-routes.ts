@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { ListedTask, TaskQueue, TaskRecord } from '../../tasks/index.ts';
 import type { WebhookRecord, Webhooks } from '../../webhooks/index.ts';
 import { callerOf } from '../guards/caller.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { LIMITS, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Health = suite('health, methods and ids of requests');

@@ -9,7 +9,7 @@ import { AanaApp } from '../../application/app.ts';
 import { loadConfig } from '../../config/index.ts';
 import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 
 const Input = z.strictObject({ n: z.number().default(0), text: z.string().optional(), file: z.string().meta({ 'x-aana-file': true }).optional() });
 const MISSING = '00000000-0000-4000-8000-000000000000';

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
 import { loadConfig } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { isSigned, Receiver } from '../../webhooks/fixtures/receiver.ts';
 import { ask, guardedApp } from '../fixtures/guarded-app.ts';
 

@@ -7,7 +7,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger, type Logger, silentLogger } from '../../core/logger.ts';
+import { createLogger, type Logger, silentLogger } from '../../core/log/logger.ts';
 import { skip } from '../../test/skip.ts';
 import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
 import { Certificate, type CertificateFiles } from './certificate.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 
 /** Where a server's certificate lies. */
 export interface CertificateFiles {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { eventually, startServer, rawPost } from '../fixtures/test-server.ts';
 import { HttpServer } from '../index.ts';
 

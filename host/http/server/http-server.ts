@@ -3,7 +3,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { AddressInfo, Socket } from 'node:net';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
-import { type Logger, silentLogger } from '../../core/logger.ts';
+import { type Logger, silentLogger } from '../../core/log/logger.ts';
 import { Certificate, type CertificateFiles } from './certificate.ts';
 import { holdBody } from './continue.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';

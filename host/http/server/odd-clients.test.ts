@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { eventually, rawPost, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Clients = suite('odd clients of the HTTP application');

@@ -1,8 +1,8 @@
 import type { ModelKind } from '../catalogue-types.ts';
-import { formatError } from './format-error.ts';
-import { checkGguf, GGUF_MAGIC } from './gguf-file.ts';
-import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './ggml-file.ts';
-import { PartedFile } from './parted-file.ts';
+import { formatError } from './formats/format-error.ts';
+import { checkGguf, GGUF_MAGIC } from './formats/gguf-file.ts';
+import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
+import { PartedFile } from './formats/parted-file.ts';
 
 /** Byte 4 on of a voice-activity file: the length of its model type, then the type. */
 const VAD_TYPE = Buffer.from('\u000a\u0000\u0000\u0000silero-16k');

@@ -5,9 +5,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkModelFile } from './check-model-file.ts';
 import { convertCtranslate2 } from './ctranslate2-to-ggml.ts';
-import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './ggml-file.ts';
+import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { writeTinyWhisper } from './make-whisper.test.fixture.ts';
-import { PartedFile } from './parted-file.ts';
+import { PartedFile } from './formats/parted-file.ts';
 import { quantiseGgml } from './quantise.ts';
 
 async function tensorsOf(file: string): Promise<GgmlTensor[]> {

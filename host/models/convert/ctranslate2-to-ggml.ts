@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { formatError } from './format-error.ts';
-import { type Ct2Model, type Ct2Variable, readCtranslate2 } from './ctranslate2.ts';
-import { GGML_MAGIC } from './ggml-file.ts';
-import { floatOfHalf, halfOfFloat } from './half.ts';
-import { int32, MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from './made-file.ts';
+import { formatError } from './formats/format-error.ts';
+import { type Ct2Model, type Ct2Variable, readCtranslate2 } from './formats/ctranslate2.ts';
+import { GGML_MAGIC } from './formats/ggml-file.ts';
+import { floatOfHalf, halfOfFloat } from './formats/half.ts';
+import { int32, MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from './formats/made-file.ts';
 import { melFilters, SPECTRUM_BINS } from './mel-filters.ts';
-import { PartedFile } from './parted-file.ts';
+import { PartedFile } from './formats/parted-file.ts';
 import { baseVocabulary } from './vocabulary.ts';
 import { type PlannedTensor, planWhisperTensors, readWhisperShape } from './whisper-plan.ts';
 

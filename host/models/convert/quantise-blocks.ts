@@ -1,4 +1,4 @@
-import { halfOfFloat } from './half.ts';
+import { halfOfFloat } from './formats/half.ts';
 
 /** Weights of a block; each block has its own scale. */
 export const BLOCK_WEIGHTS = 32;

@@ -1,9 +1,9 @@
 import type { QuantisedType } from '../catalogue-types.ts';
-import { formatError } from './format-error.ts';
-import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './ggml-file.ts';
-import { floatOfHalf } from './half.ts';
-import { int32, MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from './made-file.ts';
-import { PartedFile } from './parted-file.ts';
+import { formatError } from './formats/format-error.ts';
+import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
+import { floatOfHalf } from './formats/half.ts';
+import { int32, MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from './formats/made-file.ts';
+import { PartedFile } from './formats/parted-file.ts';
 import { BLOCK_WEIGHTS, type BlockFormat, q5_1, q8_0 } from './quantise-blocks.ts';
 
 const FORMATS: Readonly<Record<QuantisedType, BlockFormat>> = { q8_0, q5_1 };

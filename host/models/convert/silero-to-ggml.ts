@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { formatError } from './format-error.ts';
-import { GGML_MAGIC } from './ggml-file.ts';
-import { halfOfFloat } from './half.ts';
-import { int32, MadeFile, type MadeFileResult, type MakeOptions } from './made-file.ts';
-import { type OnnxTensor, readOnnxTensors } from './onnx-tensors.ts';
+import { formatError } from './formats/format-error.ts';
+import { GGML_MAGIC } from './formats/ggml-file.ts';
+import { halfOfFloat } from './formats/half.ts';
+import { int32, MadeFile, type MadeFileResult, type MakeOptions } from './formats/made-file.ts';
+import { type OnnxTensor, readOnnxTensors } from './formats/onnx-tensors.ts';
 
 const MODEL_TYPE = Buffer.from('silero-16k');
 /** Samples of a window, samples of context before it, encoder layers. */

@@ -1,4 +1,4 @@
-import { formatError } from './format-error.ts';
+import { formatError } from './formats/format-error.ts';
 
 /** The published files hold this many byte strings, whatever the family; the special tokens after them have no text. */
 export const BASE_TOKENS = 50_257;

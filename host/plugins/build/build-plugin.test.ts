@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
-import { silentLogger as log } from '../../core/logger.ts';
+import { silentLogger as log } from '../../core/log/logger.ts';
 import { skip } from '../../test/skip.ts';
 import { readComponent } from '../component/component.ts';
 import { buildPlugin } from './build-plugin.ts';

@@ -3,7 +3,7 @@ import { access, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pr
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.js';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../set/manifest.ts';

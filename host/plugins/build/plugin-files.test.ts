@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger as log } from '../../core/logger.ts';
+import { silentLogger as log } from '../../core/log/logger.ts';
 import { buildPlugin } from './build-plugin.ts';
 
 const SECRET = 's3cret-of-the-operator';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
-const sdk = join(packageRoot, 'dist', 'host', 'sdk');
+const folder = join(packageRoot, 'dist', 'host', 'sdk', 'guest', 'web');
 
 /** Globals of the web that the interpreter lacks and the SDK has; the file is bundled where a source names them. */
 const provided: Readonly<Record<string, string>> = {
@@ -92,11 +92,11 @@ export class WebGlobals {
   };
 
   resolve(source: string, importer: string): string | undefined {
-    if (source === 'tr46' && /[\\/]whatwg-url[\\/]/.test(importer)) return join(sdk, 'web', 'domain.js');
+    if (source === 'tr46' && /[\\/]whatwg-url[\\/]/.test(importer)) return join(folder, 'domain.js');
     if (!source.startsWith(PREFIX)) return undefined;
     const global = source.slice(PREFIX.length);
     const file = provided[global];
-    if (file !== undefined) return join(sdk, 'web', `${file}.js`);
+    if (file !== undefined) return join(folder, `${file}.js`);
     if (global === 'NODE_ENV') return `${STUB}env`;
     const index = this.#stubs.push({ global, variable: `aanaAbsent${this.#stubs.length}` }) - 1;
     return `${STUB}${index}`;

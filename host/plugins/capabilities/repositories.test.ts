@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { Storage } from '../../storage/index.ts';
 import { boundedArguments } from '../invocation/border.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { readComponent } from './component.ts';
 import { bestMode } from './core-modules/wasm-features.ts';

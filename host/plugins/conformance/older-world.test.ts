@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger as log } from '../../core/logger.ts';
+import { silentLogger as log } from '../../core/log/logger.ts';
 import { worldFile } from '../build/build-plugin.ts';
 import { guestWorld } from '../build/guest-world.ts';
 import { makeComponent } from '../build/make-component.ts';

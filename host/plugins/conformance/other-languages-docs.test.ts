@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { skip } from '../../test/skip.ts';
 import { assemblyScriptGuest, installCompiler } from '../fixtures/assemblyscript/guest.ts';

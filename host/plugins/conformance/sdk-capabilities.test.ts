@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger as log } from '../../core/logger.ts';
+import { silentLogger as log } from '../../core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { Storage } from '../../storage/index.ts';
 import { buildPlugin } from '../build/build-plugin.ts';

@@ -1,9 +1,9 @@
 // Tests of plugins run on fakes; what the fakes list comes in the order of the real stores.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { defineEndpoint, definePlugin, z } from '../../sdk/node.ts';
-import { runEndpoint } from '../../sdk/testing.ts';
+import { runEndpoint } from '../../sdk/testing/testing.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { PluginStorage, Storage } from '../../storage/index.ts';
 

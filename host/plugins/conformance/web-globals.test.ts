@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { skip } from '../../test/skip.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
 import { Storage } from '../../storage/index.ts';
 import { skip } from '../../test/skip.ts';

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { endpoint, type ExtismModule, extismModule } from '../fixtures/extism-module.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';

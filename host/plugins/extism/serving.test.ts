@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { check } from '../../cli/check.ts';
+import { check } from '../../cli/commands/check.ts';
 import { AanaApp, loadConfig, silentLogger } from '../../index.ts';
 import { extismModule } from '../fixtures/extism-module.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { LogLevel } from '../../core/logger.ts';
+import type { LogLevel } from '../../core/log/logger.ts';
 import { isDeep } from '../invocation/border.ts';
 import type { VideoInfo } from '../ports.ts';
 import type { WitSource } from '../invocation/protocol.ts';

@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import { jsonShape } from '../../core/json-shape.ts';
+import { jsonShape } from '../../core/json/json-shape.ts';
 import { outputTooLarge } from '../capabilities/scope/client-output.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
 import type { HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';

@@ -1,4 +1,4 @@
-import type { Logger, LogLevel } from '../../core/logger.ts';
+import type { Logger, LogLevel } from '../../core/log/logger.ts';
 import { guestFields } from './invocation-errors.ts';
 import { PacedLog } from './paced-log.ts';
 import type { Task } from './task.ts';

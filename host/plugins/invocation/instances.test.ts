@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import type { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { skip } from '../../test/skip.ts';
 import { bestMode } from '../component/core-modules/wasm-features.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';

@@ -1,5 +1,5 @@
 import { AanaError, cancelledError } from '../../core/errors.ts';
-import type { LogFields } from '../../core/logger.ts';
+import type { LogFields } from '../../core/log/logger.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
 
 /** What a guest's invocation ends with when it did not return. `said`: what it said itself, which can be anything. */

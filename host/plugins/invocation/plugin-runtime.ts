@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from '../../core/deferred.ts';
 import type { AanaError } from '../../core/errors.ts';
 import { FairQueue } from '../../core/fair-queue.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { CalledDeployments } from './called-deployments.ts';
 import { HeldChars, heldCharsLimits } from '../capabilities/scope/held-chars.ts';

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../../core/errors.ts';
-import type { LogLevel } from '../../core/logger.ts';
+import type { LogLevel } from '../../core/log/logger.ts';
 import type { CapabilityCalls } from '../capabilities/calls.ts';
 import { stopCell } from '../component/core-modules/hooks.ts';
 import type { VideoInfo } from '../ports.ts';

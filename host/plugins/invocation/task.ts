@@ -1,6 +1,6 @@
 import type { Deferred } from '../../core/deferred.ts';
 import type { Queued } from '../../core/fair-queue.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { InvocationScope } from '../capabilities/scope/invocation-scope.ts';
 import type { PluginInvocation } from './invocation.ts';
 import type { InvocationRecord } from './plugin-telemetry.ts';

@@ -5,7 +5,7 @@ import { componentize } from 'componentize-qjs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';

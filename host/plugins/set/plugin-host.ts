@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { noTelemetry } from '../../core/telemetry.ts';
 import { type Capability, capabilityDefinitions } from '../capabilities/catalogue.ts';
 import { readComponent } from '../component/component.ts';

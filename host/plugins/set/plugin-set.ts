@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';

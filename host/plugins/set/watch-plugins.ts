@@ -1,6 +1,6 @@
 import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { isComponentFile } from './manifest.ts';
 
 /** Changes come in bursts: an editor writes twice, a build removes and renames. */

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { deferred } from '../../core/deferred.ts';
-import type { LogLevel } from '../../core/logger.ts';
+import type { LogLevel } from '../../core/log/logger.ts';
 import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import type { LoadedComponent } from '../component/loaded-component.ts';
 import { OutputRing } from '../invocation/output-ring.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AanaError, cancelledError, errorLogFields, faultOf } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';

@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { artifactPath } from '../../artifacts/index.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
-import type { Logger, LogFields, LogLevel } from '../../core/logger.ts';
+import type { Logger, LogFields, LogLevel } from '../../core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import { markReplica } from '../process/in-replica.ts';
 import type { Implementation, StartImplementation } from '../process/implementation.ts';

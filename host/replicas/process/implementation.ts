@@ -1,4 +1,4 @@
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { Artifact } from '../../schemas/index.ts';
 import type { GpuMemory } from '../../rpc/replica-memory.ts';

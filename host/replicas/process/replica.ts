@@ -5,7 +5,7 @@ import { artifactFolders } from '../../artifacts/index.ts';
 import { systemClock, within } from '../../core/clock.ts';
 import { deferred } from '../../core/deferred.ts';
 import { AanaError, fromErrorRecord } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { spawnContained } from '../../processes/index.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { Fleet } from './fleet.ts';
 
 /** The longest wait between two replacements, in milliseconds. */

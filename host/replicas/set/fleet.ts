@@ -1,6 +1,6 @@
 import { type Clock, within } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
 import { OutcomeHealth, Tally } from '../process/outcomes.ts';
 import { Replica } from '../process/replica.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
 import type { Fleet } from './fleet.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';

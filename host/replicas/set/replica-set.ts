@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import { Availability } from './availability.ts';

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import { delay } from '../../core/abort.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { Listeners } from '../listeners.ts';
 import { CHANNEL } from './postgres-connection.ts';
 import { clientOf, type ServerClient } from './server-pool.ts';

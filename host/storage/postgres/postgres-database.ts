@@ -1,7 +1,7 @@
 import { type Client, type ClientConfig, type PoolClient, types as pgTypes } from 'pg';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { delay } from '../../core/abort.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { LentConnection } from '../lent-connection.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/package-root.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
 import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
 import { Replica } from '../../replicas/process/replica.ts';

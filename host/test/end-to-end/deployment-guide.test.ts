@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { DeploymentManager, DeploymentOptions } from '../../deployments/index.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { blocksOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { concatenatedJson } from '../../core/concatenated-json.ts';
+import { concatenatedJson } from '../../core/json/concatenated-json.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { AsrOutput } from '../../schemas/index.ts';
 import { copyProject, runNode } from '../helpers/plugin-project.ts';

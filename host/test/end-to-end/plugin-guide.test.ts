@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger as log } from '../../core/logger.ts';
+import { silentLogger as log } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { loadConfig } from '../../config/index.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';

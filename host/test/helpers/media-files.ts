@@ -1,4 +1,4 @@
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { findFfmpeg } from '../../media/index.ts';
 import { runContained } from '../../processes/index.ts';
 

@@ -1,5 +1,5 @@
 import { ModelStore } from '../../models/index.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 
 /** The file of a model that the set-up of the tests pulled. */
 export async function testModel(id: string): Promise<string> {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { concatenatedJson } from '../../core/concatenated-json.ts';
+import { concatenatedJson } from '../../core/json/concatenated-json.ts';
 import { packageRoot } from '../../core/package-root.ts';
 
 /** Small real models, one thread each. */

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
 import { loadConfig, type LoadOptions } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/log/logger.ts';
 import { VideoInput } from '../../schemas/index.ts';
 
 /** A running application with endpoints of every kind that clients and documents must cope with. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '../../core/logger.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { type ClaimedTask, type Database, migrate, type Outcome, Repositories } from '../../storage/index.ts';
 import { SqliteDatabase } from '../../storage/sqlite/sqlite-database.ts';
 import { sweep } from '../../tasks/sweeper.ts';

@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import { type LogFields, type Logger, silentLogger } from '../../core/logger.ts';
+import { type LogFields, type Logger, silentLogger } from '../../core/log/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
 import type { ReplicaSetStatus } from '../../replicas/index.ts';
 import { makeSchedule, type PlannedCall, type Schedule } from './make-schedule.ts';

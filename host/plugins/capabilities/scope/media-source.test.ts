@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../../core/logger.ts';
+import { silentLogger } from '../../../core/log/logger.ts';
 import { MediaService } from '../../../media/index.ts';
 import { FakePorts } from '../../fixtures/fake-ports.ts';
 import { grantTo, type PluginGrants } from '../../rights/grants.ts';

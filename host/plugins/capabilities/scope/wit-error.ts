@@ -1,5 +1,5 @@
 import { AanaError, type ErrorKind, toErrorRecord } from '../../../core/errors.ts';
-import { boundedJson, type JsonBounds } from '../../../core/bounded-json.ts';
+import { boundedJson, type JsonBounds } from '../../../core/json/bounded-json.ts';
 import type { WitError } from '../../invocation/protocol.ts';
 
 /** Each kind as guests see it: the world has not all of them. */

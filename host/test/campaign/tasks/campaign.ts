@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { delay } from '../../../core/abort.ts';
-import { silentLogger } from '../../../core/logger.ts';
+import { silentLogger } from '../../../core/log/logger.ts';
 import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
 import type { Database, StorageConfig } from '../../../storage/index.ts';
 import { Random } from '../../simulation/random.ts';

@@ -8,7 +8,7 @@ import { AanaApp } from '../../../application/app.ts';
 import { loadConfig } from '../../../config/index.ts';
 import { delay } from '../../../core/abort.ts';
 import { AanaError } from '../../../core/errors.ts';
-import { createLogger } from '../../../core/logger.ts';
+import { createLogger } from '../../../core/log/logger.ts';
 import { BENCH_PLUGIN, type HostOrder } from './protocol.ts';
 import { EchoDeployment } from './echo-deployment.ts';
 import { FAILURE, sha256 } from './works.ts';

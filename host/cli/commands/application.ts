@@ -1,0 +1,74 @@
+import { callControl, chooseServer, ControlConnection, type ApplicationReport } from '../../control/index.ts';
+import { delay } from '../../core/abort.ts';
+import { AanaError } from '../../core/errors.ts';
+import { formatRecord } from '../../core/log/logger.ts';
+import { statusText } from './status-text.ts';
+
+export interface ApplicationCommand {
+  /** Where the application's control socket is looked for. */
+  readonly runtimeDir: string;
+  readonly port: number | undefined;
+  /** `unix:/path` of its socket. */
+  readonly host?: string | undefined;
+  readonly out: { write(text: string): unknown };
+}
+
+/** `status`: 0 when the application runs, 1 when it does not yet, or not well. */
+export async function applicationStatus({ runtimeDir, host, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const report: ApplicationReport = await callControl(runtimeDir, 'application.status', {}, { host, port });
+  out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : statusText(report));
+  return report.status === 'RUNNING' ? 0 : 1;
+}
+
+/** `scale`: how many replicas a deployment runs from now on. */
+export async function scaleDeployment({ runtimeDir, host, port, out }: ApplicationCommand, deployment: string, replicas: number): Promise<number> {
+  await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { host, port });
+  out.write(`${deployment} has ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}\n`);
+  return 0;
+}
+
+export interface LogsOptions {
+  readonly lines: number;
+  readonly follow: boolean;
+  readonly deployment: string | undefined;
+  readonly format: 'text' | 'json';
+}
+
+/** `logs`: what was logged last; with `follow` also what comes, until the application or the command ends. */
+export async function applicationLogs({ runtimeDir, host, port, out }: ApplicationCommand, { format, ...args }: LogsOptions, signal: AbortSignal): Promise<number> {
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
+  try {
+    for await (const batch of connection.stream('application.logs', args, { signal })) out.write(batch.map((record) => formatRecord(record, format)).join(''));
+  } catch (error) {
+    const isOver = args.follow && (signal.aborted || (error instanceof AanaError && error.name === 'ConnectionLost'));
+    if (!isOver) throw error;
+  }
+  return 0;
+}
+
+/** `stop`: has the application end, and waits until it has gone. */
+export async function stopApplication({ runtimeDir, host, port, out }: ApplicationCommand, graceS: number | undefined): Promise<number> {
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
+  await connection.call('application.stop', graceS === undefined ? {} : { grace_s: graceS });
+  await connection.waitForEnd();
+  await processEnd(connection.address.pid);
+  out.write(`the application at ${connection.address.url} has stopped\n`);
+  return 0;
+}
+
+/** The process that served ends soon after; one that embeds the application may go on. */
+const PROCESS_END_MS = 3000;
+
+async function processEnd(pid: number): Promise<void> {
+  const until = performance.now() + PROCESS_END_MS;
+  while (isAlive(pid) && performance.now() < until) await delay(20);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

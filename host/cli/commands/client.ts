@@ -1,0 +1,57 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { generateClient } from '../../openapi/client-generator/index.ts';
+import { AanaError } from '../../core/errors.ts';
+
+export interface ClientCommand {
+  /** Address of the server; the client has it by itself. */
+  readonly url: string;
+  /** A document to read in place of the server's. */
+  readonly openapi?: string | undefined;
+  /** Where to write; else it is printed. */
+  readonly out?: string | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Writes a client of a server as one TypeScript file. */
+export async function client({ url, openapi, out }: ClientCommand, stdout: { write(text: string): unknown }): Promise<void> {
+  const address = serverAddress(url);
+  const document = parsed(...(openapi === undefined ? await fetched(address) : await read(openapi)));
+  const text = await generateClient(document, { baseUrl: address });
+  if (out === undefined) return void stdout.write(text);
+  await writeFile(out, text).catch((cause: Error) => {
+    throw new AanaError('ClientFileError', 'invalid-input', `${out} cannot be written: ${cause.message}`, { cause });
+  });
+  stdout.write(`${out}\n`);
+}
+
+function serverAddress(url: string): string {
+  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsedUrl || !/^https?:$/.test(parsedUrl.protocol)) throw new AanaError('ValidationError', 'invalid-input', `--url: ${JSON.stringify(url)} is no address such as http://127.0.0.1:8000`);
+  return `${parsedUrl.origin}${parsedUrl.pathname}`.replace(/\/+$/, '');
+}
+
+async function fetched(address: string): Promise<[text: string, what: string]> {
+  const what = `${address}/openapi.json`;
+  const response = await fetch(what, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
+    const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    throw new AanaError('NotRunning', 'unavailable', `no server answers at ${what}: ${reason}`, { cause });
+  });
+  if (!response.ok) throw new AanaError('NotRunning', 'unavailable', `${what} was answered with ${response.status}: is it an aana-host?`);
+  return [await response.text(), what];
+}
+
+async function read(file: string): Promise<[text: string, what: string]> {
+  const text = await readFile(file, 'utf8').catch((cause: Error) => {
+    throw new AanaError('ValidationError', 'invalid-input', `--openapi: ${file} cannot be read: ${cause.message}`, { cause });
+  });
+  return [text, file];
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AanaError('DocumentError', 'invalid-input', `${what} is no JSON: ${(cause as Error).message}`, { cause });
+  }
+}

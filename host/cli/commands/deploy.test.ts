@@ -1,0 +1,211 @@
+// deploy, migrate and build of an application, as a user runs them: from a folder of their own, outside of the repository.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../../core/package-root.ts';
+import { linkDependencies } from '../../test/helpers/plugin-project.ts';
+import { freePort } from '../../test/helpers/server.ts';
+
+const Deploy = suite('aana-host deploy, migrate and build');
+const program = join(packageRoot, 'dist/host/cli/main.js');
+const sample = new URL('../../replicas/fixtures/sample.js', import.meta.url).href;
+let folder = '';
+
+const HELLO = `
+import { AanaApp, Endpoint } from 'aana-host';
+import * as z from 'zod';
+const Input = z.strictObject({ who: z.string().default('you') });
+const Output = z.strictObject({ text: z.string() });
+class Hello extends Endpoint {
+  input = Input;
+  output = Output;
+  async run({ who }) { return { text: \`hello \${who}\` }; }
+}
+export const app = new AanaApp({ name: 'greeter', migration_func: () => console.log('migrated') });
+app.registerEndpoint({ name: 'hello', path: '/hello', summary: 'Greets', endpoint_cls: Hello });
+export const version = 3;
+export default app;
+`;
+/** What Node can run by taking the types out. */
+const TYPED = HELLO.replace('extends Endpoint {', 'extends Endpoint<typeof Input, typeof Output> {').replace('run({ who })', 'run({ who }: z.infer<typeof Input>)').replace("'greeter'", "'greeter' as string");
+/** A deployment over the sample implementation, without a model. */
+const SAMPLE = `
+import { AanaApp } from 'aana-host';
+import * as z from 'zod';
+const any = z.record(z.string(), z.unknown());
+const Sample = {
+  name: 'Sample', maxOngoingRequests: () => 2, implementation: new URL('${sample}'),
+  configSchema: z.strictObject({ start: z.string().optional(), size: z.int().default(1) }),
+  methods: { spec: { description: '', input: z.strictObject({}), output: any, streaming: false } },
+  prepare: async (config) => config,
+};
+export const app = new AanaApp({ name: 'sampler', definitions: [Sample] });
+app.registerDeployment('sample', { type: 'Sample', user_config: { size: 2 }, num_replicas: 1 });
+app.registerEndpoint({ name: 'spec', path: '/spec', input: z.strictObject({}), output: any, run: async () => app.handle('sample').call('spec', {}) });
+`;
+
+Deploy.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'aana-deploy-'));
+  linkDependencies(folder);
+  symlinkSync(join(packageRoot, 'node_modules/zod'), join(folder, 'node_modules/zod'));
+  writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
+  writeFileSync(join(folder, 'hello.js'), HELLO);
+  mkdirSync(join(folder, 'typed'));
+  writeFileSync(join(folder, 'typed/hello.ts'), TYPED);
+  writeFileSync(join(folder, 'sample.js'), SAMPLE);
+});
+Deploy.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const environment = (): NodeJS.ProcessEnv => ({ ...process.env, AANA_CACHE_DIR: join(folder, 'cache'), AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run') });
+
+function run(...args: string[]): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: folder, env: environment(), encoding: 'utf8', timeout: 60_000 });
+  return { code: status, out: stdout, err: stderr };
+}
+
+interface Running extends AsyncDisposable {
+  readonly url: string;
+  output(): { out: string; err: string };
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A command that serves, ready. */
+async function start(args: readonly string[], { cwd = folder, port }: { cwd?: string; port?: number } = {}): Promise<Running> {
+  const chosen = port ?? (await freePort());
+  const child = spawn(process.execPath, [...args, ...(port === undefined ? ['--port', String(chosen)] : [])], { cwd, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return ((await exited) as [number | null])[0];
+  };
+  const url = `http://127.0.0.1:${chosen}`;
+  while ((await fetch(`${url}/api/ready`).catch(() => undefined))?.status !== 200 || !out.includes('API documentation')) {
+    assert.ok(child.exitCode === null && child.signalCode === null, `it ended: ${out}${err}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return { url, output: () => ({ out, err }), end, [Symbol.asyncDispose]: async () => void (await end('SIGKILL')) };
+}
+
+const ask = async (url: string, body: unknown = {}): Promise<unknown> => {
+  const form = new FormData();
+  form.set('body', JSON.stringify(body));
+  return (await fetch(url, { method: 'POST', body: form })).json();
+};
+
+for (const [path, what] of [
+  ['hello:app', 'a module without its extension'],
+  ['./hello.js:default', 'a default export'],
+  ['typed/hello.ts:app', 'a module in TypeScript'],
+] as const) {
+  Deploy(`serves ${what}: ${path}`, async () => {
+    await using server = await start([program, 'deploy', path]);
+    assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
+    const { out, err } = server.output();
+    assert.is(out, `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
+    assert.match(err, /INFO {2}Deployed successfully\. deployments=0 endpoints=1/);
+    assert.is(await server.end('SIGTERM'), 0);
+  });
+}
+
+Deploy('hides log lines, leaves out migrations, and ends with 0 at SIGINT', async () => {
+  await using server = await start([program, 'deploy', 'hello:app', '--hide-logs', '--skip-migrations', '--sequential-deploy']);
+  await ask(`${server.url}/hello`);
+  assert.match(server.output().out, /^Deployed successfully\.\nAPI documentation: /);
+  assert.is(await server.end('SIGINT'), 0);
+  assert.is(server.output().err, '');
+});
+
+Deploy('the application has the configuration of the command line', async () => {
+  writeFileSync(join(folder, 'other.json'), '{"limits":{"max_json_bytes":20}}');
+  await using server = await start([program, 'deploy', 'hello:app', '--config', 'other.json']);
+  assert.is(((await ask(`${server.url}/hello`, { who: 'somebody with a long name' })) as { error: string }).error, 'RequestTooLarge');
+});
+
+Deploy('knows an application of another copy of the package', async () => {
+  const copy = join(folder, 'copy/node_modules/aana-host');
+  const built = readdirSync(join(packageRoot, 'build')).filter((name) => /^sqlite3-\w+$/.test(name));
+  for (const part of ['dist/host', 'dist/native', 'host/storage', 'native/sqlite3', 'package.json', 'wit', ...built.map((name) => `build/${name}`)]) cpSync(join(packageRoot, part), join(copy, part), { recursive: true, filter: (path) => !/\.map$|[\\/](fixtures|test|bench)$|\.test\.js$/.test(path) });
+  symlinkSync(join(packageRoot, 'node_modules'), join(copy, 'node_modules'));
+  symlinkSync(join(packageRoot, 'node_modules/zod'), join(folder, 'copy/node_modules/zod'));
+  writeFileSync(join(folder, 'copy/hello.js'), HELLO);
+  await using server = await start([program, 'deploy', 'copy/hello:app']);
+  assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
+});
+
+Deploy('a script that connects, migrates and deploys prints the same', async () => {
+  writeFileSync(join(folder, 'script.js'), `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`);
+  await using server = await start([join(folder, 'script.js')]);
+  assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
+  assert.is(server.output().out, `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
+  assert.is(await server.end('SIGTERM'), 0);
+});
+
+Deploy('build writes the configuration that serve makes the same application of, from wherever it is', async () => {
+  const port = await freePort();
+  writeFileSync(join(folder, 'aana.config.json'), '{"limits":{"max_files":3}}');
+  const { code, out } = run('build', 'sample:app', '--host', '127.0.0.1', '--port', String(port));
+  const file = join(folder, 'aana.config.json');
+  assert.equal([code, out], [0, `${file}\n`]);
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { deployments: { sample: { type: string; user_config: { size: number } } } };
+  assert.is(config.deployments.sample.type, 'Sample');
+  assert.equal({ ...config, deployments: config.deployments.sample.user_config }, { limits: { max_files: 3 }, name: 'sampler', host: '127.0.0.1', port, app: './sample.js:app', deployments: { size: 2 } });
+  {
+    await using server = await start([program, 'serve', '--config', file], { cwd: tmpdir(), port });
+    assert.equal(await ask(`${server.url}/spec`), { size: 2 });
+    assert.is(((await (await fetch(`${server.url}/openapi.json`)).json()) as { info: { title: string } }).info.title, 'sampler');
+  }
+  config.deployments.sample.user_config.size = 7;
+  writeFileSync(file, JSON.stringify(config));
+  await using changed = await start([program, 'serve'], { port }); // the file of the working directory
+  assert.equal(await ask(`${changed.url}/spec`), { size: 7 });
+  assert.is(await changed.end('SIGTERM'), 0);
+  rmSync(file);
+});
+
+Deploy('a deployment that fails ends with 1, a line for each deployment and the reason', () => {
+  writeFileSync(join(folder, 'failing.js'), SAMPLE.replace('size: 2', "start: 'reject'"));
+  const { code, err } = run('deploy', 'failing:app', '--port', '0', '--log-level', 'error');
+  assert.is(code, 1, err);
+  assert.match(err, /^sampler +DEPLOY_FAILED\n {2}sample +DEPLOY_FAILED: .*the file model\.bin is truncated.*\n(.*\n)*error: .*the file model\.bin is truncated/m);
+});
+
+Deploy('migrate runs migrations and nothing else', () => {
+  const { code, out, err } = run('migrate', 'hello:app');
+  assert.equal([code, err], [0, '']);
+  assert.match(out, /^migrated\n(applied aana-host \d+ [a-z]+\n)+$|^migrated\nthe database is up to date\n$/);
+});
+
+const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
+  ['no argument', ['deploy'], /^error: missing required argument 'module:app'$/],
+  ['an export that is not there', ['deploy', 'hello:none'], /^error: Could not import none from .*hello\.js: the module exports app, default, version$/],
+  ['an application that its module has deployed', ['deploy', 'deployed:app'], /^error: the application was deployed before$/],
+  ['a flag with a wrong value', ['deploy', 'hello:app', '--port', 'eighty'], /^error: --port.*eighty/],
+  ['a configuration file that is elsewhere', ['build', 'hello:app', '--config-name', '../there.json'], /^error: "\.\.\/there\.json" is no name of a configuration file such as aana\.config\.json$/],
+];
+for (const [title, args, message] of MISTAKES) {
+  Deploy(`refuses ${title} in one sentence, with exit code 2`, () => {
+    writeFileSync(join(folder, 'deployed.js'), "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n");
+    const { code, out, err } = run(...args);
+    assert.equal([code, out], [2, ''], err);
+    assert.match(err.trimEnd(), message);
+  });
+}
+
+Deploy('a port in use is one sentence, with exit code 2', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const { code, err } = run('deploy', 'hello:app', '--port', String(port));
+  taken.close();
+  assert.equal([code, err], [2, `error: port ${port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port\n`]);
+});
+
+Deploy.run();

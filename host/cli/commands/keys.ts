@@ -1,0 +1,100 @@
+import { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from '../../access/index.ts';
+import { AanaApp } from '../../application/app.ts';
+import type { Config } from '../../config/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { withProgress } from '../../packages/index.ts';
+import { type ValidationEntry, validationMessage } from '../../schemas/index.ts';
+
+export interface KeysCommand {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly asJson: boolean;
+  readonly out: { write(text: string): unknown };
+  readonly err: { write(text: string): unknown };
+}
+
+/** `keys create`: prints the key, which nobody can read again. `given`: a key that was made elsewhere. */
+export function createKey(command: KeysCommand, input: NewKeyInput, given: string | undefined): Promise<void> {
+  return withKeys(command, async (keys) => {
+    const { apiKey, record } = await keys.create(input, given);
+    const info = apiKeyInfo(record);
+    if (command.asJson) print(command, given === undefined ? { api_key: apiKey, ...info } : info);
+    else {
+      command.err.write(`${describe(info)}\n${given === undefined ? 'this is the only time that the key is shown:\n' : ''}`);
+      command.out.write(given === undefined ? `${apiKey}\n` : '');
+    }
+    if (!command.config.api_service.enabled) command.err.write('note: servers with this configuration ask nobody for a key: api_service.enabled (API_SERVICE__ENABLED) is false\n');
+  });
+}
+
+/** `keys list`. */
+export function listKeys(command: KeysCommand, userId: string | undefined): Promise<void> {
+  return withKeys(command, async (keys) => {
+    const found = (await keys.list(userId ?? null)).map(apiKeyInfo);
+    if (command.asJson) return print(command, found);
+    for (const info of found) command.out.write(`${describe(info)}\n`);
+    if (found.length === 0) command.out.write(userId === undefined ? 'there are no API keys; make the first with: aana-host keys create --user <name> --admin\n' : `${userId} has no API keys\n`);
+  });
+}
+
+/** `keys update`. */
+export function updateKey(command: KeysCommand, keyId: string, changes: KeyChangesInput): Promise<void> {
+  if (Object.values(changes).every((value) => value === undefined)) throw new AanaError('ValidationError', 'invalid-input', 'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin');
+  return withKeys(command, async (keys) => {
+    const info = apiKeyInfo(await keys.update(keyId, changes));
+    if (command.asJson) print(command, info);
+    else command.out.write(`${describe(info)}\n`);
+  });
+}
+
+/** `keys revoke`. */
+export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Promise<void> {
+  return withKeys(command, async (keys) => {
+    for (const keyId of keyIds) {
+      await keys.revoke(keyId);
+      if (!command.asJson) command.out.write(`revoked ${keyId}; servers that run take it for a few seconds more at most\n`);
+    }
+    if (command.asJson) print(command, { revoked: keyIds });
+  });
+}
+
+/** `keys subscription`. */
+export function switchSubscription(command: KeysCommand, subscriptionId: string, isActive: boolean): Promise<void> {
+  return withKeys(command, async (keys) => {
+    const changed = await keys.setSubscription(subscriptionId, isActive);
+    if (changed === 0) throw new AanaError('NotFoundException', 'not-found', `no API key has the subscription ${JSON.stringify(subscriptionId)}`);
+    if (command.asJson) print(command, { subscription_id: subscriptionId, is_active: isActive, keys: changed });
+    else command.out.write(`subscription ${subscriptionId} is ${isActive ? 'active' : 'inactive'}: ${changed} ${changed === 1 ? 'key' : 'keys'}\n`);
+  });
+}
+
+/** Works on the database itself, whether a server runs or not. */
+async function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
+  const app = new AanaApp({ config, log });
+  try {
+    await withProgress('opening the database', undefined, () => app.storage.migrate());
+    await work(new ApiKeys({ storage: app.storage, log }));
+  } catch (error) {
+    const entries = error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data) ? (error.data as ValidationEntry[]) : undefined;
+    throw entries ? new AanaError('ValidationError', 'invalid-input', validationMessage(entries)) : error;
+  } finally {
+    await app.shutdown({ graceMs: 0 });
+  }
+}
+
+function print({ out }: KeysCommand, value: unknown): void {
+  out.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+function describe({ key_id: keyId, user_id: user, subscription_id: subscription, is_subscription_active: isActive, is_admin: isAdmin, scopes, expired_at: expiredAt, last_used_at: usedAt }: ApiKeyInfo): string {
+  const facts = [
+    `user ${user}`,
+    isAdmin ? 'admin' : '',
+    subscription === user && isActive ? '' : `subscription ${subscription}${isActive ? '' : ' (inactive)'}`,
+    scopes === null ? '' : `for ${scopes.join(' ')}`,
+    expiredAt === null ? '' : `${Date.parse(expiredAt) <= Date.now() ? 'expired' : 'expires'} ${expiredAt}`,
+    usedAt === null ? 'never used' : `last used ${usedAt}`,
+  ];
+  return `${keyId}  ${facts.filter((fact) => fact !== '').join(', ')}`;
+}

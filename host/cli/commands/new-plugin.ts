@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { AanaError } from '../../core/errors.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { newPluginFiles } from './new-plugin-files.ts';
+
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+
+/** Makes a plugin that builds, passes its tests and answers. Its name is the folder's. Gives the folder. */
+export async function newPlugin(path: string): Promise<string> {
+  const folder = resolve(path);
+  const name = basename(folder);
+  if (!NAME.test(name)) throw refused(`"${name}" cannot be the name of a plugin: call the folder ${suggestion(name)}, lower-case words joined by "-"`);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw refused(`${folder} is not empty: name a folder that is new or empty`);
+  const { devDependencies } = readJson(join(packageRoot, 'package.json'));
+  const files = newPluginFiles({
+    name,
+    dependencies: { 'aana-host': packageSpec(folder) },
+    devDependencies: { '@types/node': devDependencies?.['@types/node'] ?? '*', typescript: devDependencies?.['typescript'] ?? '*' },
+  });
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text, { flag: 'wx' });
+  }
+  return folder;
+}
+
+/**
+ * Where the plugin gets this package from: the file or folder that the project around it names, so that what is not in a registry is
+ * found again; this checkout; else the published version.
+ */
+function packageSpec(folder: string): string {
+  for (let above = dirname(folder); ; above = dirname(above)) {
+    const manifest = join(above, 'package.json');
+    const spec = existsSync(manifest) ? readJson(manifest).dependencies?.['aana-host'] : undefined;
+    if (spec !== undefined) return spec.startsWith('file:') ? fileSpec(folder, resolve(above, spec.slice('file:'.length))) : spec;
+    if (dirname(above) === above) break;
+  }
+  if (!packageRoot.split(sep).includes('node_modules')) return fileSpec(folder, packageRoot);
+  return readJson(join(packageRoot, 'package.json')).version ?? '*';
+}
+
+const fileSpec = (from: string, to: string): string => `file:${relative(from, to).split(sep).join('/')}`;
+
+interface PackageJson {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+const readJson = (path: string): PackageJson => JSON.parse(readFileSync(path, 'utf8')) as PackageJson;
+
+function suggestion(name: string): string {
+  const words = name.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean).join('-').replace(/^[^a-z]+/, '');
+  return `"${NAME.test(words) ? words : 'my-plugin'}"`;
+}
+
+const refused = (message: string): AanaError => new AanaError('NewPluginRefused', 'invalid-input', message);

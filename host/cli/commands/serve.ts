@@ -1,0 +1,34 @@
+import { statSync } from 'node:fs';
+import { AanaApp } from '../../application/app.ts';
+import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../../application/app-options.ts';
+import { loadApp } from '../../application/module/load-app.ts';
+import type { Config } from '../../config/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/log/logger.ts';
+
+/** `serve`: the application, the deployments and the plugins of the configuration, until a signal. */
+export async function serve(config: Config, folders: readonly string[], log: Logger): Promise<number> {
+  for (const path of config.media.allow_paths) {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
+  }
+  const app = config.app === null ? new AanaApp({ config, log }) : (await loadApp(config.app, '.')).app;
+  app.configure(config).registerPlugins(...folders);
+  if (config.app !== null) await app.migrate();
+  return run(app, addressToListenOn({}, config));
+}
+
+/** Serves an application until a signal; 130 when the signal came during the start. */
+export async function run(app: AanaApp, connect: ConnectOptions, deploy: DeployOptions = {}): Promise<number> {
+  const ignore = (): void => {};
+  process.on('SIGHUP', ignore); // who sees it listen may ask for a reload before it takes signals itself
+  try {
+    await app.listen(connect);
+    await app.deploy({ ...deploy, blocking: true });
+    return 0;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ShuttingDown') return 130;
+    throw error;
+  } finally {
+    process.off('SIGHUP', ignore);
+  }
+}

@@ -1,0 +1,92 @@
+import { availableParallelism } from 'node:os';
+import { AanaApp } from '../../application/app.ts';
+import { childEnvironment, type Config } from '../../config/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { check } from '../../deployments/class/check.ts';
+import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
+import { buildNative, buildSqlite } from '../../native-build/index.ts';
+import { type ProgressPart, shareProgress, withProgress } from '../../packages/index.ts';
+import { asksFor } from '../../plugins/rights/asked-capabilities.ts';
+import { buildPlugin } from '../../plugins/build/build-plugin.ts';
+import { findPluginFolders } from '../../plugins/set/find-plugin-folders.ts';
+
+export type Purpose = 'serve' | 'test' | 'demo';
+
+export interface SetupOptions {
+  readonly config: Config;
+  readonly purpose: Purpose;
+  /** Plugin folders, or folders of them, to build. */
+  readonly folders: readonly string[];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Small models that the tests run on. */
+const TEST_MODELS = ['whisper-tiny.en', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
+
+/** Does what serving, testing or the demonstration needs: builds and downloads, at the same time. What is there is reused. */
+export async function setup(options: SetupOptions): Promise<void> {
+  const failed = new AbortController();
+  const all = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) };
+  await withProgress('setting up', undefined, async (report) => {
+    const begin = shareProgress(report);
+    const work = [build(all, begin()), download(all, begin())];
+    for (const one of work) one.catch((error: unknown) => failed.abort(error));
+    await Promise.allSettled(work);
+    failed.signal.throwIfAborted();
+  });
+}
+
+async function build({ config, purpose, folders, log, signal }: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+  report(0, undefined, 'building the native addon');
+  await buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+  report(0, undefined, 'building SQLite');
+  if (purpose === 'test' || config.db_config.datastore_type === 'sqlite') await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
+  for (const folder of folders.flatMap(findPluginFolders)) {
+    report(0, undefined, `building ${folder}`);
+    await buildPlugin(folder, { log, signal });
+  }
+  done();
+}
+
+async function download(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+  const { config, folders, purpose, log, signal } = options;
+  const app = new AanaApp({ config, log });
+  const models = {
+    pull: (id: string) => app.models.pull(id, { signal, onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`) }),
+  };
+  /** What tests lack makes them skip; everything else must be there. */
+  const needed = async (what: string, fetch: () => Promise<unknown>): Promise<void> => {
+    try {
+      await fetch();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (purpose !== 'test') throw error;
+      log.warn('missing for the tests', { what, reason: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  const sources = folders.flatMap(findPluginFolders);
+  const usesMedia = purpose !== 'serve' || sources.length === 0 || (await asksFor(sources, 'media'));
+  if (usesMedia) await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
+  if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
+  else await pullDeploymentModels(options, models);
+  // The page `/redoc` works without the internet from here on; serving does without it.
+  await app.models.pullTool('redoc', { signal }).catch((error: unknown) => log.warn('no /redoc', { reason: String(error) }));
+  // The sample is for trying things out: serving does without it.
+  const sample = (): Promise<unknown> => models.pull('speech-sample');
+  if (purpose !== 'serve') await needed('speech-sample', sample);
+  else if (usesMedia) await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
+  done();
+}
+
+/** The models of the configured deployments. */
+async function pullDeploymentModels({ config, log, signal }: SetupOptions, models: { pull(id: string): Promise<{ readonly path: string }> }): Promise<void> {
+  for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(config.deployments)) {
+    const definition = builtinDefinitions.find((one) => one.name === type);
+    if (!definition && config.app !== null) continue; // a class of the application's own, which is known when it starts
+    if (!definition) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`);
+    const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
+    await definition.prepare(checked, { models, log, signal, cpus: async () => defaultCpus(availableParallelism()), numGpus: devices.num_gpus ?? 0, progress: () => {} });
+  }
+}

@@ -1,0 +1,58 @@
+import type { ApplicationReport, ReplicaReport } from '../../control/index.ts';
+
+const WIDTH = 80;
+const COLUMNS = ['replica', 'state', 'pid', 'device', 'ongoing', 'memory', 'restarts'] as const;
+
+/** The status of an application for people, on lines of 80 columns where names are not long. */
+export function statusText({ name, version, url, pid, status, phase, message, deployments }: ApplicationReport): string {
+  const head = `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, process ${pid}\n`;
+  const own = deployments.length === 0 && message !== '' ? wrapped(message, '  ') : '';
+  const parts = deployments.map((deployment) => {
+    const { replicas, queued } = deployment;
+    const waiting = queued === 0 ? '' : `, ${queued} ${queued === 1 ? 'call waits' : 'calls wait'}`;
+    const why = deployment.message === '' ? '' : wrapped(deployment.message, '  ');
+    return `\n${deployment.name}: ${deployment.status}${waiting}\n${why}${replicas.length === 0 ? '  no replicas\n' : table(replicas)}`;
+  });
+  return head + own + parts.join('');
+}
+
+function table(replicas: readonly ReplicaReport[]): string {
+  const rows = replicas.map((replica) => [
+    replica.name,
+    replica.state,
+    replica.pid === null ? '-' : String(replica.pid),
+    replica.device || '-',
+    String(replica.ongoing),
+    replica.memory_bytes === null ? '-' : bytesText(replica.memory_bytes),
+    String(replica.restarts),
+  ]);
+  const widths = COLUMNS.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string => `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  const lines = rows.map((row, index) => `${line(row)}\n${replicas[index]?.message ? wrapped(replicas[index].message, '    ') : ''}`);
+  return `${line(COLUMNS)}\n${lines.join('')}`;
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+function bytesText(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const value = bytes / 1024 ** power;
+  return `${value.toFixed(value < 10 && power > 0 ? 1 : 0)} ${UNITS[power]}`;
+}
+
+/** Words on lines of at most {@link WIDTH} columns, unless one word is longer. */
+function wrapped(text: string, indent: string): string {
+  const lines: string[] = [];
+  for (const paragraph of text.split('\n')) {
+    let line = indent;
+    for (const word of paragraph.split(/\s+/).filter((part) => part !== '')) {
+      const isFirst = line === indent;
+      if (!isFirst && line.length + 1 + word.length > WIDTH) {
+        lines.push(line);
+        line = indent + word;
+      } else line += (isFirst ? '' : ' ') + word;
+    }
+    lines.push(line);
+  }
+  return `${lines.join('\n')}\n`;
+}

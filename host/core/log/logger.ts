@@ -1,0 +1,107 @@
+import { boundedJson, type JsonBounds } from '../json/bounded-json.ts';
+
+/** One line, one event: a constant lower-case message and fields. */
+export type LogFields = Readonly<Record<string, unknown>>;
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** One event, as it is kept and sent on. */
+export interface LogRecord {
+  /** ISO 8601, in UTC. */
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  /** Lines below this level are dropped. */
+  readonly level: LogLevel;
+  /** `text` for people, `json` (one object a line) for machines. */
+  readonly format: 'text' | 'json';
+  readonly write: (line: string) => void;
+  readonly now?: () => Date;
+}
+
+/** How grave each level is. */
+export const LOG_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
+
+export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
+  const now = options.now ?? (() => new Date());
+  const emit = (level: LogLevel, message: string, fields: LogFields = {}): void => {
+    if (LOG_LEVELS[level] < LOG_LEVELS[options.level]) return;
+    const all = { ...bound, ...fields };
+    options.write(formatRecord({ time: now().toISOString(), level, message, fields: all }, options.format));
+  };
+  return {
+    debug: (message, fields) => emit('debug', message, fields),
+    info: (message, fields) => emit('info', message, fields),
+    warn: (message, fields) => emit('warn', message, fields),
+    error: (message, fields) => emit('error', message, fields),
+    child: (fields) => createLogger(options, { ...bound, ...fields }),
+  };
+}
+
+const LEFT_OUT = 'left out; set log.content (AANA_LOG_CONTENT=true) to have it here';
+
+/** The same without what stands in the field `content`, in which lines have what requests and models may have said. */
+export function withoutContent(log: Logger): Logger {
+  const strip = (fields: LogFields | undefined): LogFields | undefined => {
+    if (!fields || !('content' in fields)) return fields;
+    return { ...fields, content: LEFT_OUT };
+  };
+  return {
+    debug: (message, fields) => log.debug(message, strip(fields)),
+    info: (message, fields) => log.info(message, strip(fields)),
+    warn: (message, fields) => log.warn(message, strip(fields)),
+    error: (message, fields) => log.error(message, strip(fields)),
+    child: (fields) => withoutContent(log.child(strip(fields) ?? {})),
+  };
+}
+
+/** Drops everything; for tests and for callers that want silence. */
+export const silentLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silentLogger,
+};
+
+/** Of the fields of one line. A field can hold whatever a guest or a model said. */
+const FIELD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
+
+/** The line of an event, with its end. It is one line whatever the message and the fields hold, never throws, and is bounded; no field takes the place of `time`, `level` or `message`. */
+export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
+  if (format === 'json') {
+    const { time: _time, level: _level, message: _message, ...rest } = fields;
+    const head = JSON.stringify({ time, level, message });
+    const tail = boundedJson(rest, FIELD_BOUNDS);
+    return tail === '{}' ? `${head}\n` : `${head.slice(0, -1)},${tail.slice(1)}\n`;
+  }
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${textValue(value)}`);
+  return `${onOneLine(`${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}`)}\n`;
+}
+
+function textValue(value: unknown): string {
+  if (typeof value === 'string' && value.length < FIELD_BOUNDS.maxChars && /^[\w./:@%+-]+$/.test(value)) return value;
+  return boundedJson(value, FIELD_BOUNDS);
+}
+
+// oxlint-disable-next-line no-control-regex -- the characters that end a line or command a terminal
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+/** A text without characters that end a line or command a terminal: each becomes its escape. */
+function onOneLine(text: string): string {
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

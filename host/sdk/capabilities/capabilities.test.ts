@@ -1,0 +1,195 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { defineEndpoint, defineHelper, definePlugin, HostError, z } from '../node.ts';
+import { type FakeHost, FakeRepositories, type FakeStorage, runEndpoint } from '../testing/testing.ts';
+import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
+
+const anything = { path: '/act', summary: 'Acts', input: z.strictObject({}), output: z.any() };
+
+function failure(run: () => unknown): HostError {
+  try {
+    run();
+  } catch (error) {
+    assert.instance(error, HostError);
+    return error as HostError;
+  }
+  throw new Error('it did not fail');
+}
+
+const Capabilities = suite('capabilities of the SDK');
+
+const counting = definePlugin([
+  defineEndpoint({
+    ...{ ...anything, name: 'count' },
+    uses: ['storage'],
+    run(_, { storage }) {
+      const count = (storage.get<number>('count') ?? 0) + 1;
+      storage.set('count', count);
+      storage.set(`seen/${count}`, { é: '€ 😀' });
+      if (count === 3) storage.delete('seen/1');
+      return { count, keys: [...storage.keys('seen/')], last: storage.get(`seen/${count}`) };
+    },
+  }),
+]);
+
+Capabilities('storage keeps values from one run to the next', () => {
+  const storage: FakeStorage = new Map();
+  const outputs = [1, 2, 3].map(() => runEndpoint(counting, 'count', {}, { storage }).output);
+  assert.equal(outputs[2], { count: 3, keys: ['seen/2', 'seen/3'], last: { é: '€ 😀' } });
+  assert.is(storage.get('count'), 3);
+});
+
+Capabilities('an endpoint that uses what the plugin does not have fails with a sentence', () => {
+  const error = failure(() => runEndpoint(counting, 'count', {}, { storage: null }));
+  assert.equal([error.name, error.kind, error.data], ['CapabilityDenied', 'denied', { capability: 'storage' }]);
+  assert.match(error.message, /the endpoint count uses the capability storage.*plugin\.json/);
+});
+
+Capabilities('what an endpoint does not name in `uses` is not in ctx', () => {
+  const plugin = definePlugin([defineEndpoint({ ...anything, name: 'act', run: (_, ctx) => Object.keys(ctx).filter((key) => /storage|fetch|remote/i.test(key)) })]);
+  assert.equal(runEndpoint(plugin, 'act', {}).output, []);
+});
+
+const keeping = definePlugin([
+  defineEndpoint({
+    ...{ ...anything, name: 'keep' },
+    uses: ['repositories', 'repositories-write'],
+    run(_, { repositories: { media, videos, captions, transcripts } }) {
+      const { media_id: id } = videos.save({ media_id: 'v', title: 'A' });
+      const [, second] = captions.saveAll([2, 1].map((timestamp) => ({ media_id: id, model: 'm', frame_id: timestamp, caption: 'c', timestamp })));
+      const { id: transcript } = transcripts.save({ media_id: id, model: 'w', transcript: 'Hi', segments: [{ n: 1 }], language: 'en', language_confidence: 0.5 });
+      media.create('i', 'image');
+      media.delete('i');
+      const times = [...captions.list(id)].map(({ timestamp }) => timestamp);
+      if (second) captions.delete(second.id);
+      return { times, left: [...captions.list(id)].length, text: transcripts.read(transcript).transcript, infos: [...transcripts.listInfos(id)].length, titles: [...videos.list()].map(({ title }) => title), there: media.exists('i') };
+    },
+  }),
+  defineEndpoint({ ...anything, name: 'odd', uses: ['repositories-write'], run: (_, ctx) => ctx.repositories.captions.save({ model: 'm', frame_id: 0.5, caption: 'c', timestamp: 0 }) }),
+  defineEndpoint({ ...anything, name: 'look', uses: ['repositories'], run: (_, { repositories }) => repositories.videos.getMetadata('none') }),
+]);
+
+Capabilities('repositories keep rows from one run to the next, and refuse as the host does', () => {
+  const repositories = new FakeRepositories();
+  assert.equal(runEndpoint(keeping, 'keep', {}, { repositories }).output, { times: [1, 2], left: 1, text: 'Hi', infos: 1, titles: ['A'], there: false });
+  assert.equal([repositories.media.get('v'), repositories.captions.length, repositories.transcripts[0]?.segments], ['video', 1, [{ n: 1 }]]);
+  assert.is(failure(() => runEndpoint(keeping, 'keep', {}, { repositories })).name, 'MediaIdAlreadyExistsException');
+  const { name, kind, data } = failure(() => runEndpoint(keeping, 'look', {}));
+  assert.equal([name, kind, data], ['NotFoundException', 'not-found', { table: 'video', id: 'none' }]);
+  assert.match(failure(() => runEndpoint(keeping, 'odd', {})).message, 'frame_id is a whole number from 0 to 2147483647, not 0.5');
+  assert.is(failure(() => runEndpoint(keeping, 'look', {}, { repositories: null })).name, 'CapabilityDenied');
+});
+
+const asking = definePlugin([
+  defineEndpoint({
+    ...{ ...anything, name: 'ask' },
+    uses: ['http'],
+    run(_, ctx) {
+      const page = ctx.fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
+      const made = ctx.fetch('https://a.example/c', { body: JSON.stringify({ name: 'ä' }) });
+      return { ok: page.ok, type: page.header('Content-Type'), name: page.json<{ name: string }>().name, made: made.status, text: made.text() };
+    },
+  }),
+]);
+
+Capabilities('fetch sends requests and reads answers', () => {
+  const answer: FakeHost['fetch'] = ({ method }) => (method === 'GET' ? { headers: { 'Content-Type': 'application/json' }, body: { name: 'ü' } } : { status: 404, body: 'none' });
+  const { output, requests } = runEndpoint(asking, 'ask', {}, { fetch: answer });
+  assert.equal(output, { ok: true, type: 'application/json', name: 'ü', made: 404, text: 'none' });
+  assert.equal(requests, [
+    { method: 'GET', url: 'https://a.example/b', headers: { 'x-key': '1' }, body: '' },
+    { method: 'POST', url: 'https://a.example/c', headers: {}, body: '{"name":"ä"}' },
+  ]);
+});
+
+const double = defineHelper({ name: 'double', input: z.int(), output: z.int(), run: (n, ctx) => (ctx.log.info('doubling'), n * 2) });
+const failing = defineHelper({ name: 'failing', input: z.any(), output: z.any(), run: () => { throw new HostError('NoWay', 'conflict', 'no'); } });
+const helping = definePlugin(
+  [
+    defineEndpoint({
+      ...{ ...anything, name: 'help' },
+      uses: ['remote'],
+      run(_, ctx) {
+        const tasks = [1, 2, 3].map((n) => ctx.startRemote(double, n));
+        return [...tasks.map((task) => task.wait()), ctx.runRemote(double, 10)];
+      },
+    }),
+    defineEndpoint({ ...anything, name: 'fail', uses: ['remote'], run: (_, ctx) => ctx.runRemote(failing, null) }),
+    defineEndpoint({ ...anything, name: 'wrong', uses: ['remote'], run: (_, ctx) => ctx.runRemote(double, 'a' as unknown as number) }),
+  ],
+  { helpers: [double, failing] },
+);
+
+Capabilities('helpers run, several at a time', () => {
+  const { output, logs } = runEndpoint(helping, 'help', {});
+  assert.equal(output, [2, 4, 6, 20]);
+  assert.is(logs.length, 4);
+});
+
+Capabilities('a helper fails as it throws, and checks what it is given', () => {
+  assert.equal([failure(() => runEndpoint(helping, 'fail', {})).name, failure(() => runEndpoint(helping, 'wrong', {})).name], ['NoWay', 'ValidationError']);
+});
+
+Capabilities('images, progress, clock, deadline and signal are there for every endpoint', () => {
+  let cancelled = false;
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'act' },
+      run(_, ctx) {
+        const image = ctx.image.open({ url: 'https://a.example/a.jpg' });
+        const { width, height, format } = image;
+        assert.equal([image.pixels().length, image.pixels({ width: 2, height: 1 })], [3 * 5 * 480, new Uint8Array([2, 1, 0, 0, 0, 0])]);
+        ctx.progress(0.5, 'half');
+        ctx.progress(1);
+        const before = ctx.signal.aborted;
+        cancelled = true;
+        try {
+          ctx.signal.throwIfAborted();
+        } catch (error) {
+          return [width, height, format, ctx.clock.now().toISOString(), ctx.clock.monotonicMs(), ctx.deadline.getTime(), before, (error as HostError).kind];
+        }
+        return undefined;
+      },
+    }),
+  ]);
+  const fakes: FakeHost = { image: () => ({ width: 5, format: 'mjpeg', pixels: (w, h) => new Uint8Array(3 * w * h).fill(w, 0, 1).fill(h, 1, 2) }), now: () => 1000, remainingMs: () => 500, isCancelled: () => cancelled };
+  const { output, progress } = runEndpoint(plugin, 'act', {}, fakes);
+  assert.equal(output, [5, 480, 'mjpeg', '1970-01-01T00:00:01.000Z', 1000, 1500, false, 'cancelled']);
+  assert.equal(progress, [{ fraction: 0.5, text: 'half' }, { fraction: 1, text: '' }]);
+});
+
+Capabilities('the usual deployments need no name', () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'act' },
+      run(_, ctx) {
+        const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
+        return [ctx.llm.chat(dialog).message.content, ctx.llm('other').chat(dialog).message.content, ctx.llm.countTokens({ text: 'a' }).tokens, [...ctx.llm.chatStream(dialog)].length];
+      },
+    }),
+  ]);
+  const saying = (content: string) => ({
+    chat: () => ({ message: { role: 'assistant', content } }),
+    count_tokens: () => ({ tokens: 1, max_tokens: 9 }),
+    *chat_stream() {
+      yield { text: content };
+    },
+  });
+  assert.equal(runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }).output, ['usual', 'other', 1, 1]);
+});
+
+Capabilities('initialize runs once, before the first run', () => {
+  let calls = 0;
+  const plugin = definePlugin([defineEndpoint({ ...anything, name: 'act', initialize: () => ({ made: ++calls }), run: (_, { state }) => state.made })]);
+  plugin.describe();
+  assert.is(calls, 1);
+  assert.equal([runEndpoint(plugin, 'act', {}).output, runEndpoint(plugin, 'act', {}).output, calls], [1, 1, 1]);
+});
+
+Capabilities('UTF-8 is written and read as by the platform, broken texts and bytes too', () => {
+  for (const text of ['', 'a\u007f\u0080\u07ff\u0800\uffff', '😀€é', '\ud800', 'a\udc00b', '\u{10ffff}'.repeat(5000)]) assert.equal([...encodeUtf8(text)], [...new TextEncoder().encode(text)]);
+  const broken = [[0xff], [0xc0, 0x80], [0xe2, 0x82, 0xac], [0xf0, 0x9f, 0x98, 0x80], [0x41, 0xe2, 0x82]];
+  for (const bytes of broken) assert.is(decodeUtf8(Uint8Array.from(bytes)), new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes)), bytes.join());
+});
+
+Capabilities.run();

@@ -1,0 +1,51 @@
+import { createFetch, type Fetch } from './fetch.ts';
+import type { HandleScope } from './handles.ts';
+import { createRemote, type RemoteMembers } from './helper.ts';
+import { HostError } from '../host-error.ts';
+import type { Host } from '../host.ts';
+import { createRepositories, createRepositoriesWrite, type Repositories, type RepositoriesWrite } from './repositories.ts';
+import { Storage } from './storage.ts';
+
+/** What an endpoint's `ctx` has more when its `uses` names the capability. */
+interface CapabilityMembers {
+  storage: { readonly storage: Storage };
+  repositories: { readonly repositories: Repositories };
+  'repositories-write': { readonly repositories: RepositoriesWrite };
+  http: { readonly fetch: Fetch };
+  remote: RemoteMembers;
+}
+
+/** Capabilities that `plugin.json` must ask for. */
+export type Capability = keyof CapabilityMembers;
+
+type Both<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
+/** The members of `ctx` for the capabilities `U`. */
+export type Uses<U extends Capability> = [U] extends [never] ? unknown : Both<CapabilityMembers[U]>;
+
+const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) => CapabilityMembers[C] | undefined } = {
+  storage: ({ storage }) => storage && { storage: new Storage(storage) },
+  repositories: ({ repositories }) => repositories && { repositories: createRepositories(repositories) },
+  'repositories-write': ({ 'repositories-write': write }) => write && { repositories: createRepositoriesWrite(write) },
+  http: ({ http }) => http && { fetch: createFetch(http) },
+  remote: ({ remote }, scope) => remote && createRemote(remote, scope),
+};
+
+/** Gives `ctx` the members of the capabilities. Throws `CapabilityDenied` for one that the plugin does not have. */
+export function withCapabilities<C extends object, U extends Capability>(ctx: C, uses: readonly U[], host: Host, scope: HandleScope, endpoint: string): C & Uses<U> {
+  for (const capability of uses) {
+    const given = members[capability](host, scope);
+    if (!given) throw new HostError('CapabilityDenied', 'denied', missingCapability(endpoint, capability), { data: { capability } });
+    if ('repositories' in given && 'repositories' in ctx) joinRepositories(ctx.repositories as Record<string, object>, { ...given.repositories });
+    else Object.assign(ctx, given);
+  }
+  return ctx as C & Uses<U>;
+}
+
+/** Reading and writing are capabilities of their own; `ctx` has one set of repositories. */
+function joinRepositories(all: Record<string, object>, more: Record<string, object>): void {
+  for (const [name, methods] of Object.entries(more)) all[name] = { ...all[name], ...methods };
+}
+
+export function missingCapability(endpoint: string, capability: Capability): string {
+  return `${endpoint} uses the capability ${capability}, which the plugin does not ask for: add it to the capabilities in plugin.json`;
+}

@@ -1,0 +1,103 @@
+import { AsrOutput, type ChatDialog, ChatOutput, type SamplingParams, type TextChunk, type WhisperParams } from '../../schemas/index.ts';
+import { Audio, type HandleScope, Stream } from './handles.ts';
+import { hostCall } from '../host-error.ts';
+import type { Host, HostAudio } from '../host.ts';
+
+/** What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words again. */
+const typedAnswers = new WeakMap<object, unknown>();
+
+function typed<T extends object>(schema: unknown, answer: T): T {
+  typedAnswers.set(answer, schema);
+  return answer;
+}
+
+/** Whether a value is, as it came, what a typed method of a deployment gave for this schema. */
+export function isTypedAnswer(schema: unknown, value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typedAnswers.get(value) === schema;
+}
+
+/** Arguments by name; an {@link Audio} may stand anywhere in them. */
+export type DeploymentArgs = Readonly<Record<string, unknown>>;
+
+/** A deployed model of any kind. */
+export class Deployment {
+  readonly name: string;
+  readonly #host: Host;
+  readonly #scope: HandleScope;
+
+  constructor(name: string, host: Host, scope: HandleScope) {
+    this.name = name;
+    this.#host = host;
+    this.#scope = scope;
+  }
+
+  /** Calls a method and waits for its result. */
+  call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
+    const { json, audio } = encodeArgs(args);
+    return JSON.parse(hostCall(() => this.#host.call(this.name, method, json, audio))) as T;
+  }
+
+  /** Calls a streaming method. */
+  stream<T = unknown>(method: string, args: DeploymentArgs = {}): Stream<T> {
+    const { json, audio } = encodeArgs(args);
+    return new Stream<T>(
+      hostCall(() => this.#host.open(this.name, method, json, audio)),
+      this.#scope,
+    );
+  }
+}
+
+/** Speech recognition. */
+export class AsrDeployment extends Deployment {
+  /** Audio of 0 seconds, or without speech, gives language "silence" and no segments. */
+  transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
+    return typed(AsrOutput, this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
+  }
+}
+
+export interface ChatOptions {
+  /** Absent and null ones come from the deployment's defaults. */
+  readonly sampling_params?: SamplingParams | null | undefined;
+  /** Begins the answer and is part of it. */
+  readonly assistant_prefix?: string | undefined;
+}
+
+export interface TokenCount {
+  /** Tokens of the text, or of the dialog in the model's template. */
+  readonly tokens: number;
+  /** What the model's context holds, answer included. */
+  readonly max_tokens: number;
+}
+
+/** Text generation. */
+export class LlmDeployment extends Deployment {
+  chat(dialog: ChatDialog, options: ChatOptions = {}): ChatOutput {
+    return typed(ChatOutput, this.call<ChatOutput>('chat', withoutAbsent({ dialog, ...options })));
+  }
+
+  chatStream(dialog: ChatDialog, options: ChatOptions = {}): Stream<TextChunk> {
+    return this.stream<TextChunk>('chat_stream', withoutAbsent({ dialog, ...options }));
+  }
+
+  countTokens(of: { readonly text: string } | { readonly dialog: ChatDialog }): TokenCount {
+    return this.call<TokenCount>('count_tokens', { ...of });
+  }
+}
+
+/** The methods of the usual deployment; called with a name, that deployment. */
+export type Asr = ((deployment: string) => AsrDeployment) & Pick<AsrDeployment, 'transcribe'>;
+export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
+
+function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[] } {
+  const audio: HostAudio[] = [];
+  const json = JSON.stringify(args, (_key, value: unknown) => {
+    if (!(value instanceof Audio)) return value;
+    const known = audio.indexOf(value.handle);
+    return { $audio: known >= 0 ? known : audio.push(value.handle) - 1 };
+  });
+  return { json, audio };
+}
+
+function withoutAbsent(args: DeploymentArgs): DeploymentArgs {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
+}

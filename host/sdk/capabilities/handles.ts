@@ -1,0 +1,177 @@
+import { hostCall } from '../host-error.ts';
+import type { Host, HostAudio, HostChunks, HostImage, HostTask, HostVideo } from '../host.ts';
+
+/** Disposes what was opened during a run, newest first. */
+export class HandleScope {
+  readonly #open = new Set<Disposable>();
+
+  track<T extends Disposable>(handle: T): T {
+    this.#open.add(handle);
+    return handle;
+  }
+
+  dispose(handle: Disposable): void {
+    if (this.#open.delete(handle)) handle[Symbol.dispose]();
+  }
+
+  disposeAll(): void {
+    if (this.#open.size > 0) for (const handle of [...this.#open].toReversed()) this.dispose(handle);
+  }
+}
+
+/** Decoded audio, held by the host; goes into deployment calls as an argument. */
+export class Audio implements Disposable {
+  readonly #scope: HandleScope;
+  /** @internal */
+  readonly handle: HostAudio;
+
+  constructor(handle: HostAudio, scope: HandleScope) {
+    this.handle = scope.track(handle);
+    this.#scope = scope;
+  }
+
+  /** Seconds of the longest channel; 0 when the media has no audio track. */
+  get duration(): number {
+    return this.handle.duration();
+  }
+
+  /** Frees it before the end of the run. */
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.handle);
+  }
+}
+
+export interface VideoInfo {
+  /** Seconds; absent when the file does not say. */
+  readonly duration: number | undefined;
+  readonly hasAudio: boolean;
+  readonly hasVideo: boolean;
+}
+
+/** What a site says of a video. Strangers wrote it. */
+export interface VideoMetadata {
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+}
+
+/** A fetched and probed media file, held by the host. */
+export class Video implements Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostVideo;
+  readonly info: VideoInfo;
+
+  constructor(handle: HostVideo, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+    const { duration, hasAudio, hasVideo } = handle.info();
+    this.info = { duration, hasAudio, hasVideo };
+  }
+
+  /** What the page says that the video was downloaded from; nothing for a file, and where a page says nothing. */
+  get metadata(): VideoMetadata {
+    const { title, description } = this.#handle.metadata();
+    return { title, description };
+  }
+
+  /** Decodes the audio track; `separate` keeps the channels apart. A media without one gives audio of 0 seconds. */
+  extractAudio(options: { readonly channels?: 'mix' | 'separate' } = {}): Audio {
+    return new Audio(
+      hostCall(() => this.#handle.extractAudio(options.channels ?? 'mix')),
+      this.#scope,
+    );
+  }
+
+  /** Frees it before the end of the run. */
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
+
+/** A fetched and probed image, held by the host. */
+export class Image implements Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostImage;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** How the file is encoded: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`. */
+  readonly format: string;
+
+  constructor(handle: HostImage, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+    const { width, height, format } = handle.info();
+    this.width = width;
+    this.height = height;
+    this.format = format;
+  }
+
+  /**
+   * Decodes the image in this size, by default its own: red, green and blue of each pixel, row by row from the top, without transparency. At most
+   * 4,194,304 pixels.
+   */
+  pixels({ width = this.width, height = this.height }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
+    return hostCall(() => this.#handle.pixels(width, height));
+  }
+
+  /** Frees it before the end of the run. */
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
+
+/** A helper at work in another thread. Disposing it cancels it. */
+export class RemoteTask<T> implements Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostTask;
+
+  constructor(handle: HostTask, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+  }
+
+  /** What the helper returns; throws what it throws. */
+  wait(): T {
+    return JSON.parse(hostCall(() => this.#handle.wait())) as T;
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
+
+/** Values of a streaming method as they are made. Iterate it once; leaving the loop early, or disposing, cancels the method. */
+export class Stream<T> implements Iterable<T>, Disposable {
+  readonly #scope: HandleScope;
+  readonly #handle: HostChunks;
+
+  constructor(handle: HostChunks, scope: HandleScope) {
+    this.#handle = scope.track(handle);
+    this.#scope = scope;
+  }
+
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    try {
+      for (;;) {
+        const values = hostCall(() => this.#handle.next());
+        if (values.length === 0) return;
+        for (const value of values) yield JSON.parse(value) as T;
+      }
+    } finally {
+      this[Symbol.dispose]();
+    }
+  }
+
+  /** Sends all that is left to the client, without entering the sandbox for each value. */
+  forwardTo(host: Host): void {
+    try {
+      hostCall(() => host.forward(this.#handle));
+    } finally {
+      this[Symbol.dispose]();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose(this.#handle);
+  }
+}
