@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/llama/chat_template.h"
+#include "core/llama/model/chat_template.h"
 #include "core/llama/event.h"
-#include "core/llama/model.h"
+#include "core/llama/model/model.h"
 #include "core/llama/request.h"
 
 // Values of native/lib/binding.ts to and from those of the engine. All throw Napi::TypeError for a value of the wrong type.

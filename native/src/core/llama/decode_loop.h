@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "core/llama/batch.h"
+#include "core/llama/schedule/batch.h"
 #include "core/llama/inbox.h"
-#include "core/llama/model.h"
+#include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
-#include "core/llama/scheduler.h"
-#include "core/llama/slots.h"
-#include "core/llama/waiting_line.h"
+#include "core/llama/schedule/scheduler.h"
+#include "core/llama/schedule/slots.h"
+#include "core/llama/schedule/waiting_line.h"
 #include "core/pulse.h"
 #include "core/tenant_turns.h"
 

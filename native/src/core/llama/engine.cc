@@ -6,7 +6,7 @@
 
 #include "core/engine_log.h"
 #include "core/llama/decode_loop.h"
-#include "core/llama/load_error.h"
+#include "core/llama/model/load_error.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {

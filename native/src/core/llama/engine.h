@@ -7,9 +7,9 @@
 #include <string_view>
 #include <thread>
 
-#include "core/llama/chat_template.h"
+#include "core/llama/model/chat_template.h"
 #include "core/llama/inbox.h"
-#include "core/llama/model.h"
+#include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/pulse.h"
 

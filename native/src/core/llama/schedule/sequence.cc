@@ -1,4 +1,4 @@
-#include "core/llama/sequence.h"
+#include "core/llama/schedule/sequence.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "core/llama/slots.h"
+#include "core/llama/schedule/slots.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/llama/waiting_line.h"
+#include "core/llama/schedule/waiting_line.h"
 
 #include <algorithm>
 #include <iterator>

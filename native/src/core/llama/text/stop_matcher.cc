@@ -1,4 +1,4 @@
-#include "core/llama/stop_matcher.h"
+#include "core/llama/text/stop_matcher.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/llama/gguf_check.h"
+#include "core/llama/model/gguf_check.h"
 
 #include <gguf.h>
 
@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "core/deleter.h"
-#include "core/llama/load_error.h"
+#include "core/llama/model/load_error.h"
 
 namespace aana::llama {
 

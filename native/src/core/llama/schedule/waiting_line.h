@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/llama/sequence.h"
+#include "core/llama/schedule/sequence.h"
 #include "core/tenant_turns.h"
 
 namespace aana::llama {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/llama/sequence.h"
+#include "core/llama/schedule/sequence.h"
 
 namespace aana::llama {
 

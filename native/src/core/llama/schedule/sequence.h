@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/llama/event.h"
-#include "core/llama/model.h"
+#include "core/llama/model/model.h"
 #include "core/llama/request.h"
-#include "core/llama/sampler.h"
-#include "core/llama/stop_matcher.h"
-#include "core/llama/utf8_stream.h"
+#include "core/llama/text/sampler.h"
+#include "core/llama/text/stop_matcher.h"
+#include "core/llama/text/utf8_stream.h"
 
 namespace aana::llama {
 

@@ -1,4 +1,4 @@
-#include "core/llama/sampler.h"
+#include "core/llama/text/sampler.h"
 
 #include <algorithm>
 

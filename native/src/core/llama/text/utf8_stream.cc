@@ -1,4 +1,4 @@
-#include "core/llama/utf8_stream.h"
+#include "core/llama/text/utf8_stream.h"
 
 #include <cstddef>
 #include <cstdint>

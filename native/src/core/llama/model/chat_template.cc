@@ -1,4 +1,4 @@
-#include "core/llama/chat_template.h"
+#include "core/llama/model/chat_template.h"
 
 #include <chat.h>
 #include <llama.h>

@@ -1,12 +1,12 @@
-#include "core/llama/model.h"
+#include "core/llama/model/model.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "core/engine_log.h"
-#include "core/llama/gguf_check.h"
-#include "core/llama/load_error.h"
+#include "core/llama/model/gguf_check.h"
+#include "core/llama/model/load_error.h"
 
 namespace aana::llama {
 namespace {

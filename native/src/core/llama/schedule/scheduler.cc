@@ -1,4 +1,4 @@
-#include "core/llama/scheduler.h"
+#include "core/llama/schedule/scheduler.h"
 
 #include <algorithm>
 
