@@ -51,11 +51,12 @@ export {
   WhisperModelSize,
 } from './deployments/index.ts';
 export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.ts';
-export type { AppMiddleware, AppStatus, OpenApiParams, RouterLike } from './http/index.ts';
+export type { AppMiddleware, AppStatus, RouterLike } from './http/index.ts';
+export type { OpenApiParams } from './openapi/index.ts';
 export type { MediaSource, OpenAudioOptions } from './media/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
-export type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';
 export { InferenceException } from './replicas/index.ts';
 export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
 export * as schemas from './schemas/index.ts';
 export { z } from 'zod';
+export type { PluginState, ReloadOutcome } from './plugins/index.ts';

@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { DeploymentDefinition } from '../deployments/index.ts';
-import type { OpenApiParams } from '../http/index.ts';
+import type { OpenApiParams } from '../openapi/index.ts';
 import type { ProgressStream } from '../packages/index.ts';
 import type { MigrationSource } from '../storage/index.ts';
 

@@ -36,10 +36,9 @@ import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, soc
 import type { MediaSource, OpenAudioOptions } from '../media/index.ts';
 import type { ModelStore } from '../models/index.ts';
 import type { ProgressStream, ReportProgress } from '../packages/index.ts';
-import { asksFor } from '../plugins/rights/asked-capabilities.ts';
-import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts';
 import { isReplica } from '../replicas/index.ts';
 import type { Storage } from '../storage/index.ts';
+import { asksFor, type PluginState, type ReloadOutcome } from '../plugins/index.ts';
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with

@@ -18,12 +18,10 @@ import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
 import type { Network } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
-import { limitsFrom } from '../plugins/rights/limits.ts';
-import { PluginHost } from '../plugins/set/plugin-host.ts';
-import { PluginSet } from '../plugins/set/plugin-set.ts';
 import { type MigrationSource, Storage } from '../storage/index.ts';
 import { TaskQueue } from '../tasks/index.ts';
 import { Webhooks } from '../webhooks/index.ts';
+import { limitsFrom, PluginHost, PluginSet } from '../plugins/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;

@@ -11,7 +11,7 @@ import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { Receiver } from '../webhooks/fixtures/receiver.ts';
 import { type RecordedSpan, Recorder } from './fixtures/recorder.ts';

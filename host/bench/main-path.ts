@@ -8,7 +8,7 @@ import { loadConfig } from '../config/index.ts';
 import { concatenatedJson } from '../core/json/concatenated-json.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from '../test/environment.ts';
-import { longSpeech, speakingVideo } from '../test/helpers/media.ts';
+import { longSpeech, speakingVideo } from '../test/helpers/media/media.ts';
 import { descendants, post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../test/helpers/server.ts';
 
 const { values: flags } = parseArgs({ options: { 'test-models': { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } } });

@@ -14,10 +14,6 @@ import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
-import { buildPlugin, worldFile } from '../plugins/build/build-plugin.ts';
-import { guestWorld } from '../plugins/build/guest-world.ts';
-import { findPluginFolders } from '../plugins/set/find-plugin-folders.ts';
-import { readManifest } from '../plugins/set/manifest.ts';
 import { check } from './commands/check.ts';
 import { client } from './commands/client.ts';
 import { addApplicationCommands, runningApplication } from './commands/application-commands.ts';
@@ -30,6 +26,7 @@ import { pluginsList, pluginsReload } from './commands/plugins.ts';
 import { serve } from './commands/serve.ts';
 import { type Purpose, setup } from './commands/setup.ts';
 import { untilSignal } from './until-signal.ts';
+import { buildPlugin, findPluginFolders, guestWorld, readManifest, worldFile } from '../plugins/index.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 

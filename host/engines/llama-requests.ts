@@ -1,7 +1,7 @@
 import type { LlamaEvent, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext } from '../replicas/process/implementation.ts';
+import type { CallContext } from '../rpc/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { termsOf } from './request-terms.ts';
 

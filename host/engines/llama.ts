@@ -2,14 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assignedGpus, type LlamaLoadOptions, type LlamaSampling, type NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext, Implementation, StartContext } from '../replicas/process/implementation.ts';
+import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
+import type { CallContext } from '../rpc/index.ts';
 import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
 
-/** What a replica starts from; `deployments/llama-text-generation-deployment.ts` makes it. */
+/** What a replica starts from; `deployments/builtin/llama-text-generation-deployment.ts` makes it. */
 interface LlamaSpec {
   readonly model_path: string;
   readonly model_name: string;

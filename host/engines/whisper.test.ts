@@ -8,9 +8,9 @@ import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { AsrOutput } from '../schemas/index.ts';
-import { twoSpeakers } from '../test/helpers/clips.ts';
-import { SAMPLE_TEXT, speechPath } from '../test/helpers/media.ts';
-import { wordErrors } from '../test/helpers/word-errors.ts';
+import { twoSpeakers } from '../test/helpers/media/clips.ts';
+import { SAMPLE_TEXT, speechPath } from '../test/helpers/media/media.ts';
+import { wordErrors } from '../test/helpers/media/word-errors.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
 

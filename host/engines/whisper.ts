@@ -2,7 +2,8 @@
 import { assignedGpus, type NativeWhisperEngine, type WhisperNativeParams, type WhisperNativeResult, type WhisperNativeSegment } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
-import type { CallContext, Implementation, StartContext } from '../replicas/process/implementation.ts';
+import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
+import type { CallContext } from '../rpc/index.ts';
 import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
@@ -12,7 +13,7 @@ import { isSilent, mixDown, readPcm } from './pcm.ts';
 import { termsOf } from './request-terms.ts';
 import { WHISPER_LANGUAGES } from './whisper-languages.ts';
 
-/** What a replica starts from; `deployments/whisper-deployment.ts` makes it. */
+/** What a replica starts from; `deployments/builtin/whisper-deployment.ts` makes it. */
 interface WhisperSpec {
   readonly model_path: string;
   readonly vad_model_path: string;

@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { launcherPath, runContained } from '../processes/index.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { descendants, until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { runFfmpeg } from './ffmpeg.ts';

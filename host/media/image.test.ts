@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
-import { makeMedia, testFfmpeg } from '../test/helpers/media-files.ts';
+import { makeMedia, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { imagePixels, parseImage, probeImage } from './image.ts';
 import { MediaService } from './service.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { speechPath } from '../test/helpers/media.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { speechPath } from '../test/helpers/media/media.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { parseProbe, probeFile } from './probe.ts';
 

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media-files.ts';
+import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { MediaService } from './service.ts';
 import type { MediaOptions, UploadedFile } from './types.ts';

@@ -5,7 +5,7 @@ import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { AsrOutput, VideoInput } from '../schemas/index.ts';
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
-import { buildOpenApi } from '../http/index.ts';
+import { buildOpenApi } from './index.ts';
 
 const OpenApi = suite('the OpenAPI document');
 

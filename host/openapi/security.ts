@@ -1,9 +1,10 @@
 import type { oas31 } from 'openapi3-ts';
 import { API_KEY_PATHS } from './key-paths.ts';
 import { type ErrorStatus, failures } from './failures.ts';
-import { isOpenPath } from '../http/guards/open-paths.ts';
 
 export interface Guards {
+  /** Whether the path needs no API key and counts for no rate limit. */
+  readonly isOpen: (path: string) => boolean;
   /** Whether the name in `Host` must be one of the server. */
   readonly checksHost: boolean;
   readonly hasApiKeys: boolean;
@@ -20,17 +21,17 @@ const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
 const KEY_REFUSALS = [401, 403, 429, 503] as const satisfies readonly ErrorStatus[];
 
 /** Adds to a document what the guards ask for, and the statuses with which they refuse requests. */
-export function withGuards(document: oas31.OpenAPIObject, { checksHost, hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
+export function withGuards(document: oas31.OpenAPIObject, { isOpen, checksHost, hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
   const paths: oas31.PathsObject = { ...document.paths, ...(hasApiKeys && API_KEY_PATHS) };
-  const guarded = Object.entries(paths).map(([path, item]) => [path, mapOperations(item, (operation, method) => guard(operation, method, isOpenPath(path)))]);
+  const guarded = Object.entries(paths).map(([path, item]) => [path, mapOperations(item, (operation, method) => guard(operation, method, isOpen(path)))]);
 
-  function guard(operation: oas31.OperationObject, method: string, isOpen: boolean): oas31.OperationObject {
+  function guard(operation: oas31.OperationObject, method: string, needsNoKey: boolean): oas31.OperationObject {
     const refusesPages = method !== 'get'; // pages of other origins may read and not send
     const statuses: readonly ErrorStatus[] = [
       ...(checksHost ? [421 as const] : []),
-      ...(isOpen ? [] : [...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []), ...(hasRateLimits ? [429 as const] : [])]),
+      ...(needsNoKey ? [] : [...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []), ...(hasRateLimits ? [429 as const] : [])]),
     ];
-    return { ...operation, ...(hasApiKeys && isOpen && { security: [] }), responses: { ...failures(...statuses), ...operation.responses } };
+    return { ...operation, ...(hasApiKeys && needsNoKey && { security: [] }), responses: { ...failures(...statuses), ...operation.responses } };
   }
   if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };
   return {

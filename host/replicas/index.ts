@@ -1,11 +1,7 @@
 export type { LoadProgress, Member } from './set/fleet.ts';
-export type { CallContext, Implementation, ImplementationMethod, StartContext, StartImplementation } from './process/implementation.ts';
+export type { Implementation, StartContext, StartImplementation } from './process/implementation.ts';
 export { InferenceException } from './process/inference-exception.ts';
 export { isReplica } from './process/in-replica.ts';
-export { FrameSocket } from '../rpc/frame-socket.ts';
-export { CallServer } from '../rpc/call-server.ts';
-export type { HostFrame, ReplicaFrame } from '../rpc/frames.ts';
-export { type ReplicaCallOptions, ReplicaConnection } from '../rpc/call-client.ts';
 export { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './calls/retry.ts';
 export { ReplicaSet, type ReplicaSetOptions } from './set/replica-set.ts';
 export type { SetUpdateOptions } from './set/set-changes.ts';
@@ -16,4 +12,3 @@ export type { ReplicaSetStatus, ReplicaStatus } from './set/replica-status.ts';
 export { firstCount, type Place, type Places, type ReplicaVersion } from './set/replica-version.ts';
 export type { UpdateResult } from './update/rolling-update.ts';
 export type { UpdateState } from './update/update-state.ts';
-export type { GpuMemory, ReplicaMemory } from '../rpc/replica-memory.ts';

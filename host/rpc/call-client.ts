@@ -3,7 +3,7 @@ import { cancelledError, fromErrorRecord } from '../core/errors.ts';
 import { type RequestContext, toWireContext } from '../core/request-context.ts';
 import type { HostFrame, ReplicaFrame } from './frames.ts';
 
-export interface ReplicaCallOptions extends RequestContext {
+export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
   /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. With the error when that is because the replica has ended. */
   readonly onSettled?: (loss?: Error) => void;
@@ -21,8 +21,8 @@ interface OpenCall {
   release(): void;
 }
 
-/** The host's end of the calls on one replica. */
-export class ReplicaConnection {
+/** The end that calls: sends calls over one connection and receives their values. */
+export class CallClient {
   readonly #send: (frame: HostFrame) => void;
   readonly #calls = new Map<number, OpenCall>();
   #nextId = 1;
@@ -35,7 +35,7 @@ export class ReplicaConnection {
     return this.#calls.size;
   }
 
-  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): Promise<unknown> {
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
       this.#open((id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }), sink, options);
@@ -43,7 +43,7 @@ export class ReplicaConnection {
   }
 
   /** Sends the call at once; the stream must be read or returned from. */
-  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions = {}): AsyncIterableIterator<unknown[]> {
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): AsyncIterableIterator<unknown[]> {
     const queue = new AsyncQueue<unknown[]>(() => this.#cancel(id));
     const sink = {
       onValue: () => {},
@@ -92,7 +92,7 @@ export class ReplicaConnection {
     }
   }
 
-  #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: ReplicaCallOptions): number {
+  #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: RpcCallOptions): number {
     const id = this.#nextId++;
     const onAbort = (): void => {
       sink.onError(signal?.reason ?? cancelledError());

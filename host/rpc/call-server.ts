@@ -1,8 +1,8 @@
 import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
 import { fromWireContext } from '../core/request-context.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
-import type { Implementation } from '../replicas/process/implementation.ts';
 import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from './frames.ts';
+import type { ServedMethods } from './method.ts';
 
 type CallFrame = Extract<HostFrame, { type: 'call' }>;
 
@@ -22,16 +22,16 @@ interface Batch {
   readonly values: readonly unknown[];
 }
 
-/** The replica's end of the protocol: runs the host's calls on an implementation, all at the same time. */
+/** The end that answers: runs all calls of the other end at the same time. */
 export class CallServer {
-  readonly #implementation: Implementation;
+  readonly #methods: ServedMethods;
   readonly #send: (frame: ReplicaFrame) => void;
   readonly #calls = new Map<number, RunningCall>();
   readonly #pending = new Map<number, unknown[]>();
   #flushing = false;
 
-  constructor(implementation: Implementation, send: (frame: ReplicaFrame) => void) {
-    this.#implementation = implementation;
+  constructor(methods: ServedMethods, send: (frame: ReplicaFrame) => void) {
+    this.#methods = methods;
     this.#send = send;
   }
 
@@ -40,7 +40,7 @@ export class CallServer {
     const call: RunningCall = { id: frame.id, controller: new AbortController(), window: STREAM_WINDOW, room: undefined, failure: undefined };
     this.#calls.set(frame.id, call);
     try {
-      const method = Object.hasOwn(this.#implementation.methods, frame.method) ? this.#implementation.methods[frame.method] : undefined;
+      const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
       if (!method) throw new AanaError('MethodNotFound', 'not-found', `there is no method ${frame.method}`);
       const answer = method(frame.args, { ...fromWireContext(frame.context), signal: call.controller.signal });
       if (frame.stream) await this.#runStream(call, answer);

@@ -12,7 +12,7 @@ import { silentLogger } from '../core/log/logger.ts';
 import { EndpointRegistry, hostEndpoint, type HostEndpointContext, type UploadedFile } from '../endpoints/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { type Database, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
-import { PostgresProxy } from '../test/helpers/postgres-proxy.ts';
+import { PostgresProxy } from '../test/helpers/database/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
 import { TaskQueue } from './index.ts';
 import { queueConfig } from './fixtures/queue-config.ts';

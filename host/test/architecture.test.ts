@@ -1,11 +1,11 @@
 // The import table of ARCHITECTURE.md, read from the sources: a folder imports what its row names, nothing else.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
 
-const COMPOSITION = ['app.ts', 'application', 'index.ts'];
+const COMPOSITION = ['application', 'index.ts'];
 /** Test support may build anything up. */
 const FREE = new Set(['bench', 'test', 'cli', ...COMPOSITION]);
 
@@ -51,11 +51,26 @@ function imports(): Import[] {
   });
 }
 
+/** A stranger reads a folder's list at one glance. */
+const MAX_SOURCES = 18;
+
+interface Folder {
+  readonly path: string;
+  /** Sources directly in it, without tests. */
+  readonly count: number;
+}
+
+function folders(path: string): Folder[] {
+  const entries = readdirSync(path, { withFileTypes: true });
+  const count = entries.filter(({ name }) => /(?<!\.test|\.d)\.ts$/.test(name)).length;
+  return [{ path: path.slice(packageRoot.length), count }, ...entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => folders(join(path, name)))];
+}
+
 const Architecture = suite('the import table');
 
 Architecture('has a row for every folder of host/, and no other', () => {
   const folders = readdirSync(join(packageRoot, 'host'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !FREE.has(entry.name) && entry.name !== 'setup')
+    .filter((entry) => entry.isDirectory() && !FREE.has(entry.name) && entry.name !== 'bootstrap')
     .map((entry) => entry.name);
   assert.equal([...readTable().keys()].sort(), folders.sort());
 });
@@ -83,6 +98,18 @@ Architecture('has no cycle between folders', () => {
     for (const next of table.get(folder) ?? []) if (table.has(next)) visit(next, [...path, folder]);
   };
   for (const folder of table.keys()) visit(folder, []);
+});
+
+Architecture('names files that exist', () => {
+  const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
+  const named = [...text.matchAll(/`((?:host|native|wit|plugins|docs|examples)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  assert.ok(named.length > 30, 'the files were not found');
+  assert.equal(named.filter((path) => !existsSync(join(packageRoot, path))), []);
+});
+
+Architecture('keeps folders small enough to be read', () => {
+  const large = folders(join(packageRoot, 'host')).filter(({ count }) => count > MAX_SOURCES);
+  assert.equal(large, []);
 });
 
 Architecture('keeps process.env to config/ and the programs', () => {

@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { type Deferred, deferred } from '../../core/deferred.ts';
 import { SentimentDeployment } from '../../deployments/fixtures/sentiment-deployment.ts';
 import { type AanaApp, Endpoint, type HostEndpointContext, schemas, z } from '../../index.ts';
-import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media-files.ts';
+import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';
 

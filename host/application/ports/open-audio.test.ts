@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AanaApp, type ConfigInput, Endpoint, type MediaSource, type OpenAudioOptions, schemas, z } from '../../index.ts';
-import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media-files.ts';
+import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';
 

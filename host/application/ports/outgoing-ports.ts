@@ -1,8 +1,8 @@
 import { authorityFiles, type Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { isForeignAddress, literalAddress, type Network, networkOf, requestGuarded, withoutCredentials } from '../../outgoing/index.ts';
-import type { HttpPort } from '../../plugins/ports.ts';
 import type { PostMessage } from '../../webhooks/index.ts';
+import type { HttpPort } from '../../plugins/index.ts';
 
 /** How requests leave this machine: proxies and certificate authorities. */
 export function networkFrom(config: Config): Network {

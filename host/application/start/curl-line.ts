@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServedEndpoint } from '../../endpoints/index.ts';
-import { exampleFiles, schemaExample, socketPath } from '../../http/index.ts';
+import { socketPath } from '../../http/index.ts';
+import { exampleFiles, schemaExample } from '../../openapi/index.ts';
 
 /** Where the server listens, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {

@@ -3,9 +3,9 @@ import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../media/index.ts';
 import { type ProgressPart, type ReportProgress, shareProgress } from '../../packages/index.ts';
-import { asksFor } from '../../plugins/rights/asked-capabilities.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';
+import { asksFor } from '../../plugins/index.ts';
 
 export interface StartUpOptions {
   readonly services: Services;

@@ -1,10 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { buildPlugin } from '../../plugins/build/build-plugin.ts';
-import { type Capability, capabilityDefinitions } from '../../plugins/capabilities/catalogue.ts';
-import { limitsFrom } from '../../plugins/rights/limits.ts';
-import { PluginHost, type PluginReport, type PluginRights } from '../../plugins/set/plugin-host.ts';
+import { buildPlugin, type Capability, capabilityDefinitions, limitsFrom, PluginHost, type PluginReport, type PluginRights } from '../../plugins/index.ts';
 
 /** `check`: what plugins import, ask for and would get, and whether they would be loaded. 1 when one would not. */
 export async function check(config: Config, sources: readonly string[], log: Logger, out: { write(text: string): unknown }, signal: AbortSignal): Promise<number> {

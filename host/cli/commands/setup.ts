@@ -7,9 +7,7 @@ import { check } from '../../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
 import { buildNative, buildSqlite } from '../../native-build/index.ts';
 import { type ProgressPart, shareProgress, withProgress } from '../../packages/index.ts';
-import { asksFor } from '../../plugins/rights/asked-capabilities.ts';
-import { buildPlugin } from '../../plugins/build/build-plugin.ts';
-import { findPluginFolders } from '../../plugins/set/find-plugin-folders.ts';
+import { asksFor, buildPlugin, findPluginFolders } from '../../plugins/index.ts';
 
 export type Purpose = 'serve' | 'test' | 'demo';
 

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
-import { FrameSocket, type HostFrame, type ReplicaCallOptions, ReplicaConnection, type ReplicaFrame } from '../../replicas/index.ts';
+import { FrameSocket, type HostFrame, type RpcCallOptions, CallClient, type ReplicaFrame } from '../../rpc/index.ts';
 import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from '../protocol.ts';
 
 export interface AskOptions extends RequestContext {
@@ -24,7 +24,7 @@ export class ControlConnection implements AsyncDisposable {
   readonly closed: Promise<void>;
   readonly #connection: Socket;
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
-  readonly #calls: ReplicaConnection;
+  readonly #calls: CallClient;
   #holds = 0;
   #ending: AanaError | undefined;
 
@@ -33,7 +33,7 @@ export class ControlConnection implements AsyncDisposable {
     this.#connection = connection;
     const closed = deferred();
     this.closed = closed.promise;
-    this.#calls = new ReplicaConnection((frame) => this.#socket.send(frame));
+    this.#calls = new CallClient((frame) => this.#socket.send(frame));
     this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
       onFrame: (frame) => {
         if (frame.type === 'ready') onGreeting(frame.info);
@@ -97,7 +97,7 @@ export class ControlConnection implements AsyncDisposable {
     return this.close();
   }
 
-  #ask({ signal, holdsProcess = true, ...context }: AskOptions): ReplicaCallOptions {
+  #ask({ signal, holdsProcess = true, ...context }: AskOptions): RpcCallOptions {
     const options = { ...requestContextOf(context), signal };
     if (!holdsProcess) return options;
     this.#hold();

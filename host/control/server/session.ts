@@ -4,7 +4,7 @@ import { AanaError, toErrorRecord } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/index.ts';
-import { CallServer, FrameSocket, type HostFrame, type ImplementationMethod, type ReplicaFrame } from '../../replicas/index.ts';
+import { CallServer, FrameSocket, type HostFrame, type ServedMethod, type ReplicaFrame } from '../../rpc/index.ts';
 import type { ControlHandlers, SessionContext } from './handlers.ts';
 import { type ControlOperation, type Greeting, operations } from '../protocol.ts';
 
@@ -45,7 +45,7 @@ export class ControlSession {
         onClose();
       },
     });
-    this.#calls = new CallServer({ methods: methodsOf(handlers, this.#context()) }, (frame) => this.#socket.send(frame));
+    this.#calls = new CallServer(methodsOf(handlers, this.#context()), (frame) => this.#socket.send(frame));
     this.#socket.send({ type: 'ready', info: greeting });
   }
 
@@ -128,10 +128,10 @@ function mistakeOf({ id, method, stream }: CallFrame, open: ReadonlySet<number>)
 }
 
 /** The operations as methods that a call server runs, with their arguments checked. */
-function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly<Record<string, ImplementationMethod>> {
+function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly<Record<string, ServedMethod>> {
   const names = Object.keys(operations) as ControlOperation[];
   return Object.fromEntries(
-    names.map((operation): [string, ImplementationMethod] => {
+    names.map((operation): [string, ServedMethod] => {
       const handler = handlers[operation] as (args: unknown, context: unknown) => Promise<unknown> | AsyncIterable<unknown>;
       return [operation, (args, context) => handler(check(operations[operation].args, args, operation), { ...session, ...context, requestId: context.requestId ?? newId() })];
     }),

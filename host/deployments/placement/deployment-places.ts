@@ -1,6 +1,7 @@
 import { AanaError } from '../../core/errors.ts';
 import { type DeviceUse, type Placement, placementEnvironment, type PlacementLedger, placementText } from '../../devices/index.ts';
-import type { Place, ReplicaMemory } from '../../replicas/index.ts';
+import type { Place } from '../../replicas/index.ts';
+import type { ReplicaMemory } from '../../rpc/index.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
 

@@ -4,7 +4,8 @@ import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { codeStamp, importModule } from '../../modules/index.ts';
-import type { CallContext as ReplicaCall, Implementation, ImplementationMethod, StartContext } from '../../replicas/process/implementation.ts';
+import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import type { CallContext as ReplicaCall, ServedMethod } from '../../rpc/index.ts';
 import { check } from '../class/check.ts';
 import { schemaOf } from '../class/config-class.ts';
 import type { CustomSpec } from '../class/custom-definition.ts';
@@ -53,7 +54,7 @@ function configOf({ config }: DeploymentClass, values: unknown): unknown {
   return typeof config === 'function' ? new config(values as never) : check(schemaOf(config), values, 'user_config');
 }
 
-function implementationOf(deployment: Deployment, type: string, name: string, { output, streaming }: MethodDefinition, log: Logger): ImplementationMethod {
+function implementationOf(deployment: Deployment, type: string, name: string, { output, streaming }: MethodDefinition, log: Logger): ServedMethod {
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown): unknown => {
     try {

@@ -5,6 +5,7 @@ import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
 import { buildOpenApi } from '../../openapi/document.ts';
 import { withGuards } from '../../openapi/security.ts';
+import { isOpenPath } from '../guards/open-paths.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
@@ -43,7 +44,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
           hasWebhooks: webhooks !== undefined,
           hasKeys: apiKeys !== undefined,
         });
-        return withGuards(document, { checksHost, hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+        return withGuards(document, { isOpen: isOpenPath, checksHost, hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
       },
     });
   const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // one application can have servers of both kinds

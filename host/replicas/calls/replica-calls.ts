@@ -5,7 +5,7 @@ import { type RequestContext, requestContextOf } from '../../core/request-contex
 import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from '../set/fleet.ts';
-import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import { isLoss, isPlanned } from '../process/replica-lost.ts';
 import type { DispatchOptions, ReplicaPool } from '../pool/replica-pool.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
@@ -43,7 +43,7 @@ interface Queued {
   leave(reason: unknown): void;
 }
 
-type Use<T> = (replica: RunningReplica, options: ReplicaCallOptions) => T;
+type Use<T> = (replica: RunningReplica, options: RpcCallOptions) => T;
 
 interface Used<T> {
   readonly value: T;

@@ -76,7 +76,7 @@ async function start(frame: StartFrame): Promise<void> {
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
     await warmUp(implementation);
-    server = new CallServer(implementation, (answer) => socket.send(answer));
+    server = new CallServer(implementation.methods, (answer) => socket.send(answer));
     socket.send({ type: 'ready', info: implementation.info ?? null, code: implementation.code, memory: memoryOf(implementation) });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });

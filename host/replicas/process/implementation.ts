@@ -1,23 +1,10 @@
 import type { Logger } from '../../core/log/logger.ts';
-import type { RequestContext } from '../../core/request-context.ts';
 import type { Artifact } from '../../schemas/index.ts';
-import type { GpuMemory } from '../../rpc/replica-memory.ts';
-
-/** What a method of an implementation gets beside its arguments. */
-export interface CallContext extends RequestContext {
-  /** Aborts when the caller cancelled, went away, or the replica is told to stop at once. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * A method answers with a promise (one value) or an async iterable (a stream); the caller says which it expects. Values are JSON.
- * A stream is pulled only as fast as its reader takes values, so a generator that waits inside `yield` is being held back.
- */
-export type ImplementationMethod = (args: Record<string, unknown>, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
+import type { GpuMemory, ServedMethods } from '../../rpc/index.ts';
 
 /** What runs inside a replica once it is loaded. */
 export interface Implementation {
-  readonly methods: Readonly<Record<string, ImplementationMethod>>;
+  readonly methods: ServedMethods;
   /** Facts about the loaded model, shown in the deployment's status. */
   readonly info?: unknown;
   /** Says which code it runs. When it differs between processes of one version, the log says so: what they import has changed since the first of them. */

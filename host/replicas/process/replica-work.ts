@@ -1,6 +1,6 @@
 import { type Clock, within } from '../../core/clock.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
-import { ReplicaConnection, type ReplicaCallOptions } from '../../rpc/call-client.ts';
+import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { replicaLost } from './replica-lost.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
 import { deferred } from '../../core/deferred.ts';
@@ -17,14 +17,14 @@ export interface ReplicaWorkOptions {
 /** The state of a replica and the calls on it. It knows nothing of processes, so that simulated ones run the same code. */
 export class ReplicaWork {
   readonly #options: ReplicaWorkOptions;
-  readonly #connection: ReplicaConnection;
+  readonly #connection: CallClient;
   readonly #idle = deferred();
   #state: ReplicaState = 'starting';
   #ongoing = 0;
 
   constructor(options: ReplicaWorkOptions) {
     this.#options = options;
-    this.#connection = new ReplicaConnection((frame) => options.send(frame));
+    this.#connection = new CallClient((frame) => options.send(frame));
   }
 
   get state(): ReplicaState {
@@ -36,11 +36,11 @@ export class ReplicaWork {
     return this.#ongoing;
   }
 
-  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown> {
     return this.#connection.call(method, args, this.#counted(options));
   }
 
-  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]> {
     return this.#connection.stream(method, args, this.#counted(options));
   }
 
@@ -83,7 +83,7 @@ export class ReplicaWork {
     this.#connection.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
   }
 
-  #counted(options: ReplicaCallOptions): ReplicaCallOptions {
+  #counted(options: RpcCallOptions): RpcCallOptions {
     this.#ongoing += 1;
     return {
       ...options,

@@ -11,7 +11,7 @@ import { FrameSocket } from '../../rpc/frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import { RecentLines } from './recent-lines.ts';
-import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaState } from './replica-state.ts';
 import { ReplicaWork } from './replica-work.ts';
 import type { RunningReplica } from './running-replica.ts';
@@ -158,11 +158,11 @@ export class Replica implements RunningReplica {
     return performance.now() - this.#startedAt;
   }
 
-  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown> {
     return this.#work.call(method, args, options);
   }
 
-  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]> {
     return this.#work.stream(method, args, options);
   }
 

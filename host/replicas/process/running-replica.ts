@@ -1,5 +1,5 @@
 import type { ReplicaExit, ReplicaOptions, StartOutcome } from './replica.ts';
-import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaState } from './replica-state.ts';
 
@@ -15,8 +15,8 @@ export interface RunningReplica {
   readonly code: string | undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
-  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown>;
-  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]>;
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown>;
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]>;
   /** Hands the implementation another spec. Rejects when it does not take it; then it goes on with what it had. */
   reconfigure(spec: unknown): Promise<void>;
   stop(graceMs: number, reason?: string): Promise<void>;

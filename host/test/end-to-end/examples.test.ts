@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
-import { speakingVideo } from '../helpers/media.ts';
+import { speakingVideo } from '../helpers/media/media.ts';
 import { copyProject, runNode, testProject } from '../helpers/plugin-project.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';
 

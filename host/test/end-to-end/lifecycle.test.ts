@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
-import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';
+import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media/media.ts';
 import { cpuSeconds, descendants, isRunning, post, serve, startServe, streamed, until } from '../helpers/server.ts';
-import { wordErrors } from '../helpers/word-errors.ts';
+import { wordErrors } from '../helpers/media/word-errors.ts';
 import { testModel } from '../helpers/models.ts';
 
 const Lifecycle = suite('the life of a server');

@@ -11,10 +11,10 @@ import { concatenatedJson } from '../../core/json/concatenated-json.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { AsrOutput } from '../../schemas/index.ts';
 import { copyProject, runNode } from '../helpers/plugin-project.ts';
-import { longTalk } from '../helpers/clips.ts';
-import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo } from '../helpers/media.ts';
+import { longTalk } from '../helpers/media/clips.ts';
+import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo } from '../helpers/media/media.ts';
 import { descendants, isRunning, post, type RunningServer, serve, streamed } from '../helpers/server.ts';
-import { wordErrorRate, wordErrors } from '../helpers/word-errors.ts';
+import { wordErrorRate, wordErrors } from '../helpers/media/word-errors.ts';
 import { skip } from '../skip.ts';
 
 const MainPath = suite('the main path');

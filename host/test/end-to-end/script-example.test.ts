@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { connect, type RunningApplication } from '../../control/client/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import type { WhisperDeployment } from '../../deployments/index.ts';
-import { SAMPLE_TEXT, speakingVideo } from '../helpers/media.ts';
+import { SAMPLE_TEXT, speakingVideo } from '../helpers/media/media.ts';
 import { copyProject } from '../helpers/plugin-project.ts';
 import { freePort, isRunning, until } from '../helpers/server.ts';
 

@@ -2,7 +2,7 @@ import { deferred } from '../../core/deferred.ts';
 import type { ErrorRecord } from '../../core/errors.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaExit, ReplicaOptions, StartOutcome } from '../../replicas/process/replica.ts';
-import type { ReplicaCallOptions } from '../../rpc/call-client.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaState } from '../../replicas/process/replica-state.ts';
 import { ReplicaWork } from '../../replicas/process/replica-work.ts';
 import type { RunningReplica } from '../../replicas/process/running-replica.ts';
@@ -94,12 +94,12 @@ export class SimulatedReplica implements RunningReplica {
     return this.#work.ongoing;
   }
 
-  call(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): Promise<unknown> {
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown> {
     this.#checkReady();
     return this.#work.call(method, args, options);
   }
 
-  stream(method: string, args: Record<string, unknown>, options: ReplicaCallOptions): AsyncIterableIterator<unknown[]> {
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]> {
     this.#checkReady();
     return this.#work.stream(method, args, options);
   }

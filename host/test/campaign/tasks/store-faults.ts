@@ -1,7 +1,7 @@
 import { delay } from '../../../core/abort.ts';
 import { postgresDatabases, sqliteDatabases } from '../../../storage/fixtures/databases.ts';
-import { PostgresPair } from '../../helpers/postgres-pair.ts';
-import { type Cut, PostgresProxy } from '../../helpers/postgres-proxy.ts';
+import { PostgresPair } from '../../helpers/database/postgres-pair.ts';
+import { type Cut, PostgresProxy } from '../../helpers/database/postgres-proxy.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { CampaignStore, Strikes } from './campaign.ts';
 

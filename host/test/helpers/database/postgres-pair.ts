@@ -2,9 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { delay } from '../../core/abort.ts';
+import { delay } from '../../../core/abort.ts';
 import { endServer, findPostgres, initData, makeServerFolder, type PostgresPrograms, runProgram, startServer } from './postgres.ts';
-import { freePort } from './server.ts';
+import { freePort } from '../server.ts';
 
 interface Member {
   readonly data: string;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from './server.ts';
+import { freePort } from '../server.ts';
 
 const exec = promisify(execFile);
 

@@ -1,6 +1,6 @@
-import { silentLogger } from '../../core/log/logger.ts';
-import { findFfmpeg } from '../../media/index.ts';
-import { runContained } from '../../processes/index.ts';
+import { silentLogger } from '../../../core/log/logger.ts';
+import { findFfmpeg } from '../../../media/index.ts';
+import { runContained } from '../../../processes/index.ts';
 
 /** The ffmpeg that the runner gives, else one that is found; `undefined`: skip. */
 export async function testFfmpeg(): Promise<string | undefined> {

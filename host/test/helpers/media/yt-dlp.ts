@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runContained } from '../../processes/index.ts';
+import { runContained } from '../../../processes/index.ts';
 
 /** The yt-dlp that the environment gives, else the published one, installed once into the cache; `undefined`: skip. */
 export async function testYtDlp(): Promise<string | undefined> {

@@ -1,0 +1,3 @@
+export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './document.ts';
+export { exampleFiles } from './endpoint-operation.ts';
+export { schemaExample } from './schema-example.ts';

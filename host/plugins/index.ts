@@ -1,0 +1,11 @@
+export { buildPlugin, worldFile } from './build/build-plugin.ts';
+export { guestWorld } from './build/guest-world.ts';
+export { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
+export type { HttpPort, UserPorts } from './ports.ts';
+export { asksFor } from './rights/asked-capabilities.ts';
+export { limitsFrom } from './rights/limits.ts';
+export { findPluginFolders } from './set/find-plugin-folders.ts';
+export { readManifest } from './set/manifest.ts';
+export { PluginHost, type PluginReport, type PluginRights } from './set/plugin-host.ts';
+export { PluginSet } from './set/plugin-set.ts';
+export type { PluginState, ReloadOutcome } from './set/plugin-state.ts';
