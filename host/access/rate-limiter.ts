@@ -1,10 +1,10 @@
-/** So many requests in so many seconds. */
+/** At most `capacity` requests in `interval_seconds`. */
 export interface RateLimit {
   readonly capacity: number;
   readonly interval_seconds: number;
 }
 
-/** Whose share of which limit: equal keys share. */
+/** A limit, and the caller that it is checked for. Checks with the same key count together. */
 export interface RateCheck {
   readonly key: string;
   readonly limit: RateLimit;
@@ -13,33 +13,33 @@ export interface RateCheck {
 export interface RateVerdict {
   readonly check: RateCheck;
   readonly isAllowed: boolean;
-  /** Requests that would be taken now, after this one. */
+  /** The number of further requests that the limit allows now. */
   readonly remaining: number;
-  /** Until the whole capacity is there again. */
+  /** Seconds until the whole capacity is available again. */
   readonly resetS: number;
-  /** Until one more would be taken; 0 when it would be now. */
+  /** Seconds until the limit allows one more request; 0 if it allows one now. */
   readonly retryAfterS: number;
 }
 
-/** Sharers that are remembered. When there are more, those who came first begin anew. */
+/** The most keys that are remembered. With more keys, the limiter forgets the keys that were used longest ago, and they start with a full bucket. */
 const MAX_KEYS = 100_000;
 
 /**
- * Token buckets, as the generic cell rate algorithm keeps them: one number for each sharer, the time at which its bucket would be full again. A
- * bucket holds `capacity` requests and fills evenly in `interval_seconds`.
+ * Limits requests with token buckets. A bucket holds `capacity` requests and refills evenly in `interval_seconds`. As in the generic cell rate
+ * algorithm, the limiter stores one number for each key: the time at which the bucket is full again.
  */
 export class RateLimiter {
   readonly #fullAt = new Map<string, number>();
   readonly #now: () => number;
   readonly #maxKeys: number;
 
-  /** `now`: milliseconds of a clock that never goes back. */
+  /** `now` returns the milliseconds of a monotonic clock. */
   constructor({ now = () => performance.now(), maxKeys = MAX_KEYS }: { readonly now?: () => number; readonly maxKeys?: number } = {}) {
     this.#now = now;
     this.#maxKeys = maxKeys;
   }
 
-  /** Takes one request out of each bucket, or out of none when one of them has no room. */
+  /** Takes one request from the bucket of each check. Takes none if one of the buckets is empty. Returns one verdict for each check, in order. */
   take(checks: readonly RateCheck[]): RateVerdict[] {
     const now = this.#now();
     const allAllowed = checks.every((check) => this.#wait(check, now) === 0);
@@ -52,18 +52,18 @@ export class RateLimiter {
     });
   }
 
-  /** Puts a request back that was taken. */
+  /** Returns a request to its bucket. */
   giveBack({ key, limit }: RateCheck): void {
     const fullAt = this.#fullAt.get(key);
     if (fullAt !== undefined) this.#fullAt.set(key, fullAt - step(limit));
   }
 
-  /** How many sharers are remembered. */
+  /** The number of keys that are remembered. */
   get size(): number {
     return this.#fullAt.size;
   }
 
-  /** Milliseconds until one request more fits. */
+  /** Returns the milliseconds until the limit allows one more request; 0 if it allows one now. */
   #wait({ key, limit }: RateCheck, now: number): number {
     const waitMs = this.#from(key, now) + step(limit) - limit.interval_seconds * 1000 - now;
     return waitMs > TOLERANCE * step(limit) ? waitMs : 0;
@@ -74,25 +74,25 @@ export class RateLimiter {
   }
 
   #set(key: string, fullAt: number, now: number): void {
-    this.#fullAt.delete(key); // so that the order is that of use
+    this.#fullAt.delete(key); // the map then has the keys in the order of their last use
     if (this.#fullAt.size >= this.#maxKeys) this.#makeRoom(now);
     this.#fullAt.set(key, fullAt);
   }
 
-  /** A full bucket is as one that was never used. */
+  /** Forgets full buckets first, because a new bucket is full, too. */
   #makeRoom(now: number): void {
     for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key);
     for (const key of this.#fullAt.keys()) {
-      if (this.#fullAt.size <= this.#maxKeys * 0.9) return; // some at a time: looking through all of them takes a while
+      if (this.#fullAt.size <= this.#maxKeys * 0.9) return; // a tenth at once, because the loop over all buckets is slow
       this.#fullAt.delete(key);
     }
   }
 }
 
-/** Thirds and the like do not add up exactly. */
+/** The part of a request by which a sum may be off, because floating-point numbers cannot represent thirds exactly. */
 const TOLERANCE = 1e-6;
 
-/** Milliseconds in which one request's room comes back. */
+/** Returns the milliseconds in which a bucket regains one request. */
 function step({ capacity, interval_seconds: interval }: RateLimit): number {
   return (interval * 1000) / capacity;
 }

@@ -2,19 +2,19 @@ import ipaddr from 'ipaddr.js';
 import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from './rate-limiter.ts';
 import { matchesPath } from './scopes.ts';
 
-/** In the words of the settings `rate_limits`. */
+/** The settings `rate_limits`. */
 export interface RateLimitsConfig {
-  /** What each caller may do in all. */
+  /** The limit of each caller over all requests; null is no limit. */
   readonly default: RateLimit | null;
-  /** What each caller may do at an endpoint, by its path or `/video/*`. */
+  /** The limit of each caller for an endpoint, by the path of the endpoint or a pattern such as `/video/*`. */
   readonly endpoints: Readonly<Record<string, RateLimit>>;
-  /** In place of `default`, by `key_id`; null is no limit. */
+  /** Limits of single keys by `key_id`; each replaces `default`, and null is no limit. */
   readonly keys: Readonly<Record<string, RateLimit | null>>;
-  /** What each address may ask of the documentation; null is no limit. Default: no limit. */
+  /** The limit of each address for the documentation; null is no limit. Default: no limit. */
   readonly documentation?: RateLimit | null;
 }
 
-/** Who shares the limits: everybody with the same key or, where there are none, from the same address. */
+/** The caller that a request counts for: all requests with the same key count together or, without a key, all requests from the same address. */
 export interface RateSharer {
   readonly keyId: string | null;
   readonly address: string;
@@ -25,7 +25,7 @@ export interface NamedVerdict extends RateVerdict {
   readonly policy: string;
 }
 
-/** The limits of the configuration. They count in this process; several hosts have each their own. */
+/** Applies the limits of the configuration. The counts belong to this process, so several hosts count separately. */
 export class RateLimits {
   readonly #config: RateLimitsConfig;
   readonly #limiter: RateLimiter;
@@ -46,13 +46,13 @@ export class RateLimits {
     return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
   }
 
-  /** Counts a request for the documentation, which has a limit of its own: who is over another one can still read what the limits are. */
+  /** Counts a request for the documentation. Its limit is separate, so that a caller over another limit can still read about the limits. */
   takeDocumentation(address: string): RateVerdict | undefined {
     const { documentation: limit } = this.#config;
     return limit ? this.#limiter.take([{ key: `documentation address ${networkOf(address)}`, limit }])[0] : undefined;
   }
 
-  /** Counts a request. Gives a verdict for each limit that it is under; when one is `isAllowed: false`, it was counted for none. */
+  /** Counts a request, and returns a verdict for each of its limits. If one verdict has `isAllowed: false`, the request counts for no limit. */
   take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
     const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
     const { default: common, keys } = this.#config;

@@ -1,18 +1,18 @@
-/** What a fair queue needs to know of an entry. */
+/** An entry of a fair queue. */
 export interface Queued {
   /** The user of the entry. All entries with null belong to one user. */
   readonly userId: string | null;
-  /** Higher goes first among the entries of the same user. */
+  /** Among the entries of one user, those with a higher number go first. */
   readonly priority: number;
-  /** The work that the entry takes, in any unit. */
+  /** The amount of work for the entry, in any unit that all entries share. */
   readonly cost: number;
 }
 
 interface UserQueue<T> {
   readonly entries: T[];
-  /** The work that was done for this user, in virtual time. */
+  /** The virtual time of this user: it grows by the cost of each entry that is taken. */
   virtual: number;
-  /** The work of the entries that wait. */
+  /** The sum of the costs of the waiting entries. */
   cost: number;
 }
 
@@ -20,8 +20,8 @@ interface UserQueue<T> {
 const MANY_USERS = 64;
 
 /**
- * A queue in which users take turns by the work that is done for each: a user with a thousand entries does not hold up a user with one.
- * Within a user, higher priorities go first, and equal ones in the order of coming. Source: Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
+ * A queue that gives each user an equal share of the work. A user with a thousand entries does not delay a user with one entry.
+ * The entries of one user are ordered by priority, and entries of the same priority by arrival. Source: Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
  */
 export class FairQueue<T extends Queued> {
   readonly #users = new Map<string | null, UserQueue<T>>();
@@ -40,7 +40,7 @@ export class FairQueue<T extends Queued> {
     this.#insert(user, at, entry);
   }
 
-  /** Puts an entry back that was taken and that nothing was done for: before all of its user that have no higher priority, and its work does not count as done. */
+  /** Returns a taken entry to the queue because no work was done for it. The entry goes before the other entries of its user with the same or a lower priority, and its work does not count as done. */
   giveBack(entry: T): void {
     const isKnown = this.#users.has(entry.userId);
     const user = this.#userOf(entry);
@@ -49,12 +49,12 @@ export class FairQueue<T extends Queued> {
     this.#insert(user, at < 0 ? user.entries.length : at, entry);
   }
 
-  /** The entry whose turn it is. */
+  /** Returns the next entry without taking it; undefined if the queue is empty. */
   peek(): T | undefined {
     return this.#next()?.entries[0];
   }
 
-  /** Takes the entry whose turn it is, and counts its work as done for its user. */
+  /** Takes the next entry, and counts its work for its user; undefined if the queue is empty. */
   take(): T | undefined {
     const user = this.#next();
     const entry = user?.entries[0];

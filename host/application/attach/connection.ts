@@ -15,14 +15,14 @@ import { ignoreOutputErrors } from '../start/output-errors.ts';
 export interface AppConnectionOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
-  /** Gives what answers the requests to a server at this address. */
+  /** Returns the request listener for a server at this address. */
   readonly callback: (listensAt: string) => (req: IncomingMessage, res: ServerResponse) => void;
   readonly log: Logger;
-  /** What was logged last. */
+  /** The latest log lines. */
   readonly logs: LogRing;
 }
 
-/** How an application is reached, or which one it has reached: it listens, or is attached to one that does. */
+/** The connection of an application: its server, or the running application that it is attached to. */
 export class AppConnection {
   readonly #options: AppConnectionOptions;
   #server: HttpServer | undefined;
@@ -46,14 +46,14 @@ export class AppConnection {
     return this.#attached;
   }
 
-  /** Whether there was one to attach to; see {@link Attached.open}. */
+  /** Attaches to a running application. Resolves with false if there is none; see {@link Attached.open}. */
   async attach(options: ConnectOptions): Promise<boolean> {
     this.#requireNone();
     this.#attached = await Attached.open(this.#options.app.config, options);
     return this.#attached !== undefined;
   }
 
-  /** `host` is an address, or `unix:/path` of a socket. */
+  /** Starts the server. `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
     const { app, deployments, callback, log, logs } = this.#options;
@@ -73,12 +73,12 @@ export class AppConnection {
     await this.#server?.reloadCertificate();
   }
 
-  /** Takes no new requests, and gives running ones so long. */
+  /** Accepts no new requests, and lets running requests finish for `graceMs` milliseconds. */
   async closeServer(graceMs: number): Promise<void> {
     await this.#server?.close(graceMs);
   }
 
-  /** The last thing: those who follow the log read what was logged before. */
+  /** Ends the control socket. Call it last, so that clients that follow the log receive all lines. */
   async end(): Promise<void> {
     await this.#attached?.running.close();
     await this.#endControl?.();

@@ -2,13 +2,13 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface LoadResult {
-  /** Requests sent for the first time, and those sent again when `Retry-After` was over. */
+  /** The number of first requests; `returned` is the number of second requests, each sent after its `Retry-After`. */
   readonly sent: number;
   readonly returned: number;
-  /** Answered with 200 until their deadline. */
+  /** The number of requests that were answered with 200 before their deadline. `returnedInTime` counts the second requests among them. */
   readonly inTime: number;
   readonly returnedInTime: number;
-  /** By status. */
+  /** The number of answers by status; 0 stands for no answer. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly seconds: number;
 }
@@ -21,10 +21,13 @@ interface Answer {
 
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
 
-/** An address of this machine for each client, as on a network. */
+/** Returns a loopback address for each client, because the server tells clients apart by their address. */
 const addressOf = (client: number): string => `127.${1 + (Math.floor(client / 65_025) % 250)}.${1 + (Math.floor(client / 255) % 255)}.${1 + (client % 254)}`;
 
-/** Sends requests at a steady rate, whatever becomes of those before; each client who is refused comes back once, when it was told to. */
+/**
+ * Sends `ratePerS` requests per second for `seconds`, and does not wait for earlier answers. With `returns`, each client that is refused with 503 sends one
+ * more request after its `Retry-After`, unless the run ends before.
+ */
 export async function offer(port: number, { ratePerS, seconds, deadlineS, returns }: { readonly ratePerS: number; readonly seconds: number; readonly deadlineS: number; readonly returns: boolean }): Promise<LoadResult> {
   const statuses: Record<string, number> = {};
   const counts = { sent: 0, returned: 0, inTime: 0, returnedInTime: 0 };
@@ -54,7 +57,7 @@ export async function offer(port: number, { ratePerS, seconds, deadlineS, return
   return { ...counts, statuses, seconds };
 }
 
-/** Requests that the server answers in a second when as many run as it takes at a time. */
+/** Measures the saturation: the number of requests per second that the server answers while `inFlight` requests run all the time. */
 export async function saturation(port: number, inFlight: number, seconds: number): Promise<number> {
   const until = performance.now() + seconds * 1000;
   let answered = 0;

@@ -7,20 +7,20 @@ import { type Address, type CallOperation, type ControlArgs, type ControlOperati
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  /** Whether the process stays for the answer. Default true. */
+  /** Whether the process keeps running until the answer arrives. Default true. */
   readonly holdsProcess?: boolean | undefined;
 }
 
-/** How long a server may take for its first word; one that was stopped (SIGSTOP) still takes connections. */
+/** The longest wait for the greeting of a server. A stopped server (SIGSTOP) still accepts connections, but sends no greeting. */
 const GREETING_MS = 10_000;
 
 /**
- * The client's end: any number of calls and streams over one socket. It keeps the process from ending only while there is something
- * to wait for.
+ * The client's end of a control socket. It carries any number of calls and streams. The process can exit while no call, stream or
+ * wait is open.
  */
 export class ControlConnection implements AsyncDisposable {
   readonly address: Address;
-  /** Resolves when the connection has ended, by whichever side. */
+  /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>;
   readonly #connection: Socket;
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
@@ -47,7 +47,7 @@ export class ControlConnection implements AsyncDisposable {
     });
   }
 
-  /** Throws `NotRunning` when the server has gone, or does not answer. */
+  /** Connects to a server. Throws `NotRunning` if the server has ended or does not answer. */
   static async open(address: Address): Promise<ControlConnection> {
     const socket = await connected(address);
     const greeted = deferred<unknown>();
@@ -72,7 +72,7 @@ export class ControlConnection implements AsyncDisposable {
     return this.#understood(operation, value);
   }
 
-  /** Each element holds the values that came since the last one. Leaving the loop cancels it. */
+  /** Calls a streaming operation. Each element has the values that arrived since the previous element. Leaving the loop cancels the stream. */
   async *stream<O extends StreamOperation>(operation: O, args: ControlArgs<O>, options: AskOptions = {}): AsyncGenerator<ControlValue<O>[], void, undefined> {
     if (this.#ending) throw this.#ending;
     for await (const batch of this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options))) {
@@ -80,13 +80,13 @@ export class ControlConnection implements AsyncDisposable {
     }
   }
 
-  /** Like {@link closed}, and keeps the process until then. */
+  /** Resolves like {@link closed}, and keeps the process running until then. */
   async waitForEnd(): Promise<void> {
     this.#hold();
     await this.closed;
   }
 
-  /** Ends the connection; what runs is cancelled. May be called twice. */
+  /** Ends the connection and cancels open calls and streams. May be called twice. */
   async close(): Promise<void> {
     this.#ending ??= new AanaError('ConnectionClosed', 'unavailable', `the connection to ${this.address.url} was closed here`);
     this.#socket.destroy();

@@ -5,7 +5,7 @@ import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
 
-/** Refuses what comes too often, before a body is read, and says in every answer how much is left. */
+/** Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits and the remaining requests. */
 export function rateLimitGuard(limits: RateLimits): Guard {
   return (ctx, next) => {
     if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits);
@@ -19,7 +19,7 @@ function countDocumentation(ctx: Context, limits: RateLimits): void {
   if (verdict?.isAllowed === false) throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
 }
 
-/** The headers are those of the IETF's draft "RateLimit header fields for HTTP". */
+/** Sets the headers of the IETF's draft "RateLimit header fields for HTTP". */
 function countRequest(ctx: Context, limits: RateLimits): void {
   const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
   if (verdicts.length === 0) return;
