@@ -6,10 +6,10 @@ import type { RuntimeMode, WitEndpoint } from '../invocation/protocol.ts';
 /** How often threads are looked at while an invocation waits for one, in milliseconds. */
 const lookIntervalMs = 5;
 /**
- * Most invocations that a thread has and has not begun. Enough for it to be busy until the host has seen that some are done; further ones wait in the host, where users take turns, and need not
- * be taken back when a guest holds the thread.
+ * Most invocations that a thread has and has not begun. Enough for one turn of the host's event loop to answer many at once, which costs less than waking both threads for each; further ones wait
+ * in the host, where users take turns.
  */
-const maxAhead = 16;
+const maxAhead = 64;
 
 export interface PluginThreadsOptions {
   readonly component: LoadedComponent;
@@ -79,8 +79,8 @@ export class PluginThreads {
   }
 
   /**
-   * The thread for the next invocation: one that is free now, or else one whose guest came just now and may be done soon; of several the one with the least to do. Undefined when the invocation
-   * must wait.
+   * The thread for the next invocation: the first one that is free now, so that further ones can end; or else, of those whose guest came just now and may be done soon, the one with the least to do.
+   * Undefined when the invocation must wait.
    */
   choose(): PluginWorker | undefined {
     if (this.#isFull) return undefined;
@@ -89,10 +89,10 @@ export class PluginThreads {
     for (const thread of this.#threads) {
       const { slots, hold } = thread;
       if (slots.free === 0 || hold.isLong || (slots.used >= maxAhead && slots.notBegun >= maxAhead)) continue;
-      const todo = slots.used + (hold.isTaken ? slots.count : 0);
+      const todo = hold.isTaken ? slots.used : 0;
       if (todo < least) [best, least] = [thread, todo];
     }
-    if (best && least > 0) this.#look(); // somebody else may hold it before this one begins
+    if (best && !best.slots.isEmpty) this.#look(); // another guest may hold it before this one begins
     return best;
   }
 
@@ -165,8 +165,9 @@ export class PluginThreads {
     if (!this.#isSuspending || this.#isClosed) return;
     this.#looking ??= setInterval(() => {
       const threads = [...this.#threads];
-      const isAnyFree = threads.some(({ slots, hold }) => slots.free > 0 && !hold.isLong);
-      if (isAnyFree) for (const thread of threads) if (thread.hold.isLong) this.#takeBack(thread);
+      const held = threads.filter(({ hold }) => hold.isLong);
+      const hasOther = threads.some((thread) => thread.slots.free > 0 && !held.includes(thread));
+      if (hasOther) for (const thread of held) this.#takeBack(thread);
       this.#options.onRoom(); // says how many wait
       if (this.#held > 0 && this.#isWorthStarting) this.#startSpare();
       if ((this.#waiting > 0 && !this.#isFull) || threads.some(({ slots }) => slots.notBegun > 0)) return;
