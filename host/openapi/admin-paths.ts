@@ -2,8 +2,8 @@ import type { oas31 } from 'openapi3-ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { WEBHOOK_EVENTS } from '../webhooks/index.ts';
 import { type ErrorStatus, failures } from './failures.ts';
+import { COUNTS, jsonAnswer, PAGE, pathId, query, TIME } from './parts.ts';
 
-const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 const ID: oas31.SchemaObject = { type: 'string', format: 'uuid' };
 const USER: oas31.SchemaObject = { type: ['string', 'null'], description: 'Whose it is; null is nobody.' };
 const STATUS: oas31.SchemaObject = { type: 'string', enum: [...TASK_STATUSES] };
@@ -41,17 +41,13 @@ const WEBHOOK: oas31.SchemaObject = {
   },
   required: ['id', 'user_id', 'url', 'events', 'enabled', 'disabled_at', 'disabled_reason'],
 };
-const COUNTS: oas31.SchemaObject = { type: 'object', additionalProperties: { type: 'integer' }, properties: { total: { type: 'integer' } }, required: ['total'] };
 const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => ({ type: 'object', properties: { [name]: { type: 'array', items } }, required: [name] });
 
-const query = (name: string, schema: oas31.SchemaObject, description?: string): oas31.ParameterObject => ({ name, in: 'query', schema, ...(description !== undefined && { description }) });
-const path = (name: string): oas31.ParameterObject => ({ name, in: 'path', required: true, schema: ID });
 const OF_USER = query('user_id', { type: 'string' }, 'Whose are meant. Default: everybody’s.');
-const PAGE = [query('page', { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })];
 const FILTER = [query('status', STATUS), query('endpoint', { type: 'string', minLength: 1, maxLength: 255 }), query('error', { type: 'string', minLength: 1, maxLength: 255 }, 'Name of the error that they failed with.')];
 
 function operation(operationId: string, summary: string, answer: oas31.SchemaObject, fails: readonly ErrorStatus[], parameters: readonly oas31.ParameterObject[] = []): oas31.OperationObject {
-  const responses = { '200': { description: 'The answer.', content: { 'application/json': { schema: answer } } }, ...failures(...fails, 500, 503) };
+  const responses = { '200': jsonAnswer('The answer.', answer), ...failures(...fails, 500, 503) };
   return { operationId, summary, tags: ['admin'], ...(parameters.length > 0 && { parameters: [...parameters] }), responses };
 }
 
@@ -62,16 +58,16 @@ export const ADMIN_TASK_PATHS: readonly [path: string, item: oas31.PathItemObjec
   [
     '/api/tasks/{task_id}',
     {
-      parameters: [path('task_id')],
+      parameters: [pathId('task_id')],
       get: operation('get_any_task', 'A task of any user', TASK, [404]),
       delete: operation('delete_any_task', 'Remove a task of any user that no host has', TASK, [400, 404]),
     },
   ],
-  ['/api/tasks/{task_id}/cancel', { parameters: [path('task_id')], post: operation('cancel_any_task', 'End a task of any user that waits or runs', TASK, [404, 409]) }],
+  ['/api/tasks/{task_id}/cancel', { parameters: [pathId('task_id')], post: operation('cancel_any_task', 'End a task of any user that waits or runs', TASK, [404, 409]) }],
 ];
 
 /** The routes over everybody's webhooks. */
 export const ADMIN_WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/api/webhooks', { get: operation('list_all_webhooks', 'Webhooks of all users, the oldest first', listOf('webhooks', WEBHOOK), [422], [OF_USER, ...PAGE]) }],
-  ['/api/webhooks/{webhook_id}', { parameters: [path('webhook_id')], delete: operation('delete_any_webhook', 'Remove a webhook of any user, with what waits for it', WEBHOOK, [404]) }],
+  ['/api/webhooks/{webhook_id}', { parameters: [pathId('webhook_id')], delete: operation('delete_any_webhook', 'Remove a webhook of any user, with what waits for it', WEBHOOK, [404]) }],
 ];

@@ -1,7 +1,7 @@
 import type { oas31 } from 'openapi3-ts';
 import { BODY_FAILURES, failures } from './failures.ts';
+import { jsonAnswer, PAGE, query, TIME } from './parts.ts';
 
-const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 const SCOPES: oas31.SchemaObject = { type: ['array', 'null'], items: { type: 'string' }, description: '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path` or `/a/*`; null for everything that the user may do.' };
 const KEY: oas31.SchemaObject = {
   type: 'object',
@@ -33,9 +33,7 @@ const NEW_KEY: oas31.SchemaObject = {
   additionalProperties: false,
 };
 
-const json = (description: string, schema: oas31.SchemaObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
 const idOf = (name: string): oas31.ParameterObject => ({ name, in: 'path', required: true, schema: { type: 'string' } });
-const query = (name: string, schema: oas31.SchemaObject): oas31.ParameterObject => ({ name, in: 'query', schema });
 const MISSING = failures(404);
 
 function operation(operationId: string, summary: string, responses: oas31.ResponsesObject, body?: oas31.SchemaObject): oas31.OperationObject {
@@ -52,28 +50,28 @@ function operation(operationId: string, summary: string, responses: oas31.Respon
 export const API_KEY_PATHS: oas31.PathsObject = {
   '/api/keys': {
     get: {
-      ...operation('list_api_keys', 'API keys, the oldest first', { '200': json('The keys.', { type: 'object', properties: { keys: { type: 'array', items: KEY } }, required: ['keys'] }), ...failures(422) }),
-      parameters: [query('user_id', { type: 'string' }), query('page', { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })],
+      ...operation('list_api_keys', 'API keys, the oldest first', { '200': jsonAnswer('The keys.', { type: 'object', properties: { keys: { type: 'array', items: KEY } }, required: ['keys'] }), ...failures(422) }),
+      parameters: [query('user_id', { type: 'string' }), ...PAGE],
     },
     post: operation(
       'create_api_key',
       'Make an API key',
-      { '201': json('The key, which is not shown again.', { ...KEY, properties: { api_key: { type: 'string' }, ...KEY.properties }, required: ['api_key', ...(KEY.required ?? [])] }), ...failures(409) },
+      { '201': jsonAnswer('The key, which is not shown again.', { ...KEY, properties: { api_key: { type: 'string' }, ...KEY.properties }, required: ['api_key', ...(KEY.required ?? [])] }), ...failures(409) },
       NEW_KEY,
     ),
   },
   '/api/keys/{key_id}': {
     parameters: [idOf('key_id')],
-    get: operation('get_api_key', 'An API key', { '200': json('The key.', KEY), ...MISSING }),
-    put: operation('update_api_key', 'Change what an API key is for', { '200': json('The key.', KEY), ...MISSING }, { type: 'object', properties: CHANGES, additionalProperties: false }),
-    delete: operation('revoke_api_key', 'Revoke an API key', { '200': json('It is gone.', { type: 'object', properties: { key_id: { type: 'string' } }, required: ['key_id'] }), ...MISSING }),
+    get: operation('get_api_key', 'An API key', { '200': jsonAnswer('The key.', KEY), ...MISSING }),
+    put: operation('update_api_key', 'Change what an API key is for', { '200': jsonAnswer('The key.', KEY), ...MISSING }, { type: 'object', properties: CHANGES, additionalProperties: false }),
+    delete: operation('revoke_api_key', 'Revoke an API key', { '200': jsonAnswer('It is gone.', { type: 'object', properties: { key_id: { type: 'string' } }, required: ['key_id'] }), ...MISSING }),
   },
   '/api/subscriptions/{subscription_id}': {
     parameters: [idOf('subscription_id')],
     put: operation(
       'set_subscription',
       'Switch a subscription on or off',
-      { '200': json('What it is now, and how many keys have it.', { type: 'object', properties: { subscription_id: { type: 'string' }, is_active: { type: 'boolean' }, keys: { type: 'integer' } }, required: ['subscription_id', 'is_active', 'keys'] }) },
+      { '200': jsonAnswer('What it is now, and how many keys have it.', { type: 'object', properties: { subscription_id: { type: 'string' }, is_active: { type: 'boolean' }, keys: { type: 'integer' } }, required: ['subscription_id', 'is_active', 'keys'] }) },
       { type: 'object', properties: { is_active: { type: 'boolean' } }, required: ['is_active'], additionalProperties: false },
     ),
   },

@@ -1,7 +1,7 @@
 import type { oas31 } from 'openapi3-ts';
 import { failures } from './failures.ts';
+import { jsonAnswer } from './parts.ts';
 
-const json = (description: string, schema: oas31.SchemaObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
 const ready = (value: boolean): oas31.SchemaObject => ({ type: 'object', properties: { ready: { const: value } }, required: ['ready'] });
 
 const DEPLOYMENT_STATUS: oas31.SchemaObject = {
@@ -21,12 +21,12 @@ const STATUS: oas31.SchemaObject = {
 };
 
 const ALIVE: oas31.SchemaObject = { type: 'object', properties: { alive: { const: true } }, required: ['alive'] };
-const READINESS: oas31.ResponsesObject = { '200': json('Ready.', ready(true)), '503': json('Not yet, or not any more.', ready(false)) };
+const READINESS: oas31.ResponsesObject = { '200': jsonAnswer('Ready.', ready(true)), '503': jsonAnswer('Not yet, or not any more.', ready(false)) };
 
 /** The host's own routes that are always there. */
 export const SYSTEM_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/api/ready', { get: { operationId: 'is_ready', summary: 'Whether requests can be served', tags: ['system'], responses: READINESS } }],
   ['/readyz', { get: { operationId: 'readyz', summary: 'As /api/ready, under the usual name of such a route', tags: ['system'], responses: READINESS } }],
-  ['/livez', { get: { operationId: 'livez', summary: 'Whether the process answers', tags: ['system'], responses: { '200': json('It does.', ALIVE) } } }],
-  ['/api/status', { get: { operationId: 'get_status', summary: 'The state of the application and its deployments', tags: ['system'], responses: { '200': json('The state.', STATUS), ...failures(500) } } }],
+  ['/livez', { get: { operationId: 'livez', summary: 'Whether the process answers', tags: ['system'], responses: { '200': jsonAnswer('It does.', ALIVE) } } }],
+  ['/api/status', { get: { operationId: 'get_status', summary: 'The state of the application and its deployments', tags: ['system'], responses: { '200': jsonAnswer('The state.', STATUS), ...failures(500) } } }],
 ];

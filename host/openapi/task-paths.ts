@@ -1,12 +1,12 @@
 import type { oas31 } from 'openapi3-ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { type ErrorStatus, failures } from './failures.ts';
+import { COUNTS, jsonAnswer, PAGE, pathId, query, TIME } from './parts.ts';
 
 const reference = (name: string): oas31.ReferenceObject => ({ $ref: `#/components/schemas/${name}` });
 const TASK = reference('Task');
 export const TASK_ID: oas31.ReferenceObject = reference('TaskId');
 
-const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 const STATUS: oas31.SchemaObject = { type: 'string', enum: [...TASK_STATUSES] };
 
 /** Schemas of the routes for tasks, by their names among the components. */
@@ -49,10 +49,6 @@ const ATTEMPT: oas31.SchemaObject = {
 };
 const RETRIED: oas31.SchemaObject = { type: 'object', properties: { count: { type: 'integer' }, task_ids: { type: 'array', items: { type: 'string', format: 'uuid' } } }, required: ['count', 'task_ids'] };
 
-const ID: oas31.ParameterObject = { name: 'task_id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } };
-
-const json = (description: string, schema: oas31.SchemaObject | oas31.ReferenceObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
-const query = (name: string, schema: oas31.SchemaObject, description?: string): oas31.ParameterObject => ({ name, in: 'query', schema, ...(description !== undefined && { description }) });
 
 interface TaskOperation extends Partial<oas31.OperationObject> {
   readonly answer: oas31.SchemaObject | oas31.ReferenceObject;
@@ -63,7 +59,7 @@ interface TaskOperation extends Partial<oas31.OperationObject> {
 const ALWAYS = [500, 503] as const;
 
 function operation(operationId: string, summary: string, { answer, fails, ...others }: TaskOperation): oas31.OperationObject {
-  return { operationId, summary, tags: ['tasks'], responses: { '200': json('The answer.', answer), ...failures(...fails, ...ALWAYS) }, ...others };
+  return { operationId, summary, tags: ['tasks'], responses: { '200': jsonAnswer('The answer.', answer), ...failures(...fails, ...ALWAYS) }, ...others };
 }
 
 /** What a request can say of the task that it is to become. */
@@ -76,7 +72,6 @@ export function deferParameters(defer: 'always' | 'optional'): oas31.ParameterOb
   ];
 }
 
-const COUNTS: oas31.SchemaObject = { type: 'object', additionalProperties: { type: 'integer' }, properties: { total: { type: 'integer' } }, required: ['total'] };
 const LIST: oas31.SchemaObject = { type: 'object', properties: { tasks: { type: 'array', items: TASK } }, required: ['tasks'] };
 const ATTEMPTS: oas31.SchemaObject = { type: 'object', properties: { attempts: { type: 'array', items: ATTEMPT } }, required: ['attempts'] };
 /** Which tasks are meant. */
@@ -84,7 +79,7 @@ const FILTER: readonly oas31.ParameterObject[] = [
   query('endpoint', { type: 'string', minLength: 1, maxLength: 255 }, 'Path of their endpoint.'),
   query('error', { type: 'string', minLength: 1, maxLength: 255 }, 'Name of the error that they failed with.'),
 ];
-const PAGE = [query('status', STATUS), ...FILTER, query('page', { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 }), query('per_page', { type: 'integer', minimum: 1, maximum: 1000, default: 100 })];
+const LISTED = [query('status', STATUS), ...FILTER, ...PAGE];
 const EVENT: oas31.SchemaObject = {
   type: 'object',
   description: 'One event.',
@@ -99,7 +94,7 @@ const EVENTS: oas31.ResponseObject = { description: 'Events until the task has e
 
 /** The routes for tasks. */
 export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
-  ['/tasks', { get: operation('list_tasks', 'Tasks, the newest first', { answer: LIST, fails: [422], parameters: PAGE }) }],
+  ['/tasks', { get: operation('list_tasks', 'Tasks, the newest first', { answer: LIST, fails: [422], parameters: LISTED }) }],
   ['/tasks/count', { get: operation('count_tasks', 'How many tasks there are, by status', { answer: COUNTS, fails: [] }) }],
   [
     '/tasks/retry',
@@ -114,18 +109,18 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
   [
     '/tasks/{task_id}',
     {
-      parameters: [ID],
+      parameters: [pathId('task_id')],
       get: operation('get_task', 'A task', { answer: TASK, fails: [404] }),
       delete: operation('delete_task', 'Remove a task that no host has', { answer: TASK, fails: [400, 404] }),
     },
   ],
-  ['/tasks/{task_id}/retry', { parameters: [ID], post: operation('retry_task', 'Give a failed task new attempts', { answer: TASK, fails: [400, 404, 409, 429] }) }],
-  ['/tasks/{task_id}/cancel', { parameters: [ID], post: operation('cancel_task', 'End a task that waits or runs', { answer: TASK, fails: [400, 404, 409] }) }],
-  ['/tasks/{task_id}/attempts', { parameters: [ID], get: operation('list_task_attempts', 'What became of each attempt at a task', { answer: ATTEMPTS, fails: [404] }) }],
+  ['/tasks/{task_id}/retry', { parameters: [pathId('task_id')], post: operation('retry_task', 'Give a failed task new attempts', { answer: TASK, fails: [400, 404, 409, 429] }) }],
+  ['/tasks/{task_id}/cancel', { parameters: [pathId('task_id')], post: operation('cancel_task', 'End a task that waits or runs', { answer: TASK, fails: [400, 404, 409] }) }],
+  ['/tasks/{task_id}/attempts', { parameters: [pathId('task_id')], get: operation('list_task_attempts', 'What became of each attempt at a task', { answer: ATTEMPTS, fails: [404] }) }],
   [
     '/tasks/{task_id}/events',
     {
-      parameters: [ID],
+      parameters: [pathId('task_id')],
       get: {
         operationId: 'watch_task',
         summary: 'What happens to a task, as server-sent events',
@@ -135,6 +130,6 @@ export const TASK_PATHS: readonly [path: string, item: oas31.PathItemObject][] =
       },
     },
   ],
-  ['/tasks/get/{task_id}', { parameters: [ID], get: operation('get_task_legacy', 'A task', { answer: TASK, fails: [404], deprecated: true }) }],
-  ['/tasks/delete/{task_id}', { parameters: [ID], get: operation('delete_task_legacy', 'Remove a task', { answer: TASK_ID, fails: [400, 403, 404], deprecated: true }) }],
+  ['/tasks/get/{task_id}', { parameters: [pathId('task_id')], get: operation('get_task_legacy', 'A task', { answer: TASK, fails: [404], deprecated: true }) }],
+  ['/tasks/delete/{task_id}', { parameters: [pathId('task_id')], get: operation('delete_task_legacy', 'Remove a task', { answer: TASK_ID, fails: [400, 403, 404], deprecated: true }) }],
 ];

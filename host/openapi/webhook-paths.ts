@@ -2,12 +2,12 @@ import type { oas31 } from 'openapi3-ts';
 import { BODY_FAILURES, failures } from './failures.ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../webhooks/index.ts';
+import { jsonAnswer, PAGE, pathId, query, TIME } from './parts.ts';
 
 const URL_SCHEMA: oas31.SchemaObject = { type: 'string', format: 'uri', maxLength: 2083, description: 'Where events are posted to: http or https.' };
 const EVENTS: oas31.SchemaObject = { type: 'array', items: { enum: [...WEBHOOK_EVENTS] }, maxItems: 100, description: 'Events that it is for; an empty list is all of them.' };
 const SECRET: oas31.SchemaObject = { type: 'string', minLength: 16, maxLength: 255, description: 'What deliveries are signed with. Never shown, but for one that the server made.' };
 const ID_SCHEMA: oas31.SchemaObject = { type: 'string', format: 'uuid' };
-const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 
 const WEBHOOK: oas31.SchemaObject = {
   type: 'object',
@@ -44,9 +44,7 @@ const DELIVERY: oas31.SchemaObject = {
   required: ['id', 'event', 'task_id', 'status', 'created_at', 'ended_at', 'next_attempt_at', 'attempts'],
 };
 
-const json = (description: string, schema: oas31.SchemaObject | oas31.ReferenceObject): oas31.ResponseObject => ({ description, content: { 'application/json': { schema } } });
 const body = (schema: oas31.SchemaObject): oas31.RequestBodyObject => ({ required: true, content: { 'application/json': { schema: { ...schema, type: 'object', additionalProperties: false } } } });
-const path = (name: string): oas31.ParameterObject => ({ name, in: 'path', required: true, schema: ID_SCHEMA });
 const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => ({ type: 'object', properties: { [name]: { type: 'array', items } }, required: [name] });
 
 const NOT_FOUND = failures(404);
@@ -63,32 +61,31 @@ function operation(operationId: string, summary: string, responses: oas31.Respon
 /** The routes for webhooks. */
 export const WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
   ['/webhooks', {
-    get: operation('list_webhooks', 'Webhooks, the oldest first', { '200': json('The answer.', listOf('webhooks', WEBHOOK)) }),
-    post: operation('create_webhook', 'Be told what becomes of tasks', { '201': json('The webhook.', CREATED), ...DENIED, ...failures(409), ...BAD_BODY }, {
+    get: operation('list_webhooks', 'Webhooks, the oldest first', { '200': jsonAnswer('The answer.', listOf('webhooks', WEBHOOK)) }),
+    post: operation('create_webhook', 'Be told what becomes of tasks', { '201': jsonAnswer('The webhook.', CREATED), ...DENIED, ...failures(409), ...BAD_BODY }, {
       requestBody: body({ properties: { url: URL_SCHEMA, events: EVENTS, secret: SECRET }, required: ['url'] }),
     }),
   }],
   ['/webhooks/{webhook_id}', {
-    parameters: [path('webhook_id')],
-    get: operation('get_webhook', 'A webhook', { '200': json('The webhook.', WEBHOOK), ...NOT_FOUND }),
-    put: operation('update_webhook', 'Change, disable or enable a webhook; what is null or not given stays', { '200': json('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...BAD_BODY }, {
+    parameters: [pathId('webhook_id')],
+    get: operation('get_webhook', 'A webhook', { '200': jsonAnswer('The webhook.', WEBHOOK), ...NOT_FOUND }),
+    put: operation('update_webhook', 'Change, disable or enable a webhook; what is null or not given stays', { '200': jsonAnswer('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...BAD_BODY }, {
       requestBody: body({ properties: { url: orNull(URL_SCHEMA), events: orNull(EVENTS), secret: orNull(SECRET), enabled: { type: ['boolean', 'null'] } } }),
     }),
-    delete: operation('delete_webhook', 'Remove a webhook with what waits for it', { '200': json('What it was.', WEBHOOK), ...NOT_FOUND }),
+    delete: operation('delete_webhook', 'Remove a webhook with what waits for it', { '200': jsonAnswer('What it was.', WEBHOOK), ...NOT_FOUND }),
   }],
   ['/webhooks/{webhook_id}/deliveries', {
-    parameters: [path('webhook_id')],
-    get: operation('list_deliveries', 'What was sent and what waits, the newest first', { '200': json('The answer.', listOf('deliveries', DELIVERY)), ...NOT_FOUND, ...INVALID }, {
+    parameters: [pathId('webhook_id')],
+    get: operation('list_deliveries', 'What was sent and what waits, the newest first', { '200': jsonAnswer('The answer.', listOf('deliveries', DELIVERY)), ...NOT_FOUND, ...INVALID }, {
       parameters: [
-        { name: 'status', in: 'query', schema: { enum: [...DELIVERY_STATUSES] } },
-        { name: 'page', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
-        { name: 'per_page', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 } },
+        query('status', { enum: [...DELIVERY_STATUSES] }),
+        ...PAGE,
       ],
     }),
   }],
   ['/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
-    parameters: [path('webhook_id'), path('delivery_id')],
-    post: operation('replay_delivery', 'Send a delivery once more', { '200': json('The delivery.', DELIVERY), ...NOT_FOUND, ...failures(409) }),
+    parameters: [pathId('webhook_id'), pathId('delivery_id')],
+    post: operation('replay_delivery', 'Send a delivery once more', { '200': jsonAnswer('The delivery.', DELIVERY), ...NOT_FOUND, ...failures(409) }),
   }],
 ];
 

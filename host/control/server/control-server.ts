@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
+import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
 import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
 import type { Address } from '../protocol.ts';
@@ -24,9 +25,6 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** What the address of a Unix socket can hold on every system, in bytes. */
-const LONGEST_PATH = 103;
-
 /** Answers this user's processes on a Unix socket, and says in an address file where it is. Each server has a socket of its own. */
 export async function startControl({ dir, at, version, handlers, log }: ControlServerOptions): Promise<ControlServer> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -34,7 +32,7 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   const id = `${process.pid}-${randomSuffix()}`;
   const file = join(dir, `${id}.json`);
   const besideFile = join(dir, `${id}.sock`);
-  const socket = Buffer.byteLength(besideFile) <= LONGEST_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
+  const socket = Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
   const sessions = new Set<ControlSession>();
   const server = createServer((connection) => {
     const session = new ControlSession(connection, { handlers, log, greeting: { version, url: at.url }, onClose: () => sessions.delete(session) });

@@ -1,11 +1,11 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import * as z from 'zod';
 import type { Logger } from '../../core/log/logger.ts';
 import type { ListedTask, TaskQueue, TaskRecord } from '../../tasks/index.ts';
 import type { WebhookRecord, Webhooks } from '../../webhooks/index.ts';
 import { callerOf } from '../guards/caller.ts';
-import { numberOf, queryValue } from '../request/query.ts';
+import { pageOf } from '../request/page.ts';
+import { queryValue } from '../request/query.ts';
 import { answeredTask, filterOf, statusOf, taskIdOf, taskInfo } from './task-routes.ts';
 import { answeredWebhook, webhookIdOf, webhookInfo } from './webhook-routes.ts';
 
@@ -70,8 +70,4 @@ function withoutContents(task: TaskRecord | ListedTask): object {
 /** Whose things are meant; null is everybody's. */
 function userOf(ctx: Context): string | null {
   return queryValue(ctx, 'user_id') ?? null;
-}
-
-function pageOf(ctx: Context): { readonly page: number; readonly perPage: number } {
-  return { page: numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1, perPage: numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100 };
 }

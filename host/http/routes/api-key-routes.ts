@@ -5,7 +5,8 @@ import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys, type KeyChangesInput, type Ne
 import { parseInput } from '../../endpoints/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { numberOf, queryValue } from '../request/query.ts';
+import { pageOf } from '../request/page.ts';
+import { queryValue } from '../request/query.ts';
 import { readBody } from '../request/request-body.ts';
 
 const Subscription = z.strictObject({ is_active: z.boolean() });
@@ -29,8 +30,7 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
     ctx.body = { api_key: apiKey, ...apiKeyInfo(record) };
   });
   router.get('/api/keys', async (ctx) => {
-    const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
-    const limit = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
+    const { page, perPage: limit } = pageOf(ctx);
     const found = await apiKeys.list(queryValue(ctx, 'user_id') ?? null, { limit, offset: (page - 1) * limit });
     ctx.body = { keys: found.map(apiKeyInfo) };
   });

@@ -7,6 +7,7 @@ import { type AttemptRecord, type ListedTask, type TaskEvent, type TaskQueue, ty
 import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
 import { HttpError } from '../response/error-body.ts';
 import { refuseForeignGet } from '../guards/foreign-page.ts';
+import { pageOf } from '../request/page.ts';
 import { badQuery, numberOf, queryValue } from '../request/query.ts';
 import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { refusalToRun } from '../guards/run-rights.ts';
@@ -88,9 +89,7 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
     ctx.body = { ...counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) };
   });
   router.get('/tasks', async (ctx) => {
-    const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
-    const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
-    const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), ...filterOf(ctx), page, perPage });
+    const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), ...filterOf(ctx), ...pageOf(ctx) });
     ctx.body = { tasks: found.map((task) => show(ctx, task)) };
   });
   router.post('/tasks/retry', async (ctx) => {

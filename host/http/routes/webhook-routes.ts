@@ -7,7 +7,8 @@ import { DELIVERY_STATUSES, type DeliveryRecord, type DeliveryStatus, WEBHOOK_EV
 import { callerOf } from '../guards/caller.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { badQuery, numberOf, queryValue } from '../request/query.ts';
+import { pageOf } from '../request/page.ts';
+import { badQuery, queryValue } from '../request/query.ts';
 import { readBody } from '../request/request-body.ts';
 
 export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 'tempDir'> {
@@ -48,9 +49,7 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
     ctx.body = webhookInfo(await answeredWebhook(webhooks.delete(webhookIdOf(ctx, 'id'), userOf(ctx))));
   });
   router.get('/webhooks/:id/deliveries', async (ctx) => {
-    const page = numberOf(ctx, 'page', z.int().min(1).max(1_000_000)) ?? 1;
-    const perPage = numberOf(ctx, 'per_page', z.int().min(1).max(1000)) ?? 100;
-    const found = await answeredWebhook(webhooks.deliveries(webhookIdOf(ctx, 'id'), userOf(ctx), { status: statusOf(ctx), page, perPage }));
+    const found = await answeredWebhook(webhooks.deliveries(webhookIdOf(ctx, 'id'), userOf(ctx), { status: statusOf(ctx), ...pageOf(ctx) }));
     ctx.body = { deliveries: found.map(deliveryInfo) };
   });
   router.post('/webhooks/:id/deliveries/:delivery/replay', async (ctx) => {

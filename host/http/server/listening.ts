@@ -2,9 +2,7 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { AanaError } from '../../core/errors.ts';
-
-/** What the address of a Unix socket can hold on every system, in bytes. */
-const LONGEST_PATH = 103;
+import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
 
 /** The path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
 export function socketPath(address: string): string | undefined {
@@ -21,7 +19,7 @@ export function listenOnPort(server: Server, host: string, port: number): Promis
  * server. Rejects with one sentence when the path cannot be had.
  */
 export async function listenOnSocket(server: Server, path: string, mode: number): Promise<void> {
-  if (Buffer.byteLength(path) > LONGEST_PATH) throw listenError(`the path of a Unix socket has at most ${LONGEST_PATH} bytes, ${path} has ${Buffer.byteLength(path)}`, 'invalid-input');
+  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw listenError(`the path of a Unix socket has at most ${LONGEST_SOCKET_PATH} bytes, ${path} has ${Buffer.byteLength(path)}`, 'invalid-input');
   if (!existsSync(dirname(path))) throw listenError(`the folder of ${path} is not there: make it, or choose another path with --listen`, 'invalid-input');
   await removeStale(path);
   // The socket is made by `listen` itself, before anything else can run: at no time can others connect than may.
