@@ -1,6 +1,7 @@
 // Deployments that come, change and go while others serve; real replica processes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import type { Machine } from '../../devices/index.ts';
@@ -17,12 +18,13 @@ const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'f
 const FAST = { watchS: 0.05 };
 const open = new Set<DeploymentManager>();
 
-function manager(deployments: Record<string, Options>, machine: Machine = TWO_GPUS): DeploymentManager {
+function manager(deployments: Record<string, Options>, machine: Machine = TWO_GPUS, clock: Clock = systemClock): DeploymentManager {
   const made = new DeploymentManager({
     log: silentLogger,
     env: process.env,
     definitions: [SampleDeployment],
     machine: async () => machine,
+    simulated: { clock },
     models: {
       pull: async (id) => {
         if (id === 'absent') throw new AanaError('DownloadException', 'bad-request', 'absent could not be fetched from anywhere');
@@ -98,8 +100,11 @@ Life('starts in sequence, each when the one before is ready', async () => {
   assert.equal(seen, ['one begins', 'one ready', 'two begins', 'two ready']);
 });
 
+/** By this clock a process takes little time to start, also on a busy machine. */
+const slow: Clock = { now: () => performance.now() / 20, delay: (ms, signal) => systemClock.delay(ms * 20, signal) };
+
 Life('tells of all deployments that cannot be started, a line each', async () => {
-  const made = manager({ good: {}, bad: { user_config: { model: 'absent' } }, worse: { user_config: { start: 'reject' } } });
+  const made = manager({ good: {}, bad: { user_config: { model: 'absent' } }, worse: { user_config: { start: 'reject' } } }, TWO_GPUS, slow);
   const error = await failure(made.start());
   assert.is(error.name, 'FailedDeployment');
   const lines = ['deployment bad failed: absent could not be fetched from anywhere', 'deployment worse failed: the file model.bin is truncated'];
