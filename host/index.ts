@@ -1,15 +1,56 @@
-export { type ApiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput, RateLimitHandler } from './access/index.ts';
+export {
+  type ApiKeyInfo,
+  type ApiKeys,
+  type KeyChangesInput,
+  type NewKeyInput,
+  RateLimitHandler,
+} from './access/index.ts';
 export { AanaApp } from './application/app.ts';
 export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
 export type { BuildOptions } from './application/module/build-config.ts';
 export { Endpoint } from './application/endpoint/endpoint.ts';
-export type { ClassEndpoint, ComponentEndpoint, EndpointOptions, EndpointRegistration, EventHandler, FunctionEndpoint } from './application/endpoint/endpoint-registration.ts';
-export { type AttachOptions, type AudioSource, connect, type LogOptions, type RunningApplication } from './control/client/index.ts';
+export type {
+  ClassEndpoint,
+  ComponentEndpoint,
+  EndpointOptions,
+  EndpointRegistration,
+  EventHandler,
+  FunctionEndpoint,
+} from './application/endpoint/endpoint-registration.ts';
+export {
+  type AttachOptions,
+  type AudioSource,
+  connect,
+  type LogOptions,
+  type RunningApplication,
+} from './control/client/index.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
-export type { ApplicationReport, DeploymentMethods, DeploymentReport, HeldAudio, ReplicaReport } from './control/index.ts';
+export type {
+  ApplicationReport,
+  DeploymentMethods,
+  DeploymentReport,
+  HeldAudio,
+  ReplicaReport,
+} from './control/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
-export type { Attributes, Counter, Gauge, Histogram, InstrumentOptions, Span, SpanOptions, Telemetry } from './core/telemetry.ts';
-export { createLogger, type LogFields, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './core/log/logger.ts';
+export type {
+  Attributes,
+  Counter,
+  Gauge,
+  Histogram,
+  InstrumentOptions,
+  Span,
+  SpanOptions,
+  Telemetry,
+} from './core/telemetry.ts';
+export {
+  createLogger,
+  type LogFields,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  silentLogger,
+} from './core/log/logger.ts';
 export {
   BaseTextGenerationDeployment,
   type BoundDeployment,

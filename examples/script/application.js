@@ -1,15 +1,27 @@
 // An application without plugins: two models, served to the other processes of this user.
 //   node application.js [port]
-import { AanaApp, LlamaTextGenerationConfig, LlamaTextGenerationDeployment, WhisperComputeType, WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
+import {
+  AanaApp,
+  LlamaTextGenerationConfig,
+  LlamaTextGenerationDeployment,
+  WhisperComputeType,
+  WhisperConfig,
+  WhisperDeployment,
+  WhisperModelSize,
+} from 'aana-host';
 
 const app = new AanaApp({ name: 'script' });
 app.registerDeployment(
   'asr_deployment',
-  WhisperDeployment.options({ user_config: new WhisperConfig({ model_size: WhisperModelSize.TINY_EN, compute_type: WhisperComputeType.INT8 }) }),
+  WhisperDeployment.options({
+    user_config: new WhisperConfig({ model_size: WhisperModelSize.TINY_EN, compute_type: WhisperComputeType.INT8 }),
+  }),
 );
 app.registerDeployment(
   'llm_deployment',
-  LlamaTextGenerationDeployment.options({ user_config: new LlamaTextGenerationConfig({ model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: 4096 } }) }),
+  LlamaTextGenerationDeployment.options({
+    user_config: new LlamaTextGenerationConfig({ model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: 4096 } }),
+  }),
 );
 
 await app.connect({ port: Number(process.argv[2] ?? 8000) });

@@ -9,19 +9,36 @@ import { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
 import { isScope } from './scopes.ts';
 
-const name = (what: string) => z.string().min(1).max(255).regex(/^[^\p{C}]+$/u, `${what} has no control characters`);
+const name = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[^\p{C}]+$/u, `${what} has no control characters`);
 const scopes = z
-  .array(z.string().refine(isScope, 'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, or /video/*'))
+  .array(
+    z
+      .string()
+      .refine(
+        isScope,
+        'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, or /video/*',
+      ),
+  )
   .min(1)
   .max(100)
   .nullable();
-const expiry = z.iso.datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' }).transform((text) => Date.parse(text)).nullable();
+const expiry = z.iso
+  .datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .nullable();
 const secret = z.string().min(16).max(255).nullable();
 
 /** What a new key is made of; all but the user has defaults. */
 const NewKey = z.strictObject({
   user_id: name('a user_id'),
-  key_id: name('a key_id').regex(/^[\w.@:-]+$/, 'a key_id has letters, digits and any of _ . @ : -').optional(),
+  key_id: name('a key_id')
+    .regex(/^[\w.@:-]+$/, 'a key_id has letters, digits and any of _ . @ : -')
+    .optional(),
   subscription_id: name('a subscription_id').optional(),
   is_subscription_active: z.boolean().default(true),
   is_admin: z.boolean().default(false),
@@ -43,10 +60,18 @@ export interface ApiKeyInfo extends Omit<ApiKeyRecord, 'hmac_secret' | 'expired_
 
 export function apiKeyInfo({ hmac_secret: _secret, ...record }: ApiKeyRecord): ApiKeyInfo {
   const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-  return { ...record, expired_at: time(record.expired_at), created_at: new Date(record.created_at).toISOString(), last_used_at: time(record.last_used_at) };
+  return {
+    ...record,
+    expired_at: time(record.expired_at),
+    created_at: new Date(record.created_at).toISOString(),
+    last_used_at: time(record.last_used_at),
+  };
 }
 
-/** For how long a key that was found is not looked up again: so long may a key be taken that another process has revoked. */
+/**
+ * For how long a key that was found is not looked up again: so long may a key be taken that another process has
+ * revoked.
+ */
 const FRESH_MS = 5000;
 const MAX_CACHED = 10_000;
 /** Times of last use are kept no finer than this. */
@@ -68,7 +93,10 @@ export class ApiKeys {
   readonly #storage: Storage;
   readonly #log: Logger;
   readonly #freshMs: number;
-  /** By their hashes, so that no key lies in memory longer than its request. Those that are no longer fresh are looked up again, without a limit: nobody else can have made them up. */
+  /**
+   * By their hashes, so that no key lies in memory longer than its request. Those that are no longer fresh are looked
+   * up again, without a limit: nobody else can have made them up.
+   */
   readonly #cache = new Map<string, Cached>();
   readonly #looking = new Map<string, Promise<Cached | undefined>>();
   readonly #lookUps: KeyLookUps;
@@ -77,7 +105,17 @@ export class ApiKeys {
   #version = 0;
 
   /** `lookUps`: limits what unknown keys cost. Default: no limit. */
-  constructor({ storage, log, freshMs = FRESH_MS, lookUps = new KeyLookUps(null) }: { readonly storage: Storage; readonly log: Logger; readonly freshMs?: number; readonly lookUps?: KeyLookUps }) {
+  constructor({
+    storage,
+    log,
+    freshMs = FRESH_MS,
+    lookUps = new KeyLookUps(null),
+  }: {
+    readonly storage: Storage;
+    readonly log: Logger;
+    readonly freshMs?: number;
+    readonly lookUps?: KeyLookUps;
+  }) {
     this.#storage = storage;
     this.#log = log;
     this.#freshMs = freshMs;
@@ -100,24 +138,38 @@ export class ApiKeys {
   }
 
   /**
-   * What is known of a key that a client at this address has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`; `ApiKeyValidationFailed` when the database
-   * cannot be asked: then nobody is let in; `TooManyRequestsException` when too many keys of the address were unknown.
+   * What is known of a key that a client at this address has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`;
+   * `ApiKeyValidationFailed` when the database cannot be asked: then nobody is let in; `TooManyRequestsException` when
+   * too many keys of the address were unknown.
    */
   async authenticate(apiKey: string, address?: string): Promise<ApiKeyRecord> {
     if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key has a mistake in it, or is not complete');
     if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
-    // Found by its hash in place of compared: how long that takes says something about hashes, which nobody can choose the beginnings of.
+    // Found by its hash in place of compared: how long that takes says something about hashes, which nobody can choose
+    // the beginnings of.
     const found = await this.#find(apiKey, address);
     if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
     if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
     return found.record;
   }
 
-  /** Makes a key, or takes one that was made elsewhere. It is not kept: this is the only time that it is seen. Throws `ValidationError`, `ApiKeyAlreadyExists`. */
-  async create(input: NewKeyInput, apiKey: string = newApiKey()): Promise<{ readonly apiKey: string; readonly record: ApiKeyRecord }> {
-    const { key_id: keyId = `key-${newId().slice(0, 8)}`, subscription_id: subscription, ...rest } = parse(NewKey, input);
-    if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey)) throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
-    if (isMistyped(apiKey)) throw new AanaError('ValidationError', 'invalid-input', 'the API key has a mistake in it, or is not complete');
+  /**
+   * Makes a key, or takes one that was made elsewhere. It is not kept: this is the only time that it is seen. Throws
+   * `ValidationError`, `ApiKeyAlreadyExists`.
+   */
+  async create(
+    input: NewKeyInput,
+    apiKey: string = newApiKey(),
+  ): Promise<{ readonly apiKey: string; readonly record: ApiKeyRecord }> {
+    const {
+      key_id: keyId = `key-${newId().slice(0, 8)}`,
+      subscription_id: subscription,
+      ...rest
+    } = parse(NewKey, input);
+    if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey))
+      throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
+    if (isMistyped(apiKey))
+      throw new AanaError('ValidationError', 'invalid-input', 'the API key has a mistake in it, or is not complete');
     const record = await this.#storage.write(async ({ apiKeys, connection }) => {
       checkExpiry(rest.expired_at, connection.now());
       return apiKeys.save(apiKey, { ...rest, key_id: keyId, subscription_id: subscription ?? rest.user_id });
@@ -136,13 +188,18 @@ export class ApiKeys {
   }
 
   /** The oldest first; of one user, or of everybody (null). */
-  list(userId: string | null = null, page: { readonly limit?: number; readonly offset?: number } = {}): Promise<ApiKeyRecord[]> {
+  list(
+    userId: string | null = null,
+    page: { readonly limit?: number; readonly offset?: number } = {},
+  ): Promise<ApiKeyRecord[]> {
     return this.#storage.read(({ apiKeys }) => apiKeys.list(userId, page));
   }
 
   /** Throws `ValidationError`, `NotFoundException`. */
   async update(keyId: string, input: KeyChangesInput): Promise<ApiKeyRecord> {
-    const changes = Object.fromEntries(Object.entries(parse(Changes, input)).filter(([, value]) => value !== undefined));
+    const changes = Object.fromEntries(
+      Object.entries(parse(Changes, input)).filter(([, value]) => value !== undefined),
+    );
     const record = await this.#storage.write(async ({ apiKeys, connection }) => {
       checkExpiry((changes['expired_at'] as number | undefined) ?? null, connection.now());
       return apiKeys.update(keyId, changes);
@@ -158,7 +215,9 @@ export class ApiKeys {
     return changed;
   }
 
-  /** From now on nobody is let in with it, here; on other hosts as soon as they hear of it. Throws `NotFoundException`. */
+  /**
+   * From now on nobody is let in with it, here; on other hosts as soon as they hear of it. Throws `NotFoundException`.
+   */
   async revoke(keyId: string): Promise<void> {
     await this.#storage.write(({ apiKeys }) => apiKeys.delete(keyId));
     this.#forget();
@@ -181,13 +240,20 @@ export class ApiKeys {
     const hash = hashApiKey(apiKey);
     const known = this.#cache.get(hash);
     if (known && known.version === this.#version && known.staleAt > performance.now()) return known;
-    const looking = this.#looking.get(hash) ?? this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash));
+    const looking =
+      this.#looking.get(hash) ?? this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash));
     this.#looking.set(hash, looking);
     try {
       return await looking;
     } catch (cause) {
       if (cause instanceof AccessError) throw cause;
-      throw new AccessError('ApiKeyValidationFailed', 'unavailable', 'API keys cannot be checked just now', {}, { cause });
+      throw new AccessError(
+        'ApiKeyValidationFailed',
+        'unavailable',
+        'API keys cannot be checked just now',
+        {},
+        { cause },
+      );
     } finally {
       if (this.#looking.get(hash) === looking) this.#looking.delete(hash);
     }
@@ -195,11 +261,19 @@ export class ApiKeys {
 
   async #lookUp(apiKey: string, hash: string): Promise<Cached | undefined> {
     const version = this.#version;
-    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({ record: await apiKeys.find(apiKey), now: connection.now() }));
+    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({
+      record: await apiKeys.find(apiKey),
+      now: connection.now(),
+    }));
     this.#cache.delete(hash);
     if (!record) return undefined;
     const at = performance.now();
-    const found = { version, record, staleAt: at + this.#freshMs, expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now };
+    const found = {
+      version,
+      record,
+      staleAt: at + this.#freshMs,
+      expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now,
+    };
     this.#keep(hash, found); // read before a change that was heard of meanwhile, it has an older version and is used this one time
     if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);
     return found;
@@ -212,16 +286,28 @@ export class ApiKeys {
   }
 
   #touch(keyId: string): void {
-    this.#storage.write(({ apiKeys }) => apiKeys.touch(keyId)).catch((error: unknown) => this.#log.debug('the use of an API key was not noted', { key: keyId, error }));
+    this.#storage
+      .write(({ apiKeys }) => apiKeys.touch(keyId))
+      .catch((error: unknown) => this.#log.debug('the use of an API key was not noted', { key: keyId, error }));
   }
 }
 
 function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  throw new AanaError('ValidationError', 'invalid-input', 'Validation error', { data: validationEntries(result.error.issues.map((issue) => ({ ...issue })), input) });
+  throw new AanaError('ValidationError', 'invalid-input', 'Validation error', {
+    data: validationEntries(
+      result.error.issues.map((issue) => ({ ...issue })),
+      input,
+    ),
+  });
 }
 
 function checkExpiry(expiredAt: number | null, now: number): void {
-  if (expiredAt !== null && expiredAt <= now) throw new AanaError('ValidationError', 'invalid-input', `the key would have expired already, at ${new Date(expiredAt).toISOString()}`);
+  if (expiredAt !== null && expiredAt <= now)
+    throw new AanaError(
+      'ValidationError',
+      'invalid-input',
+      `the key would have expired already, at ${new Date(expiredAt).toISOString()}`,
+    );
 }

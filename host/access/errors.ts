@@ -4,20 +4,36 @@ import { AanaError, type AanaErrorOptions, type ErrorKind } from '../core/errors
 export class AccessError extends AanaError {
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(name: string, kind: ErrorKind, message: string, headers: Readonly<Record<string, string>> = {}, options: AanaErrorOptions = {}) {
+  constructor(
+    name: string,
+    kind: ErrorKind,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    options: AanaErrorOptions = {},
+  ) {
     super(name, kind, message, { data: { message }, ...options });
     this.headers = headers;
   }
 }
 
 /** The key is never said again, in no error. */
-export function keyRefused(name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKeyExpired', message: string): AccessError {
+export function keyRefused(
+  name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKeyExpired',
+  message: string,
+): AccessError {
   const challenge = name === 'ApiKeyNotProvided' ? 'Bearer' : 'Bearer error="invalid_token"';
   return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
 }
 
-/** `what`: how one of the things that are counted is called; `to`: what the limit is for, where it is not everything; `retryAfterS`: seconds until there is room again. */
-export function tooManyRequests({ capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number }, retryAfterS: number, { what = 'request', to = '' }: { readonly what?: string; readonly to?: string } = {}): AccessError {
+/**
+ * `what`: how one of the things that are counted is called; `to`: what the limit is for, where it is not everything;
+ * `retryAfterS`: seconds until there is room again.
+ */
+export function tooManyRequests(
+  { capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number },
+  retryAfterS: number,
+  { what = 'request', to = '' }: { readonly what?: string; readonly to?: string } = {},
+): AccessError {
   const wait = Math.max(1, Math.ceil(retryAfterS));
   const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
   return new AccessError(

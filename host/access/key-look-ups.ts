@@ -2,7 +2,10 @@ import { tooManyRequests } from './errors.ts';
 import { type RateLimit, RateLimiter } from './rate-limiter.ts';
 import { networkOf } from './rate-limits.ts';
 
-/** Limits how many unknown keys an address can have looked up: each costs the database a query, and anybody can make them up. */
+/**
+ * Limits how many unknown keys an address can have looked up: each costs the database a query, and anybody can make
+ * them up.
+ */
 export class KeyLookUps {
   readonly #limit: RateLimit | null;
   readonly #limiter: RateLimiter;
@@ -14,14 +17,15 @@ export class KeyLookUps {
   }
 
   /**
-   * Runs a look-up. One that finds a key, or fails, counts only while it runs. Throws `TooManyRequestsException` when the address has no look-up
-   * left; `address` undefined is a caller inside this process, and has no limit.
+   * Runs a look-up. One that finds a key, or fails, counts only while it runs. Throws `TooManyRequestsException` when
+   * the address has no look-up left; `address` undefined is a caller inside this process, and has no limit.
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T | undefined>): Promise<T | undefined> {
     if (this.#limit === null || address === undefined) return lookUp();
     const check = { key: networkOf(address), limit: this.#limit };
     const [verdict] = this.#limiter.take([check]);
-    if (verdict?.isAllowed === false) throw tooManyRequests(this.#limit, verdict.retryAfterS, { what: 'unknown API key' });
+    if (verdict?.isAllowed === false)
+      throw tooManyRequests(this.#limit, verdict.retryAfterS, { what: 'unknown API key' });
     let isUnknown = false;
     try {
       const found = await lookUp();

@@ -14,9 +14,15 @@ export function newApiKey(): string {
   return API_KEY_PREFIX + random + checksum(API_KEY_PREFIX + random);
 }
 
-/** Whether a text was meant to be one of our keys and is none: cut off, or with a mistake in it. Keys that were made elsewhere have any form. */
+/**
+ * Whether a text was meant to be one of our keys and is none: cut off, or with a mistake in it. Keys that were made
+ * elsewhere have any form.
+ */
 export function isMistyped(text: string): boolean {
-  return text.startsWith(API_KEY_PREFIX) && !(SHAPE.test(text) && checksum(text.slice(0, -CHECK_DIGITS)) === text.slice(-CHECK_DIGITS));
+  return (
+    text.startsWith(API_KEY_PREFIX) &&
+    !(SHAPE.test(text) && checksum(text.slice(0, -CHECK_DIGITS)) === text.slice(-CHECK_DIGITS))
+  );
 }
 
 /** CRC-32 in base 62. */

@@ -2,8 +2,8 @@ import { AanaError } from '../core/errors.ts';
 import { tooManyRequests } from './errors.ts';
 
 /**
- * An event handler that takes `capacity` requests in any `interval_seconds`, of all callers together. Deferred requests are not counted. One handler
- * of two endpoints is one budget.
+ * An event handler that takes `capacity` requests in any `interval_seconds`, of all callers together. Deferred requests
+ * are not counted. One handler of two endpoints is one budget.
  *
  *     app.registerEndpoint({ …, event_handlers: [new RateLimitHandler(2, 30)] })
  */
@@ -15,9 +15,23 @@ export class RateLimitHandler {
   #next = 0;
   readonly #now: () => number;
 
-  constructor(capacity: number, intervalSeconds: number, { now = () => performance.now() }: { readonly now?: () => number } = {}) {
-    if (!Number.isInteger(capacity) || capacity < 1 || capacity > 1_000_000) throw new AanaError('ValidationError', 'invalid-input', `RateLimitHandler: capacity must be a whole number from 1 to 1000000 (it is ${capacity})`);
-    if (!(intervalSeconds > 0 && intervalSeconds <= 31_536_000)) throw new AanaError('ValidationError', 'invalid-input', `RateLimitHandler: interval_seconds must be a number above 0, at most 31536000 (it is ${intervalSeconds})`);
+  constructor(
+    capacity: number,
+    intervalSeconds: number,
+    { now = () => performance.now() }: { readonly now?: () => number } = {},
+  ) {
+    if (!Number.isInteger(capacity) || capacity < 1 || capacity > 1_000_000)
+      throw new AanaError(
+        'ValidationError',
+        'invalid-input',
+        `RateLimitHandler: capacity must be a whole number from 1 to 1000000 (it is ${capacity})`,
+      );
+    if (!(intervalSeconds > 0 && intervalSeconds <= 31_536_000))
+      throw new AanaError(
+        'ValidationError',
+        'invalid-input',
+        `RateLimitHandler: interval_seconds must be a number above 0, at most 31536000 (it is ${intervalSeconds})`,
+      );
     this.capacity = capacity;
     this.interval_seconds = intervalSeconds;
     this.#now = now;

@@ -15,7 +15,14 @@ Rates('take a bucket at once, and then as it fills', () => {
   const limiter = new RateLimiter({ now });
   const check = { key: 'a', limit: { capacity: 3, interval_seconds: 1 } };
   const take = () => limiter.take([check])[0];
-  assert.equal([take(), take(), take()].map((one) => [one?.isAllowed, one?.remaining]), [[true, 2], [true, 1], [true, 0]]);
+  assert.equal(
+    [take(), take(), take()].map((one) => [one?.isAllowed, one?.remaining]),
+    [
+      [true, 2],
+      [true, 1],
+      [true, 0],
+    ],
+  );
   const refused = take();
   assert.equal([refused?.isAllowed, refused?.remaining], [false, 0]);
   assert.ok(Math.abs((refused?.retryAfterS ?? 0) - 1 / 3) < 1e-9);
@@ -31,7 +38,13 @@ Rates('count a request for no limit when one of them has no room', () => {
   const narrow = { key: 'narrow', limit: { capacity: 1, interval_seconds: 10 } };
   limiter.take([wide, narrow]);
   const verdicts = limiter.take([wide, narrow]);
-  assert.equal(verdicts.map(({ isAllowed, remaining }) => [isAllowed, remaining]), [[true, 4], [false, 0]]);
+  assert.equal(
+    verdicts.map(({ isAllowed, remaining }) => [isAllowed, remaining]),
+    [
+      [true, 4],
+      [false, 0],
+    ],
+  );
 });
 
 Rates('never let more through than the bucket and what has flown in, whatever the order of calls', () => {
@@ -47,7 +60,8 @@ Rates('never let more through than the bucket and what has flown in, whatever th
   assert.ok(taken.length > 1000);
   for (let i = 0; i < taken.length; i += 1) {
     for (let j = i; j < Math.min(taken.length, i + 60); j += 1) {
-      const most = limit.capacity + (((taken[j] ?? 0) - (taken[i] ?? 0)) / 1000) * (limit.capacity / limit.interval_seconds);
+      const most =
+        limit.capacity + (((taken[j] ?? 0) - (taken[i] ?? 0)) / 1000) * (limit.capacity / limit.interval_seconds);
       assert.ok(j - i + 1 <= most + 1e-6, `${j - i + 1} from ${taken[i]} to ${taken[j]}`);
     }
   }
@@ -65,8 +79,16 @@ Rates('remember so many callers at most, and rather those that asked last', () =
 
 Rates('are those of the key, of the address without one, and of the endpoint besides', () => {
   const limit = (capacity: number) => ({ capacity, interval_seconds: 60 });
-  const limits = new RateLimits({ default: limit(10), endpoints: { '/video/*': limit(5), '/video/Long': limit(1) }, keys: { big: limit(100), free: null } }, new RateLimiter({ now }));
-  const policies = (keyId: string | null, path: string, address = '192.0.2.1') => limits.take({ keyId, address }, path).map(({ policy, remaining }) => `${policy} ${remaining}`);
+  const limits = new RateLimits(
+    {
+      default: limit(10),
+      endpoints: { '/video/*': limit(5), '/video/Long': limit(1) },
+      keys: { big: limit(100), free: null },
+    },
+    new RateLimiter({ now }),
+  );
+  const policies = (keyId: string | null, path: string, address = '192.0.2.1') =>
+    limits.take({ keyId, address }, path).map(({ policy, remaining }) => `${policy} ${remaining}`);
   assert.equal(policies('k', '/a'), ['default 9']);
   assert.equal(policies('big', '/a'), ['default 99']);
   assert.equal(policies('free', '/a'), []);
@@ -75,13 +97,25 @@ Rates('are those of the key, of the address without one, and of the endpoint bes
   assert.equal(policies(null, '/a'), ['default 8']);
   assert.equal(policies(null, '/a', '192.0.2.2'), ['default 9']);
   assert.equal(policies('k', '/video/Long'), ['default 8', '/video/Long 0']);
-  assert.equal(limits.take({ keyId: 'k', address: '' }, '/VIDEO/long/').map(({ isAllowed }) => isAllowed), [true, false], 'another spelling is the same path');
+  assert.equal(
+    limits.take({ keyId: 'k', address: '' }, '/VIDEO/long/').map(({ isAllowed }) => isAllowed),
+    [true, false],
+    'another spelling is the same path',
+  );
   assert.equal(policies('k', '/video/other'), ['default 7', '/video/* 4'], 'what was refused was not counted');
   assert.equal(policies('__proto__', '/a'), ['default 9']);
 });
 
 Rates('take addresses of one IPv6 network for one', () => {
-  const cases = { '192.0.2.7': '192.0.2.7', '::ffff:192.0.2.7': '192.0.2.7', '2001:DB8:0:1:2:3:4:5': '2001:db8:0:1::/64', '2001:db8::5': '2001:db8:0:0::/64', '::1': '0:0:0:0::/64', 'fe80::1%eth0': 'fe80:0:0:0::/64', '': '' };
+  const cases = {
+    '192.0.2.7': '192.0.2.7',
+    '::ffff:192.0.2.7': '192.0.2.7',
+    '2001:DB8:0:1:2:3:4:5': '2001:db8:0:1::/64',
+    '2001:db8::5': '2001:db8:0:0::/64',
+    '::1': '0:0:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+    '': '',
+  };
   for (const [address, network] of Object.entries(cases)) assert.is(networkOf(address), network);
 });
 
@@ -92,8 +126,16 @@ Rates('of a handler are for all callers, in any interval, and not for deferred r
       handler.handle('/a', { defer });
       return true;
     } catch (error) {
-      const { name, kind, data, headers } = error as { name: string; kind: string; data: unknown; headers: Record<string, string> };
-      assert.equal([name, kind, data], ['TooManyRequestsException', 'rate-limited', { rate_limit: 2, rate_duration: 30 }]);
+      const { name, kind, data, headers } = error as {
+        name: string;
+        kind: string;
+        data: unknown;
+        headers: Record<string, string>;
+      };
+      assert.equal(
+        [name, kind, data],
+        ['TooManyRequestsException', 'rate-limited', { rate_limit: 2, rate_duration: 30 }],
+      );
       assert.match(headers['retry-after'] ?? '', /^\d+$/);
       return false;
     }
@@ -105,7 +147,13 @@ Rates('of a handler are for all callers, in any interval, and not for deferred r
   assert.equal([isTaken(), isTaken()], [true, false], 'the first one is out of the interval, the second is not');
   time += 60_000;
   assert.equal([isTaken(), isTaken(), isTaken()], [true, true, false]);
-  for (const [capacity, interval] of [[0, 1], [1.5, 1], [1, 0], [1, Number.NaN]] as const) assert.throws(() => new RateLimitHandler(capacity, interval), /RateLimitHandler: /);
+  for (const [capacity, interval] of [
+    [0, 1],
+    [1.5, 1],
+    [1, 0],
+    [1, Number.NaN],
+  ] as const)
+    assert.throws(() => new RateLimitHandler(capacity, interval), /RateLimitHandler: /);
 });
 
 Rates.run();

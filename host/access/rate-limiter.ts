@@ -21,12 +21,16 @@ export interface RateVerdict {
   readonly retryAfterS: number;
 }
 
-/** The most keys that are remembered. With more keys, the limiter forgets the keys that were used longest ago, and they start with a full bucket. */
+/**
+ * The most keys that are remembered. With more keys, the limiter forgets the keys that were used longest ago, and they
+ * start with a full bucket.
+ */
 const MAX_KEYS = 100_000;
 
 /**
- * Limits requests with token buckets. A bucket holds `capacity` requests and refills evenly in `interval_seconds`. As in the generic cell rate
- * algorithm, the limiter stores one number for each key: the time at which the bucket is full again.
+ * Limits requests with token buckets. A bucket holds `capacity` requests and refills evenly in `interval_seconds`. As
+ * in the generic cell rate algorithm, the limiter stores one number for each key: the time at which the bucket is full
+ * again.
  */
 export class RateLimiter {
   readonly #fullAt = new Map<string, number>();
@@ -34,12 +38,18 @@ export class RateLimiter {
   readonly #maxKeys: number;
 
   /** `now` returns the milliseconds of a monotonic clock. */
-  constructor({ now = () => performance.now(), maxKeys = MAX_KEYS }: { readonly now?: () => number; readonly maxKeys?: number } = {}) {
+  constructor({
+    now = () => performance.now(),
+    maxKeys = MAX_KEYS,
+  }: { readonly now?: () => number; readonly maxKeys?: number } = {}) {
     this.#now = now;
     this.#maxKeys = maxKeys;
   }
 
-  /** Takes one request from the bucket of each check. Takes none if one of the buckets is empty. Returns one verdict for each check, in order. */
+  /**
+   * Takes one request from the bucket of each check. Takes none if one of the buckets is empty. Returns one verdict for
+   * each check, in order.
+   */
   take(checks: readonly RateCheck[]): RateVerdict[] {
     const now = this.#now();
     const allAllowed = checks.every((check) => this.#wait(check, now) === 0);
@@ -48,7 +58,13 @@ export class RateLimiter {
       if (allAllowed) this.#set(check.key, this.#from(check.key, now) + step(check.limit), now);
       const missingMs = this.#from(check.key, now) - now;
       const remaining = Math.floor((check.limit.interval_seconds * 1000 - missingMs) / step(check.limit) + TOLERANCE);
-      return { check, isAllowed: waitMs === 0, remaining: Math.max(0, remaining), resetS: missingMs / 1000, retryAfterS: waitMs / 1000 };
+      return {
+        check,
+        isAllowed: waitMs === 0,
+        remaining: Math.max(0, remaining),
+        resetS: missingMs / 1000,
+        retryAfterS: waitMs / 1000,
+      };
     });
   }
 

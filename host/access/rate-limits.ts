@@ -14,7 +14,10 @@ export interface RateLimitsConfig {
   readonly documentation?: RateLimit | null;
 }
 
-/** The caller that a request counts for: all requests with the same key count together or, without a key, all requests from the same address. */
+/**
+ * The caller that a request counts for: all requests with the same key count together or, without a key, all requests
+ * from the same address.
+ */
 export interface RateSharer {
   readonly keyId: string | null;
   readonly address: string;
@@ -46,13 +49,19 @@ export class RateLimits {
     return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
   }
 
-  /** Counts a request for the documentation. Its limit is separate, so that a caller over another limit can still read about the limits. */
+  /**
+   * Counts a request for the documentation. Its limit is separate, so that a caller over another limit can still read
+   * about the limits.
+   */
   takeDocumentation(address: string): RateVerdict | undefined {
     const { documentation: limit } = this.#config;
     return limit ? this.#limiter.take([{ key: `documentation address ${networkOf(address)}`, limit }])[0] : undefined;
   }
 
-  /** Counts a request, and returns a verdict for each of its limits. If one verdict has `isAllowed: false`, the request counts for no limit. */
+  /**
+   * Counts a request, and returns a verdict for each of its limits. If one verdict has `isAllowed: false`, the request
+   * counts for no limit.
+   */
   take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
     const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
     const { default: common, keys } = this.#config;
@@ -73,7 +82,10 @@ export class RateLimits {
   }
 }
 
-/** Routers of the application match without regard to case and to slashes at the end; who writes a path in another way shall not have a limit of its own. */
+/**
+ * Routers of the application match without regard to case and to slashes at the end; who writes a path in another way
+ * shall not have a limit of its own.
+ */
 function plain(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
@@ -85,5 +97,8 @@ export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address); // an IPv4 address within IPv6 is the IPv4 one
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  return `${(parsed as ipaddr.IPv6).parts.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
+  return `${(parsed as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
 }

@@ -5,17 +5,40 @@ import { allowsPath, isScope } from './scopes.ts';
 const Scopes = suite('scopes');
 
 Scopes('are parts of the host and paths', () => {
-  for (const good of ['endpoints', 'tasks', 'webhooks', 'admin', '/a', '/video/transcribe', '/video/*', '/a.b/c_d~e-f']) assert.ok(isScope(good), good);
-  for (const bad of ['', 'Endpoints', 'endpoint', 'video', '/', '/*', '/video/', '/video*', '/a b', '/a/*/b', '*', '/a?b']) assert.not.ok(isScope(bad), bad);
+  for (const good of ['endpoints', 'tasks', 'webhooks', 'admin', '/a', '/video/transcribe', '/video/*', '/a.b/c_d~e-f'])
+    assert.ok(isScope(good), good);
+  for (const bad of [
+    '',
+    'Endpoints',
+    'endpoint',
+    'video',
+    '/',
+    '/*',
+    '/video/',
+    '/video*',
+    '/a b',
+    '/a/*/b',
+    '*',
+    '/a?b',
+  ])
+    assert.not.ok(isScope(bad), bad);
 });
 
 Scopes('let through what they name, and nothing beside it', () => {
   const cases: [scopes: string[] | null, allowed: string[], refused: string[]][] = [
     [null, ['/a', '/tasks', '/webhooks/1', '/api/keys'], []],
-    [['endpoints'], ['/a', '/video/transcribe', '/nowhere', '/tasksandmore'], ['/tasks', '/TASKS/1', '//tasks', '/webhooks', '/api/status', '/API/keys']],
+    [
+      ['endpoints'],
+      ['/a', '/video/transcribe', '/nowhere', '/tasksandmore'],
+      ['/tasks', '/TASKS/1', '//tasks', '/webhooks', '/api/status', '/API/keys'],
+    ],
     [['tasks'], ['/tasks', '/tasks/', '/Tasks/1/events'], ['/a', '/webhooks', '/api/keys']],
     [['/video/transcribe'], ['/video/transcribe'], ['/video/transcribe/x', '/video/Transcribe', '/video', '/tasks']],
-    [['/video/*', 'webhooks'], ['/video/a', '/video/a/b', '/webhooks'], ['/video', '/videos/a', '/tasks']],
+    [
+      ['/video/*', 'webhooks'],
+      ['/video/a', '/video/a/b', '/webhooks'],
+      ['/video', '/videos/a', '/tasks'],
+    ],
     [['/api/*', '/tasks/*'], [], ['/api/keys', '/tasks/1']],
   ];
   for (const [scopes, allowed, refused] of cases) {

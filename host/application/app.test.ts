@@ -7,7 +7,16 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { SampleDeployment } from '../deployments/fixtures/sample-deployment.ts';
 import { SentimentConfig, SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
-import { AanaApp, type AanaAppOptions, AanaError, type ConfigInput, type DeploymentDefinition, loadConfig, silentLogger, WhisperDeployment } from '../index.ts';
+import {
+  AanaApp,
+  type AanaAppOptions,
+  AanaError,
+  type ConfigInput,
+  type DeploymentDefinition,
+  loadConfig,
+  silentLogger,
+  WhisperDeployment,
+} from '../index.ts';
 
 const App = suite('AanaApp');
 let folder = '';
@@ -29,7 +38,16 @@ const failing: DeploymentDefinition = {
 };
 
 function makeApp(options: AanaAppOptions = {}): AanaApp {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), task_queue: { enabled: false }, media: { temp_dir: folder } } });
+  const config = loadConfig({
+    cwd: folder,
+    env: {},
+    base: {
+      cache_dir: join(folder, 'cache'),
+      data_dir: join(folder, 'data'),
+      task_queue: { enabled: false },
+      media: { temp_dir: folder },
+    },
+  });
   const app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, ...options });
   app.registerEndpoint({
     name: 'double',
@@ -54,7 +72,11 @@ App('listens, is not ready until it is deployed, then serves, then is gone', asy
   await app.deploy();
   assert.is((await fetch(`${app.url}/api/ready`)).status, 200);
   assert.equal(await (await double(app.url)).json(), { n: 42 });
-  assert.equal(app.status(), { status: 'RUNNING', message: '', deployments: { app: { status: 'RUNNING', message: '' } } });
+  assert.equal(app.status(), {
+    status: 'RUNNING',
+    message: '',
+    deployments: { app: { status: 'RUNNING', message: '' } },
+  });
   await app.shutdown();
   await app.shutdown();
   await app.stopped;
@@ -63,7 +85,11 @@ App('listens, is not ready until it is deployed, then serves, then is gone', asy
 
 App('keeps uploads in a folder that the next start removes when this one is killed', async () => {
   const tempDir = join(folder, 'uploads');
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: tempDir } } });
+  const config = loadConfig({
+    cwd: folder,
+    env: {},
+    base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: tempDir } },
+  });
   const app = makeApp({ config });
   let uploaded = '';
   app.registerEndpoint({
@@ -80,27 +106,41 @@ App('keeps uploads in a folder that the next start removes when this one is kill
   body.set('body', '{"video":{"content":"clip"}}');
   body.set('clip', new Blob(['x']), 'clip.mp4');
   assert.is((await fetch(`${app.url}/where`, { method: 'POST', body })).status, 200);
-  assert.match(uploaded.slice(tempDir.length), new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{8}-[0-9a-f]{12}/upload-`));
+  assert.match(
+    uploaded.slice(tempDir.length),
+    new RegExp(`^/aana-host-${process.pid}-[0-9a-f]{8}-[0-9a-f]{12}/upload-`),
+  );
   await app.shutdown();
   assert.equal(readdirSync(tempDir), []);
 });
 
 App('registers what options of a class gave, and its handles know the class', async () => {
   await using app = makeApp();
-  app.registerDeployment('sentiment', SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
+  app.registerDeployment(
+    'sentiment',
+    SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }),
+  );
   await app.deploy();
   assert.is((await app.handle(SentimentDeployment, 'sentiment').classify({ text: 'fine' })).label, 'positive');
   const words: string[] = [];
-  for await (const { word } of app.handle<typeof SentimentDeployment>('sentiment').words({ text: 'one two' })) words.push(word);
+  for await (const { word } of app.handle<typeof SentimentDeployment>('sentiment').words({ text: 'one two' }))
+    words.push(word);
   assert.equal(words, ['one', 'two']);
-  assert.throws(() => app.handle(WhisperDeployment, 'sentiment'), /deployment sentiment is a SentimentDeployment, not a WhisperDeployment/);
+  assert.throws(
+    () => app.handle(WhisperDeployment, 'sentiment'),
+    /deployment sentiment is a SentimentDeployment, not a WhisperDeployment/,
+  );
   assert.throws(() => app.handle(SentimentDeployment, 'other'), /there is no deployment other/);
 });
 
 App('says which deployment failed and why, with a line for each, and stops everything', async () => {
   let report = '';
   const progress = { write: (text: string) => (report += text) };
-  const app = makeApp({ name: 'shop', definitions: [failing, { ...SampleDeployment, prepare: async () => ({}) }], progress });
+  const app = makeApp({
+    name: 'shop',
+    definitions: [failing, { ...SampleDeployment, prepare: async () => ({}) }],
+    progress,
+  });
   app.registerDeployment('good', { type: 'SampleDeployment' });
   app.registerDeployment('broken_deployment', { type: 'FailingDeployment' });
   await app.connect({ port: 0 });
@@ -108,7 +148,10 @@ App('says which deployment failed and why, with a line for each, and stops every
   assert.is((error as AanaError).name, 'FailedDeployment');
   assert.match((error as AanaError).message, /broken_deployment.*there is no such model/);
   // On a slow machine the progress is shown before, and the other deployment is stopped while it loads.
-  assert.match(report, /(^|\n)shop +DEPLOY_FAILED\n  good +(DELETING|DEPLOY_FAILED: deployment good was stopped before it was ready)\n  broken_deployment +DEPLOY_FAILED: .*there is no such model.*\n$/);
+  assert.match(
+    report,
+    /(^|\n)shop +DEPLOY_FAILED\n  good +(DELETING|DEPLOY_FAILED: deployment good was stopped before it was ready)\n  broken_deployment +DEPLOY_FAILED: .*there is no such model.*\n$/,
+  );
   await app.stopped;
   assert.is(app.status().status, 'UNHEALTHY');
   assert.instance(await double(app.url).catch((thrown: unknown) => thrown), Error);
@@ -133,7 +176,11 @@ App('starts its deployments one after the other when it is told to', async () =>
 
 /** An application on a machine with these devices. */
 function appOn(devices: NonNullable<ConfigInput['devices']>): AanaApp {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder }, devices } });
+  const config = loadConfig({
+    cwd: folder,
+    env: {},
+    base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder }, devices },
+  });
   return makeApp({ config, definitions: [{ ...SampleDeployment, prepare: async () => ({}) }] });
 }
 
@@ -142,7 +189,10 @@ App('refuses a deployment that asks for more GPUs than its configuration declare
   app.registerDeployment('big', { type: 'SampleDeployment', ray_actor_options: { num_gpus: 100 } });
   const error = await app.deploy().catch((thrown: unknown) => thrown);
   assert.is((error as AanaError).name, 'InsufficientResources');
-  assert.match((error as AanaError).message, /big: it asks for 100 GPU; this machine has 1 GPU: declared GPU with 75 GiB/);
+  assert.match(
+    (error as AanaError).message,
+    /big: it asks for 100 GPU; this machine has 1 GPU: declared GPU with 75 GiB/,
+  );
   await app.stopped;
 });
 
@@ -171,7 +221,12 @@ App('answers 503 and when to try again while a deployment is full', async () => 
   await app.connect({ port: 0 });
   await app.deploy();
   const wait = (ms: number, signal?: AbortSignal): Promise<Response> =>
-    fetch(`${app.url}/wait`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ms }), ...(signal && { signal }) });
+    fetch(`${app.url}/wait`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ms }),
+      ...(signal && { signal }),
+    });
   const client = new AbortController();
   const first = wait(60_000, client.signal).catch(() => 'left');
   while (ids.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -185,7 +240,10 @@ App('answers 503 and when to try again while a deployment is full', async () => 
 
 App('refuses a deployment of an unknown type or with an unknown option, by name', () => {
   const app = makeApp();
-  assert.throws(() => app.registerDeployment('a', { type: 'NoDeployment' }), /deployment a: type: there is no NoDeployment/);
+  assert.throws(
+    () => app.registerDeployment('a', { type: 'NoDeployment' }),
+    /deployment a: type: there is no NoDeployment/,
+  );
   assert.throws(() => app.registerDeployment('a', { type: 'WhisperDeployment', replicas: 2 } as never), /replicas/);
 });
 
@@ -247,16 +305,31 @@ App('skips a plugin that cannot be loaded, or ends the start when it is strict',
   await writeFile(join(broken, 'dist/broken.wasm'), 'no component');
   await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
   const config = (strict: boolean) =>
-    loadConfig({ cwd: folder, env: {}, base: { strict, cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder, ffmpeg_path: join(folder, 'ffmpeg') } } });
+    loadConfig({
+      cwd: folder,
+      env: {},
+      base: {
+        strict,
+        cache_dir: join(folder, 'cache'),
+        data_dir: join(folder, 'data'),
+        media: { temp_dir: folder, ffmpeg_path: join(folder, 'ffmpeg') },
+      },
+    });
   const reported: string[] = [];
-  const log = { ...silentLogger, error: (message: string, fields?: object) => void reported.push(`${message} ${JSON.stringify(fields)}`) };
+  const log = {
+    ...silentLogger,
+    error: (message: string, fields?: object) => void reported.push(`${message} ${JSON.stringify(fields)}`),
+  };
   await using app = makeApp({ config: config(false), log });
   await app.registerPlugins(join(folder, 'plugins')).deploy();
   assert.is(reported.length, 1);
   assert.match(reported[0] ?? '', /plugin skipped .*broken/);
 
   const strict = makeApp({ config: config(true) });
-  const error = await strict.registerPlugins(broken).deploy().catch((thrown: unknown) => thrown as AanaError);
+  const error = await strict
+    .registerPlugins(broken)
+    .deploy()
+    .catch((thrown: unknown) => thrown as AanaError);
   assert.is((error as AanaError).name, 'PluginLoadError');
 });
 

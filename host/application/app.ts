@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
 import type { ApiKeys } from '../access/index.ts';
-import { type AanaAppOptions, addressToListenOn, checkOptions, type ConnectOptions, type DeployOptions, retryableNames } from './app-options.ts';
+import {
+  type AanaAppOptions,
+  addressToListenOn,
+  checkOptions,
+  type ConnectOptions,
+  type DeployOptions,
+  retryableNames,
+} from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
 import { AppConnection } from './attach/connection.ts';
 import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
@@ -41,8 +48,8 @@ import type { Storage } from '../storage/index.ts';
 import { asksFor, type PluginState, type ReloadOutcome } from '../plugins/index.ts';
 
 /**
- * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it starts ends with
- * `shutdown`, or with `await using`.
+ * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it
+ * starts ends with `shutdown`, or with `await using`.
  */
 export class AanaApp implements AsyncDisposable {
   /** Commands know applications by it. */
@@ -61,14 +68,26 @@ export class AanaApp implements AsyncDisposable {
 
   constructor(options: AanaAppOptions = {}) {
     if (isReplica()) {
-      throw new AanaError('ApplicationInReplica', 'internal', 'the module of a deployment class starts an application when it is imported; keep the class in a module of its own');
+      throw new AanaError(
+        'ApplicationInReplica',
+        'internal',
+        'the module of a deployment class starts an application when it is imported; keep the class in a module of its own',
+      );
     }
     checkOptions(options);
     const config = options.config ?? loadConfig();
     const level = (): Config['log']['level'] => (this.#showsLogs ? config.log.level : 'error');
     this.config = config;
     this.name = options.name ?? config.name;
-    const log = options.log ?? createLogger({ get level() { return level(); }, format: config.log.format, write: (line) => process.stderr.write(line) });
+    const log =
+      options.log ??
+      createLogger({
+        get level() {
+          return level();
+        },
+        format: config.log.format,
+        write: (line) => process.stderr.write(line),
+      });
     const logs = new LogRing();
     const tapped = logs.tap(log, config.log.level);
     this.#log = config.log.content ? tapped : withoutContent(tapped);
@@ -78,12 +97,21 @@ export class AanaApp implements AsyncDisposable {
       log: this.#log,
       progress,
       onFailure: (error) => this.#fail(error, progress),
-      closeServer: async (graceMs) => void (await Promise.all([this.#connection.closeServer(graceMs), this.#services.tasks?.stop(graceMs)])),
+      closeServer: async (graceMs) =>
+        void (await Promise.all([this.#connection.closeServer(graceMs), this.#services.tasks?.stop(graceMs)])),
       close: (graceMs) => this.#services.close(graceMs),
       end: () => this.#connection.end(),
     });
     const telemetry = options.telemetry ?? noTelemetry;
-    this.#services = new Services({ config, log: this.#log, definitions: options.definitions, migrations: options.migrations, retryable: retryableNames(options), telemetry, signal: this.#lifecycle.signal });
+    this.#services = new Services({
+      config,
+      log: this.#log,
+      definitions: options.definitions,
+      migrations: options.migrations,
+      retryable: retryableNames(options),
+      telemetry,
+      signal: this.#lifecycle.signal,
+    });
     this.#face = httpFace({
       name: this.name,
       config,
@@ -96,7 +124,13 @@ export class AanaApp implements AsyncDisposable {
       telemetry,
     });
     this.#callback = this.#face.callback();
-    this.#connection = new AppConnection({ app: this, deployments: this.#services.deployments, callback: (listensAt) => this.#face.callback({ listensAt }), log: this.#log, logs });
+    this.#connection = new AppConnection({
+      app: this,
+      deployments: this.#services.deployments,
+      callback: (listensAt) => this.#face.callback({ listensAt }),
+      log: this.#log,
+      logs,
+    });
   }
 
   /** Where the application listens, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */
@@ -104,7 +138,9 @@ export class AanaApp implements AsyncDisposable {
     return this.#connection.url;
   }
 
-  /** The endpoints that are served: those of this program as they were registered, those of plugins as they were loaded. */
+  /**
+   * The endpoints that are served: those of this program as they were registered, those of plugins as they were loaded.
+   */
   get endpoints(): readonly ServedEndpoint[] {
     return this.#services.endpoints.list();
   }
@@ -113,7 +149,10 @@ export class AanaApp implements AsyncDisposable {
     return this.#services.models;
   }
 
-  /** The database: its repositories, for the program that embeds the application. Opened and brought up to date by its first use. */
+  /**
+   * The database: its repositories, for the program that embeds the application. Opened and brought up to date by its
+   * first use.
+   */
   get storage(): Storage {
     return this.#services.storage;
   }
@@ -129,50 +168,88 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Registers a deployment under the name that handles use: what `options` of its class gave, or an entry of the configuration file. It
-   * starts with `deploy`; with `deploy: true` it starts now, and the promise rejects with `FailedDeployment` or `InsufficientResources`, and
-   * the name is free again, when it cannot. Throws `ValidationError` naming the bad option.
+   * Registers a deployment under the name that handles use: what `options` of its class gave, or an entry of the
+   * configuration file. It starts with `deploy`; with `deploy: true` it starts now, and the promise rejects with
+   * `FailedDeployment` or `InsufficientResources`, and the name is free again, when it cannot. Throws `ValidationError`
+   * naming the bad option.
    */
-  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options?: { readonly deploy?: false | undefined }): this;
-  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: { readonly deploy: true }): Promise<this>;
-  registerDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, { deploy = false }: { readonly deploy?: boolean | undefined } = {}): this | Promise<this> {
+  registerDeployment(
+    name: string,
+    deployment: BoundDeployment | DeploymentOptionsInput,
+    options?: { readonly deploy?: false | undefined },
+  ): this;
+  registerDeployment(
+    name: string,
+    deployment: BoundDeployment | DeploymentOptionsInput,
+    options: { readonly deploy: true },
+  ): Promise<this>;
+  registerDeployment(
+    name: string,
+    deployment: BoundDeployment | DeploymentOptionsInput,
+    { deploy = false }: { readonly deploy?: boolean | undefined } = {},
+  ): this | Promise<this> {
     this.#services.deployments.register(name, deployment);
     return deploy ? this.#services.startOne(name).then(() => this) : this;
   }
 
-  /** Takes no more calls for a deployment, lets those that run finish for `graceMs` or as long as its options say, and forgets it. */
+  /**
+   * Takes no more calls for a deployment, lets those that run finish for `graceMs` or as long as its options say, and
+   * forgets it.
+   */
   unregisterDeployment(name: string, options: { readonly graceMs?: number } = {}): Promise<void> {
     return this.#services.deployments.remove(name, options);
   }
 
   /**
-   * Changes a deployment that runs without losing a call: in place where its replicas can take what is new, else replica by replica, and back
-   * when the new version is no good, as the report says. Rejects, with nothing changed, when the options are wrong or it fits nowhere.
+   * Changes a deployment that runs without losing a call: in place where its replicas can take what is new, else
+   * replica by replica, and back when the new version is no good, as the report says. Rejects, with nothing changed,
+   * when the options are wrong or it fits nowhere.
    */
-  async updateDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: UpdateOptions = {}): Promise<UpdateReport> {
+  async updateDeployment(
+    name: string,
+    deployment: BoundDeployment | DeploymentOptionsInput,
+    options: UpdateOptions = {},
+  ): Promise<UpdateReport> {
     return this.#services.updateDeployment(name, deployment, options);
   }
 
-  /** Runs so many replicas of a deployment from now on, or, where it scales by itself, so many at least, or between other bounds. */
+  /**
+   * Runs so many replicas of a deployment from now on, or, where it scales by itself, so many at least, or between
+   * other bounds.
+   */
   scaleDeployment(name: string, replicas: number | ReplicaRange): Promise<void> {
     return this.#services.deployments.scale(name, replicas);
   }
 
-  /** Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For `aana-host serve`. */
+  /**
+   * Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For
+   * `aana-host serve`.
+   */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
-    if (this.#lifecycle.phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', 'a configuration can be put over an application until it is deployed');
-    for (const [name, entry] of Object.entries(deployments)) this.#services.configureDeployment(name, entry as DeploymentOptionsInput);
+    if (this.#lifecycle.phase !== 'new')
+      throw new AanaError(
+        'AlreadyDeployed',
+        'conflict',
+        'a configuration can be put over an application until it is deployed',
+      );
+    for (const [name, entry] of Object.entries(deployments))
+      this.#services.configureDeployment(name, entry as DeploymentOptionsInput);
     return this.registerPlugins(...plugins);
   }
 
   /**
-   * Registers an endpoint: a class that extends `Endpoint` (`endpoint_cls`), a function (`input`, `output`, `run`), or one endpoint of a
-   * plugin (`component`). Throws when the name or the path is taken. Once deployed, what belongs to this program is served at once, and a
-   * component with the next `reloadPlugins()`.
+   * Registers an endpoint: a class that extends `Endpoint` (`endpoint_cls`), a function (`input`, `output`, `run`), or
+   * one endpoint of a plugin (`component`). Throws when the name or the path is taken. Once deployed, what belongs to
+   * this program is served at once, and a component with the next `reloadPlugins()`.
    */
-  registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(registration: EndpointRegistration<I, O>): this {
+  registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+    registration: EndpointRegistration<I, O>,
+  ): this {
     const { apiKeys, deployments, endpoints, pluginSet } = this.#services;
-    const checked = checkRegistration(registration as EndpointRegistration, this, { hasApiKeys: apiKeys !== undefined, reserve: (name, context) => deployments.reserve(name, context) });
+    const checked = checkRegistration(registration as EndpointRegistration, this, {
+      hasApiKeys: apiKeys !== undefined,
+      reserve: (name, context) => deployments.reserve(name, context),
+    });
     if ('host' in checked) {
       if (this.#lifecycle.phase !== 'new') requireDeclaredDeployments(checked.host, deployments.registered().keys());
       endpoints.add(checked.host);
@@ -197,7 +274,10 @@ export class AanaApp implements AsyncDisposable {
     return this;
   }
 
-  /** Registers a router of `@koa/router`. Its errors are answered as those of endpoints are. Throws when one of its routes is taken. */
+  /**
+   * Registers a router of `@koa/router`. Its errors are answered as those of endpoints are. Throws when one of its
+   * routes is taken.
+   */
   registerRouter(name: string, router: RouterLike): this {
     this.#services.routers.add(name, router, this.#services.endpoints.taken());
     return this;
@@ -209,7 +289,10 @@ export class AanaApp implements AsyncDisposable {
     return this;
   }
 
-  /** Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when there is none at `path`. */
+  /**
+   * Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when
+   * there is none at `path`.
+   */
   registerPlugins(...paths: readonly string[]): this {
     for (const path of paths) this.#services.pluginSet.register(path);
     return this;
@@ -220,40 +303,63 @@ export class AanaApp implements AsyncDisposable {
     return this.#services.pluginSet.list();
   }
 
-  /** Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded serves on as it was. */
+  /**
+   * Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded
+   * serves on as it was.
+   */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
-    if (this.#lifecycle.phase !== 'deployed') throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
+    if (this.#lifecycle.phase !== 'deployed')
+      throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
     return this.#services.pluginSet.reload(name);
   }
 
   /**
-   * What host code calls a deployment through: `handle(WhisperDeployment, 'asr_deployment')` has the methods of the class with their types
-   * and refuses a deployment of another class; of `handle(name)` the class may be given as a type. `options` say how calls are repeated. Throws `DeploymentNotFound`, naming
-   * those that there are.
+   * What host code calls a deployment through: `handle(WhisperDeployment, 'asr_deployment')` has the methods of the
+   * class with their types and refuses a deployment of another class; of `handle(name)` the class may be given as a
+   * type. `options` say how calls are repeated. Throws `DeploymentNotFound`, naming those that there are.
    */
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
-  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
-  handle(first: string | { readonly name: string }, second?: string | HandleOptionsInput, third?: HandleOptionsInput): HandleOf<AnyDeployment> {
-    const [type, name, options] = typeof first === 'string' ? [undefined, first, second as HandleOptionsInput | undefined] : [first, second as string, third];
+  handle<D extends HasMethods & { readonly name: string }>(
+    type: D,
+    name: string,
+    options?: HandleOptionsInput,
+  ): HandleOf<D>;
+  handle(
+    first: string | { readonly name: string },
+    second?: string | HandleOptionsInput,
+    third?: HandleOptionsInput,
+  ): HandleOf<AnyDeployment> {
+    const [type, name, options] =
+      typeof first === 'string'
+        ? [undefined, first, second as HandleOptionsInput | undefined]
+        : [first, second as string, third];
     const { attached } = this.#connection;
     const handle = attached ? attached.handle(name, options) : this.#services.deployments.handle(name, options);
     const actual = attached ? attached.typeOf(name) : this.#services.deployments.registered().get(name)?.options.type;
-    if (type && type.name !== actual) throw new AanaError('DeploymentTypeError', 'bad-request', `deployment ${name} is a ${actual}, not a ${type.name}`);
+    if (type && type.name !== actual)
+      throw new AanaError(
+        'DeploymentTypeError',
+        'bad-request',
+        `deployment ${name} is a ${actual}, not a ${type.name}`,
+      );
     return handle;
   }
 
   /**
-   * Decodes the audio of a file, a URL or an uploaded part for `transcribe`; its files go when it is disposed. It may come from a request: a path
-   * must lie where `media.allow_paths` allows, and a URL is held to the rules of `media`. For a file that the program itself chose, give `allowPaths`.
-   * In an endpoint, its `context` has the `signal` and the `files` of the request. Throws `PathNotAllowedException`, `UploadedFileNotFound` and what fetching and decoding throw.
+   * Decodes the audio of a file, a URL or an uploaded part for `transcribe`; its files go when it is disposed. It may
+   * come from a request: a path must lie where `media.allow_paths` allows, and a URL is held to the rules of `media`.
+   * For a file that the program itself chose, give `allowPaths`. In an endpoint, its `context` has the `signal` and the
+   * `files` of the request. Throws `PathNotAllowedException`, `UploadedFileNotFound` and what fetching and decoding
+   * throw.
    */
   async openAudio(source: MediaSource, options: OpenAudioOptions = {}): Promise<HeldAudio> {
     return (await this.#services.openMedia()).openAudio(source, options);
   }
 
   /**
-   * Attaches to this user's running application, which has the deployments then. With a `host` or a `port` where none of ours listens, it listens
-   * there, as `listen` does. Throws `NotRunning` or `SeveralRunning`, or `ListenError` when another program has the port.
+   * Attaches to this user's running application, which has the deployments then. With a `host` or a `port` where none
+   * of ours listens, it listens there, as `listen` does. Throws `NotRunning` or `SeveralRunning`, or `ListenError` when
+   * another program has the port.
    */
   async connect(options: ConnectOptions = {}): Promise<this> {
     return (await this.#connection.attach(options)) ? this : this.listen(options);
@@ -272,12 +378,18 @@ export class AanaApp implements AsyncDisposable {
     return this;
   }
 
-  /** Reads the certificate of `tls` again, where there is one; its files are watched too. One that cannot be used is logged, and the one that was there stays. */
+  /**
+   * Reads the certificate of `tls` again, where there is one; its files are watched too. One that cannot be used is
+   * logged, and the one that was there stays.
+   */
   reloadCertificate(): Promise<void> {
     return this.#connection.reloadCertificate();
   }
 
-  /** Brings the tables of the host and those of `migrations` up to date, and runs `migration_func`. Throws `MigrationError`. */
+  /**
+   * Brings the tables of the host and those of `migrations` up to date, and runs `migration_func`. Throws
+   * `MigrationError`.
+   */
   async migrate(): Promise<this> {
     await this.storage.migrate();
     await this.#migrate?.(this.config);
@@ -285,26 +397,39 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Fetches what is missing, starts the deployments, loads the plugins and initializes the endpoints. When a deployment fails, everything is
-   * stopped, a line for each deployment says how it was, and the error is thrown: `FailedDeployment` or `InsufficientResources`.
+   * Fetches what is missing, starts the deployments, loads the plugins and initializes the endpoints. When a deployment
+   * fails, everything is stopped, a line for each deployment says how it was, and the error is thrown:
+   * `FailedDeployment` or `InsufficientResources`.
    */
   async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
     this.#lifecycle.requireNew();
-    if (this.attached) throw new AanaError('AlreadyDeployed', 'conflict', `the application at ${this.url} is deployed already: use its handles, or connect to another port`);
+    if (this.attached)
+      throw new AanaError(
+        'AlreadyDeployed',
+        'conflict',
+        `the application at ${this.url} is deployed already: use its handles, or connect to another port`,
+      );
     const start = (): Promise<void> => this.#deploy(sequential);
     const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
-    if (blocking) await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, usesMedia, out: process.stdout });
+    if (blocking)
+      await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, usesMedia, out: process.stdout });
     else await start();
     return this;
   }
 
   /**
-   * Writes a configuration file beside the module of `importPath` (`<module>:<app>`, from the working directory), of which
-   * `aana-host serve --config` makes this application. Gives the file.
+   * Writes a configuration file beside the module of `importPath` (`<module>:<app>`, from the working directory), of
+   * which `aana-host serve --config` makes this application. Gives the file.
    */
   build(importPath: string, options: BuildOptions = {}): Promise<string> {
-    const deployments = Object.fromEntries([...this.#services.deployments.registered()].map(([name, bound]) => [name, bound.options]));
-    return writeAppConfig({ name: this.name, deployments, plugins: this.#services.pluginSet.paths() }, importPath, options);
+    const deployments = Object.fromEntries(
+      [...this.#services.deployments.registered()].map(([name, bound]) => [name, bound.options]),
+    );
+    return writeAppConfig(
+      { name: this.name, deployments, plugins: this.#services.pluginSet.paths() },
+      importPath,
+      options,
+    );
   }
 
   status(): AppStatus {
@@ -317,7 +442,10 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /** The ffmpeg to use, fetched first when this machine has none. */
-  ffmpeg({ signal, report }: { readonly signal?: AbortSignal; readonly report?: ReportProgress } = {}): Promise<string> {
+  ffmpeg({
+    signal,
+    report,
+  }: { readonly signal?: AbortSignal; readonly report?: ReportProgress } = {}): Promise<string> {
     return this.#services.ffmpeg(signal, report);
   }
 
@@ -326,12 +454,18 @@ export class AanaApp implements AsyncDisposable {
     return this.#callback;
   }
 
-  /** For another Koa application: answers what there is below `prefix` (default: everywhere), and leaves other paths to what comes next. */
+  /**
+   * For another Koa application: answers what there is below `prefix` (default: everywhere), and leaves other paths to
+   * what comes next.
+   */
   middleware({ prefix }: { readonly prefix?: string | undefined } = {}): AppMiddleware {
     return this.#face.middleware(prefix);
   }
 
-  /** Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything. May be called twice. */
+  /**
+   * Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything.
+   * May be called twice.
+   */
   shutdown({ graceMs = this.config.shutdown_grace_s * 1000 }: { readonly graceMs?: number } = {}): Promise<void> {
     return this.#lifecycle.stop(graceMs);
   }
@@ -342,9 +476,16 @@ export class AanaApp implements AsyncDisposable {
 
   async #deploy(sequential: boolean): Promise<void> {
     const { signal } = this.#lifecycle;
-    await this.#lifecycle.start((report) => startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }));
+    await this.#lifecycle.start((report) =>
+      startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }),
+    );
     const deployments = this.#services.deployments.registered().size;
-    this.#log.info('Deployed successfully.', { deployments, endpoints: this.endpoints.length, ...(this.url !== undefined && (socketPath(this.url) === undefined ? { docs: `${this.url}/docs` } : { listens: this.url })) });
+    this.#log.info('Deployed successfully.', {
+      deployments,
+      endpoints: this.endpoints.length,
+      ...(this.url !== undefined &&
+        (socketPath(this.url) === undefined ? { docs: `${this.url}/docs` } : { listens: this.url })),
+    });
   }
 
   /** Keeps the reason, and shows how each deployment was when the start failed. */
@@ -354,6 +495,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   #initializeLate(endpoint: ServedEndpoint): void {
-    endpoint.initialize?.().catch((error: unknown) => this.#log.error('endpoint not initialized', { endpoint: endpoint.name, error }));
+    endpoint
+      .initialize?.()
+      .catch((error: unknown) => this.#log.error('endpoint not initialized', { endpoint: endpoint.name, error }));
   }
 }

@@ -31,53 +31,122 @@ Components.before(async () => {
 Components.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const makeApp = (options: AanaAppOptions = {}, more: object = {}): AanaApp =>
-  makePlainApp(folder, options, { ...more, plugin_limits: { threads: 1 }, media: { ffmpeg_path: join(folder, 'ffmpeg') } });
+  makePlainApp(folder, options, {
+    ...more,
+    plugin_limits: { threads: 1 },
+    media: { ffmpeg_path: join(folder, 'ffmpeg') },
+  });
 const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   const response = await postJson(`${app.url}${path}`);
   return response.ok ? response.json() : response.status;
 };
 
-Components('are deferred, timed and grouped as their plugin.json says, unless the application says otherwise', async () => {
-  const timed = join(folder, 'timed');
-  mkdirSync(join(timed, 'src'), { recursive: true });
-  writeFileSync(join(timed, 'src/index.ts'), SOURCE.replace('=> JSON.stringify(', "=> { if (name === 'first') for (;;); return JSON.stringify(").replace('name) };', 'name); } };'));
-  const options = { first: { defer: 'always', execution_timeout_s: 0.3 }, second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] } };
-  writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
-  await using app = makeApp({}, { task_queue: { max_retries: 1 } })
-    .registerPlugins(timed)
-    .registerEndpoint({ name: 'mine', path: '/mine', component: timed, endpoint: 'second' })
-    .registerEndpoint({ name: 'other', path: '/other', component: timed, endpoint: 'second', defer_option: 'optional', execution_timeout: 7, tags: ['mine'] });
-  await started(app);
-  const said = app.endpoints.filter(({ name }) => name !== 'wrong').map(({ name, deferOption, executionTimeoutS, tags }) => [name, deferOption, executionTimeoutS, tags]);
-  assert.equal(said, [['mine', 'never', 3600, ['quick']], ['other', 'optional', 7, ['mine']], ['first', 'always', 0.3, undefined]]); // no longer than limits.timeout_s
-  assert.is(await ask(app, '/mine?defer=true'), 'I am second');
-  const { task_id: id } = (await ask(app, '/own/first')) as { task_id: string };
-  const task = async (): Promise<{ status: string; result: { error: string; message: string } }> => (await fetch(`${app.url}/tasks/${id}`)).json() as never;
-  while (!['failed', 'completed'].includes((await task()).status)) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.match(JSON.stringify(await task()), /"status":"failed".*0\.3 seconds/);
-  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: { tags: string[]; parameters?: { name: string }[] } }> };
-  const named = (path: string): unknown[] => [paths[path]?.post.tags, paths[path]?.post.parameters?.some(({ name }) => name === 'defer')];
-  assert.equal([named('/mine'), named('/other'), named('/own/first')], [[['quick'], undefined], [['mine'], true], [['timed'], false]]);
-});
+Components(
+  'are deferred, timed and grouped as their plugin.json says, unless the application says otherwise',
+  async () => {
+    const timed = join(folder, 'timed');
+    mkdirSync(join(timed, 'src'), { recursive: true });
+    writeFileSync(
+      join(timed, 'src/index.ts'),
+      SOURCE.replace('=> JSON.stringify(', "=> { if (name === 'first') for (;;); return JSON.stringify(").replace(
+        'name) };',
+        'name); } };',
+      ),
+    );
+    const options = {
+      first: { defer: 'always', execution_timeout_s: 0.3 },
+      second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] },
+    };
+    writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
+    await using app = makeApp({}, { task_queue: { max_retries: 1 } })
+      .registerPlugins(timed)
+      .registerEndpoint({ name: 'mine', path: '/mine', component: timed, endpoint: 'second' })
+      .registerEndpoint({
+        name: 'other',
+        path: '/other',
+        component: timed,
+        endpoint: 'second',
+        defer_option: 'optional',
+        execution_timeout: 7,
+        tags: ['mine'],
+      });
+    await started(app);
+    const said = app.endpoints
+      .filter(({ name }) => name !== 'wrong')
+      .map(({ name, deferOption, executionTimeoutS, tags }) => [name, deferOption, executionTimeoutS, tags]);
+    assert.equal(said, [
+      ['mine', 'never', 3600, ['quick']],
+      ['other', 'optional', 7, ['mine']],
+      ['first', 'always', 0.3, undefined],
+    ]); // no longer than limits.timeout_s
+    assert.is(await ask(app, '/mine?defer=true'), 'I am second');
+    const { task_id: id } = (await ask(app, '/own/first')) as { task_id: string };
+    const task = async (): Promise<{ status: string; result: { error: string; message: string } }> =>
+      (await fetch(`${app.url}/tasks/${id}`)).json() as never;
+    while (!['failed', 'completed'].includes((await task()).status))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.match(JSON.stringify(await task()), /"status":"failed".*0\.3 seconds/);
+    const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
+      paths: Record<string, { post: { tags: string[]; parameters?: { name: string }[] } }>;
+    };
+    const named = (path: string): unknown[] => [
+      paths[path]?.post.tags,
+      paths[path]?.post.parameters?.some(({ name }) => name === 'defer'),
+    ];
+    assert.equal(
+      [named('/mine'), named('/other'), named('/own/first')],
+      [
+        [['quick'], undefined],
+        [['mine'], true],
+        [['timed'], false],
+      ],
+    );
+  },
+);
 
-Components('a plugin.json that says something of an endpoint that there is not is refused with those that there are', async () => {
-  const odd = join(folder, 'odd');
-  mkdirSync(join(odd, 'src'), { recursive: true });
-  writeFileSync(join(odd, 'src/index.ts'), SOURCE);
-  writeFileSync(join(odd, 'plugin.json'), '{"name":"odd","version":"1.0.0","endpoints":{"frist":{"defer":"always"}}}');
-  await using app = makeApp().registerPlugins(odd);
-  await started(app);
-  assert.match(app.plugins()[0]?.error ?? '', 'plugin odd has options in its plugin.json for an endpoint "frist", which it does not have; there are first, second');
-});
+Components(
+  'a plugin.json that says something of an endpoint that there is not is refused with those that there are',
+  async () => {
+    const odd = join(folder, 'odd');
+    mkdirSync(join(odd, 'src'), { recursive: true });
+    writeFileSync(join(odd, 'src/index.ts'), SOURCE);
+    writeFileSync(
+      join(odd, 'plugin.json'),
+      '{"name":"odd","version":"1.0.0","endpoints":{"frist":{"defer":"always"}}}',
+    );
+    await using app = makeApp().registerPlugins(odd);
+    await started(app);
+    assert.match(
+      app.plugins()[0]?.error ?? '',
+      'plugin odd has options in its plugin.json for an endpoint "frist", which it does not have; there are first, second',
+    );
+  },
+);
 
 Components('one is served under the name, path and words of the application, the others are not', async () => {
   const seen: string[] = [];
-  await using app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', summary: 'My words', component: plugin, endpoint: 'second', tags: ['t'], event_handlers: [{ handle: (path) => void seen.push(path) }] });
+  await using app = makeApp().registerEndpoint({
+    name: 'mine',
+    path: '/mine',
+    summary: 'My words',
+    component: plugin,
+    endpoint: 'second',
+    tags: ['t'],
+    event_handlers: [{ handle: (path) => void seen.push(path) }],
+  });
   await started(app);
-  assert.equal([await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')], ['I am second', 404, 404]);
-  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as { paths: Record<string, { post: Record<string, unknown> }> };
+  assert.equal(
+    [await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')],
+    ['I am second', 404, 404],
+  );
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
+    paths: Record<string, { post: Record<string, unknown> }>;
+  };
   const { operationId, summary, tags } = paths['/mine']?.post ?? {};
-  assert.equal({ operationId, summary, tags, seen }, { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] });
+  assert.equal(
+    { operationId, summary, tags, seen },
+    { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] },
+  );
 });
 
 Components('an output that does not match is a 500, and the log alone says where, without what was there', async () => {
@@ -85,28 +154,64 @@ Components('an output that does not match is a 500, and the log alone says where
   const log = { ...silentLogger, error: (_: string, fields?: unknown) => void lines.push(fields), child: () => log };
   await using app = await started(makeApp({ log }).registerPlugins(join(folder, 'plugins')));
   const response = await postJson(`${app.url}/own/wrong`);
-  assert.equal([response.status, await response.json()], [500, { error: 'OutputError', message: 'endpoint wrong: its output does not match its schema', data: {}, stacktrace: null }]);
-  const places = lines.map((fields) => (fields as { output?: unknown }).output).filter((output) => output !== undefined);
-  assert.equal(places, [[{ loc: ['pages', 1], type: 'float_type' }, { loc: ['more'], type: 'extra_forbidden' }]]);
+  assert.equal(
+    [response.status, await response.json()],
+    [
+      500,
+      {
+        error: 'OutputError',
+        message: 'endpoint wrong: its output does not match its schema',
+        data: {},
+        stacktrace: null,
+      },
+    ],
+  );
+  const places = lines
+    .map((fields) => (fields as { output?: unknown }).output)
+    .filter((output) => output !== undefined);
+  assert.equal(places, [
+    [
+      { loc: ['pages', 1], type: 'float_type' },
+      { loc: ['more'], type: 'extra_forbidden' },
+    ],
+  ]);
   assert.not.match(JSON.stringify(lines), 'a secret');
 });
 
 Components('the same name needs no `endpoint`, and the words are then its own', async () => {
-  await using app = await started(makeApp().registerEndpoint({ name: 'first', path: '/renamed', component: plugin }).registerEndpoint({ name: 'again', path: '/again', component: plugin, endpoint: 'first' }));
+  await using app = await started(
+    makeApp()
+      .registerEndpoint({ name: 'first', path: '/renamed', component: plugin })
+      .registerEndpoint({ name: 'again', path: '/again', component: plugin, endpoint: 'first' }),
+  );
   assert.equal([await ask(app, '/renamed'), await ask(app, '/again')], ['I am first', 'I am first']);
   assert.is(app.endpoints[0]?.summary, 'its own words');
 });
 
-Components('stay under their names when the plugin is reloaded, beside all the others where the folder is registered too', async () => {
-  await using app = await started(makeApp().registerPlugins(join(folder, 'plugins')).registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' }));
-  const answers = async (): Promise<unknown[]> => [await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')];
-  assert.equal(await answers(), ['I am second', 'I am first', 404]);
-  assert.equal((await app.reloadPlugins()).map(({ outcome }) => outcome), ['reloaded']);
-  assert.equal(await answers(), ['I am second', 'I am first', 404]);
-  app.unregisterEndpoint('first').unregisterEndpoint('mine');
-  await app.reloadPlugins();
-  assert.equal(await answers(), [404, 404, 'I am second']);
-});
+Components(
+  'stay under their names when the plugin is reloaded, beside all the others where the folder is registered too',
+  async () => {
+    await using app = await started(
+      makeApp()
+        .registerPlugins(join(folder, 'plugins'))
+        .registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' }),
+    );
+    const answers = async (): Promise<unknown[]> => [
+      await ask(app, '/mine'),
+      await ask(app, '/own/first'),
+      await ask(app, '/own/second'),
+    ];
+    assert.equal(await answers(), ['I am second', 'I am first', 404]);
+    assert.equal(
+      (await app.reloadPlugins()).map(({ outcome }) => outcome),
+      ['reloaded'],
+    );
+    assert.equal(await answers(), ['I am second', 'I am first', 404]);
+    app.unregisterEndpoint('first').unregisterEndpoint('mine');
+    await app.reloadPlugins();
+    assert.equal(await answers(), [404, 404, 'I am second']);
+  },
+);
 
 Components('with its last endpoint a component ends, and it can come back while the application runs', async () => {
   const mine = { name: 'mine', path: '/mine', component: plugin, endpoint: 'second' };
@@ -121,26 +226,44 @@ Components('with its last endpoint a component ends, and it can come back while 
 
 Components('a name or path is taken before the component is loaded', () => {
   const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' });
-  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/other', component: plugin }), /^endpoint mine: the name is already registered$/);
-  assert.throws(() => app.registerEndpoint({ name: 'other', path: '/mine', component: plugin }), /^endpoint other: the path \/mine already belongs to mine$/);
+  assert.throws(
+    () => app.registerEndpoint({ name: 'mine', path: '/other', component: plugin }),
+    /^endpoint mine: the name is already registered$/,
+  );
+  assert.throws(
+    () => app.registerEndpoint({ name: 'other', path: '/mine', component: plugin }),
+    /^endpoint other: the path \/mine already belongs to mine$/,
+  );
 });
 
 Components('a folder without a plugin, or with several, is refused at once', () => {
   const app = makeApp();
-  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'none') }), /there is no folder/);
+  assert.throws(
+    () => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'none') }),
+    /there is no folder/,
+  );
   mkdirSync(join(folder, 'empty'));
-  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'empty') }), /there is no plugin in/);
+  assert.throws(
+    () => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'empty') }),
+    /there is no plugin in/,
+  );
   for (const name of ['a', 'b']) {
     mkdirSync(join(folder, 'two', name), { recursive: true });
     writeFileSync(join(folder, 'two', name, 'plugin.json'), '{}');
   }
-  assert.throws(() => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'two') }), /two holds several plugins: name the folder of one/);
+  assert.throws(
+    () => app.registerEndpoint({ name: 'mine', path: '/mine', component: join(folder, 'two') }),
+    /two holds several plugins: name the folder of one/,
+  );
 });
 
 Components('an endpoint that the component does not have ends the start, and says which there are', async () => {
   const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'third' });
   const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
-  assert.match(error.message, /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/);
+  assert.match(
+    error.message,
+    /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/,
+  );
   await app.stopped;
 });
 

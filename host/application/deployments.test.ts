@@ -15,9 +15,14 @@ Deployments.before(() => {
 });
 Deployments.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const failure = (promise: Promise<unknown>): Promise<AanaError> => promise.then(() => assert.unreachable('it did not fail') as never, (error: AanaError) => error);
+const failure = (promise: Promise<unknown>): Promise<AanaError> =>
+  promise.then(
+    () => assert.unreachable('it did not fail') as never,
+    (error: AanaError) => error,
+  );
 const good = (...words: string[]) => SentimentDeployment.options({ user_config: { good: words } });
-const label = async (app: AanaApp, text: string): Promise<string> => (await app.handle(SentimentDeployment, 'sentiment').classify({ text })).label;
+const label = async (app: AanaApp, text: string): Promise<string> =>
+  (await app.handle(SentimentDeployment, 'sentiment').classify({ text })).label;
 
 Deployments('one starts at once with `deploy: true`, and is forgotten when it cannot', async () => {
   await using app = await makeApp(folder).deploy();
@@ -36,7 +41,10 @@ Deployments('one can start before the application is deployed, which then starts
   await app.registerDeployment('sentiment', good('fine'), { deploy: true });
   assert.is(await label(app, 'fine'), 'positive');
   await app.registerDeployment('other', good('nice')).deploy();
-  assert.equal(Object.values(app.status().deployments).map(({ status }) => status), ['RUNNING', 'RUNNING', 'RUNNING']);
+  assert.equal(
+    Object.values(app.status().deployments).map(({ status }) => status),
+    ['RUNNING', 'RUNNING', 'RUNNING'],
+  );
 });
 
 Deployments('one that is unregistered is gone, and its name can be used again', async () => {
@@ -56,16 +64,24 @@ Deployments('one is changed and scaled, and keeps serving', async () => {
   const facts = (): Promise<Record<string, unknown>> => app.handle(SentimentDeployment, 'sentiment').facts();
   const processes = new Set<unknown>();
   while (processes.size < 2) processes.add((await facts())['pid']);
-  assert.match((await failure(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } }))).message, /deployment sentiment: user_config: worse: /);
+  assert.match(
+    (await failure(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } })))
+      .message,
+    /deployment sentiment: user_config: worse: /,
+  );
   assert.is(await label(app, 'nice'), 'positive');
 });
 
-/** What the application says while `until` does not hold: each pair of its state and of the answer of `/api/ready` once. */
+/**
+ * What the application says while `until` does not hold: each pair of its state and of the answer of `/api/ready` once.
+ */
 async function said(app: AanaApp, until: (status: string) => boolean): Promise<Set<string>> {
   const seen = new Set<string>();
   for (;;) {
     const before = app.status().status;
-    const answers = await Promise.all(['/api/ready', '/readyz'].map(async (path) => (await fetch(`${app.url}${path}`)).status));
+    const answers = await Promise.all(
+      ['/api/ready', '/readyz'].map(async (path) => (await fetch(`${app.url}${path}`)).status),
+    );
     assert.is(answers[0], answers[1]);
     if (before === app.status().status) seen.add(`${before} ${answers[0]}`);
     if (until(app.status().status)) return seen;
@@ -78,22 +94,42 @@ async function pids(app: AanaApp, count: number): Promise<number[]> {
   return [...found];
 }
 
-Deployments('the application is ready while one of two replicas starts again, and not while the only one does', async () => {
-  await using app = await started(makeApp(folder).registerDeployment('sentiment', SentimentDeployment.options({ user_config: { good: ['fine'] }, num_replicas: 2 })));
-  const [first = 0] = await pids(app, 2);
-  kill(first, 'SIGKILL');
-  const during = new Set([...(await said(app, (status) => status === 'UNHEALTHY')), ...(await said(app, (status) => status === 'RUNNING'))]);
-  assert.equal([...during].filter((one) => one.endsWith('503')), [], 'a balancer keeps sending requests');
-  assert.ok(during.has('UNHEALTHY 200'), 'the status says what is wrong');
-  for (const pid of await pids(app, 2)) kill(pid, 'SIGKILL');
-  await said(app, (status) => status === 'UNHEALTHY');
-  assert.ok((await said(app, (status) => status === 'RUNNING')).has('UNHEALTHY 503'));
-  assert.is((await fetch(`${app.url}/api/ready`)).status, 200);
-});
+Deployments(
+  'the application is ready while one of two replicas starts again, and not while the only one does',
+  async () => {
+    await using app = await started(
+      makeApp(folder).registerDeployment(
+        'sentiment',
+        SentimentDeployment.options({ user_config: { good: ['fine'] }, num_replicas: 2 }),
+      ),
+    );
+    const [first = 0] = await pids(app, 2);
+    kill(first, 'SIGKILL');
+    const during = new Set([
+      ...(await said(app, (status) => status === 'UNHEALTHY')),
+      ...(await said(app, (status) => status === 'RUNNING')),
+    ]);
+    assert.equal(
+      [...during].filter((one) => one.endsWith('503')),
+      [],
+      'a balancer keeps sending requests',
+    );
+    assert.ok(during.has('UNHEALTHY 200'), 'the status says what is wrong');
+    for (const pid of await pids(app, 2)) kill(pid, 'SIGKILL');
+    await said(app, (status) => status === 'UNHEALTHY');
+    assert.ok((await said(app, (status) => status === 'RUNNING')).has('UNHEALTHY 503'));
+    assert.is((await fetch(`${app.url}/api/ready`)).status, 200);
+  },
+);
 
 Deployments('the application is ready while one sleeps, is scaled or changed, comes or goes', async () => {
-  const sleeping = SentimentDeployment.options({ user_config: { good: ['fine'] }, autoscaling_config: { min_replicas: 0, max_replicas: 1 } });
-  await using app = await started(makeApp(folder).registerDeployment('asleep', sleeping).registerDeployment('sentiment', good('fine')));
+  const sleeping = SentimentDeployment.options({
+    user_config: { good: ['fine'] },
+    autoscaling_config: { min_replicas: 0, max_replicas: 1 },
+  });
+  await using app = await started(
+    makeApp(folder).registerDeployment('asleep', sleeping).registerDeployment('sentiment', good('fine')),
+  );
   const ready = async (): Promise<number> => (await fetch(`${app.url}/api/ready`)).status;
   assert.is(await ready(), 200);
   const steps: (() => Promise<unknown>)[] = [
@@ -102,7 +138,12 @@ Deployments('the application is ready while one sleeps, is scaled or changed, co
     () => app.updateDeployment('sentiment', good('nice')),
     () => app.registerDeployment('late', good('fine'), { deploy: true }),
     () => app.unregisterDeployment('late'),
-    () => app.registerDeployment('broken', SentimentDeployment.options({ user_config: { broken: 'config' } }), { deploy: true }).catch(() => {}),
+    () =>
+      app
+        .registerDeployment('broken', SentimentDeployment.options({ user_config: { broken: 'config' } }), {
+          deploy: true,
+        })
+        .catch(() => {}),
   ];
   for (const [n, step] of steps.entries()) {
     let hasEnded = false;

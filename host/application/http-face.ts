@@ -4,7 +4,10 @@ import { packageVersion } from '../core/package-root.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
 import type { Services } from './services.ts';
 
-export interface HttpFaceOptions extends Pick<HttpAppOptions, 'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry'> {
+export interface HttpFaceOptions extends Pick<
+  HttpAppOptions,
+  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry'
+> {
   readonly name: string;
   readonly config: Config;
   readonly services: Services;

@@ -18,7 +18,13 @@ Routers.before(() => {
 });
 Routers.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const hello = { name: 'hello', path: '/hello', input: z.strictObject({ who: z.string().default('you') }), output: z.strictObject({ text: z.string() }), run: async ({ who }: { who: string }) => ({ text: `hello ${who}` }) };
+const hello = {
+  name: 'hello',
+  path: '/hello',
+  input: z.strictObject({ who: z.string().default('you') }),
+  output: z.strictObject({ text: z.string() }),
+  run: async ({ who }: { who: string }) => ({ text: `hello ${who}` }),
+};
 
 function pages(): Router {
   const router = new Router({ prefix: '/pages' });
@@ -35,7 +41,10 @@ function pages(): Router {
 Routers('a router answers, with the request id and the errors of all other answers', async () => {
   await using app = await started(makeApp(folder).registerEndpoint(hello).registerRouter('pages', pages()));
   const response = await fetch(`${app.url}/pages/one`, { headers: { 'x-request-id': 'abc-1' } });
-  assert.equal([response.status, await response.text(), response.headers.get('x-request-id')], [200, 'page one of abc-1', 'abc-1']);
+  assert.equal(
+    [response.status, await response.text(), response.headers.get('x-request-id')],
+    [200, 'page one of abc-1', 'abc-1'],
+  );
   const errors = await Promise.all(
     ['none', 'private', 'broken'].map(async (name) => {
       const failed = await fetch(`${app.url}/pages/${name}`);
@@ -76,24 +85,50 @@ Routers('is registered and unregistered while the application runs', async () =>
 
 Routers('refuses in one sentence what is taken', () => {
   const app = makeApp(folder).registerEndpoint({ ...hello, path: '/pages/hello' });
-  assert.throws(() => app.registerRouter('pages', pages()), /^router pages: the path \/pages\/hello already belongs to endpoint hello$/);
+  assert.throws(
+    () => app.registerRouter('pages', pages()),
+    /^router pages: the path \/pages\/hello already belongs to endpoint hello$/,
+  );
   app.unregisterEndpoint('hello').registerRouter('pages', pages());
-  assert.throws(() => app.registerEndpoint({ ...hello, path: '/pages/hello' }), /^endpoint hello: the path \/pages\/hello already belongs to router pages$/);
+  assert.throws(
+    () => app.registerEndpoint({ ...hello, path: '/pages/hello' }),
+    /^endpoint hello: the path \/pages\/hello already belongs to router pages$/,
+  );
   assert.throws(() => app.registerRouter('pages', new Router()), /^router pages: the name is already registered$/);
-  assert.throws(() => app.registerRouter('more', pages()), /^router more: (GET|POST) \/pages\/:name already belongs to router pages$/);
-  assert.throws(() => app.registerRouter('own', new Router().get('/api/ready', () => {})), /^router own: the path \/api\/ready is the host's own$/);
+  assert.throws(
+    () => app.registerRouter('more', pages()),
+    /^router more: (GET|POST) \/pages\/:name already belongs to router pages$/,
+  );
+  assert.throws(
+    () =>
+      app.registerRouter(
+        'own',
+        new Router().get('/api/ready', () => {}),
+      ),
+    /^router own: the path \/api\/ready is the host's own$/,
+  );
   assert.throws(() => app.registerRouter('none', {} as never), /^router none: it is no router of @koa\/router$/);
 });
 
 Routers('a GET route beside an endpoint of the same path is no conflict', async () => {
-  await using app = await started(makeApp(folder).registerEndpoint(hello).registerRouter('form', new Router().get('/hello', (ctx) => void (ctx.body = 'a form'))));
+  await using app = await started(
+    makeApp(folder)
+      .registerEndpoint(hello)
+      .registerRouter(
+        'form',
+        new Router().get('/hello', (ctx) => void (ctx.body = 'a form')),
+      ),
+  );
   assert.is(await (await fetch(`${app.url}/hello`)).text(), 'a form');
   assert.equal(await (await postJson(`${app.url}/hello`)).json(), { text: 'hello you' });
   assert.is((await fetch(`${app.url}/hello`, { method: 'PUT' })).headers.get('allow'), 'POST, HEAD, GET');
 });
 
 /** Another application around this one, which listens on a free port. */
-async function within(app: AanaApp, middleware: Middleware): Promise<{ url: string; seen: string[] } & AsyncDisposable> {
+async function within(
+  app: AanaApp,
+  middleware: Middleware,
+): Promise<{ url: string; seen: string[] } & AsyncDisposable> {
   const seen: string[] = [];
   const outer = new Koa();
   outer.use(async (ctx, next) => {
@@ -126,15 +161,22 @@ Routers('another Koa application mounts it: what it does not know comes next', a
   assert.is(await (await fetch(`${outer.url}/`)).text(), 'outer /');
   assert.is(await (await postJson(`${outer.url}/hello/more`)).text(), 'outer /hello/more');
   assert.is((await fetch(`${outer.url}/hello`)).status, 405);
-  assert.equal(((await (await postJson(`${outer.url}/hello`, { whom: 1 })).json()) as { error: string }).error, 'ValidationError');
+  assert.equal(
+    ((await (await postJson(`${outer.url}/hello`, { whom: 1 })).json()) as { error: string }).error,
+    'ValidationError',
+  );
 });
 
 Routers('below a prefix its paths are its own, and its documentation leads there', async () => {
   const app = await application().deploy();
   await using outer = await within(app, app.middleware({ prefix: '/ai' }));
   assert.equal(await (await postJson(`${outer.url}/ai/hello`)).json(), { text: 'hello you' });
-  for (const path of ['/hello', '/ai', '/ai/none', '/aim/hello', '/docs']) assert.is(await (await fetch(`${outer.url}${path}`)).text(), `outer ${path}`);
-  const { servers, paths } = (await (await fetch(`${outer.url}/ai/openapi.json`)).json()) as { servers: unknown; paths: Record<string, { post: { 'x-codeSamples': { source: string }[] } }> };
+  for (const path of ['/hello', '/ai', '/ai/none', '/aim/hello', '/docs'])
+    assert.is(await (await fetch(`${outer.url}${path}`)).text(), `outer ${path}`);
+  const { servers, paths } = (await (await fetch(`${outer.url}/ai/openapi.json`)).json()) as {
+    servers: unknown;
+    paths: Record<string, { post: { 'x-codeSamples': { source: string }[] } }>;
+  };
   assert.equal(servers, [{ url: '/ai' }]);
   assert.match(paths['/hello']?.post['x-codeSamples'][0]?.source ?? '', `${outer.url}/ai/hello`);
   assert.match(await (await fetch(`${outer.url}/ai/docs/init.js`)).text(), "url: 'openapi.json'");
@@ -181,7 +223,12 @@ Routers('a stream goes through the other application, and its client going away 
   await app.deploy();
   await using outer = await within(app, app.middleware({ prefix: '/ai' }));
   const client = new AbortController();
-  const response = await fetch(`${outer.url}/ai/ticks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}', signal: client.signal });
+  const response = await fetch(`${outer.url}/ai/ticks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+    signal: client.signal,
+  });
   await response.body?.getReader().read();
   client.abort();
   await end;

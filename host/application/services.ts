@@ -6,7 +6,16 @@ import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Logger } from '../core/log/logger.ts';
-import { type BoundDeployment, boundFrom, builtinDefinitions, type DeploymentDefinition, DeploymentManager, type DeploymentOptionsInput, type UpdateOptions, type UpdateReport } from '../deployments/index.ts';
+import {
+  type BoundDeployment,
+  boundFrom,
+  builtinDefinitions,
+  type DeploymentDefinition,
+  DeploymentManager,
+  type DeploymentOptionsInput,
+  type UpdateOptions,
+  type UpdateReport,
+} from '../deployments/index.ts';
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { remembered } from '../core/remembered.ts';
@@ -71,15 +80,27 @@ export class Services {
     this.artifactsDir = resolve(config.media.temp_dir ?? tmpdir());
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.#network = networkFrom(config);
-    this.models = new ModelStore({ cacheDir: config.cache_dir, log, network: this.#network, hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    this.models = new ModelStore({
+      cacheDir: config.cache_dir,
+      log,
+      network: this.#network,
+      hfToken: hfToken ?? undefined,
+      hfEndpoint: hfEndpoint ?? undefined,
+      offline,
+    });
     this.deployments = new DeploymentManager({
       log,
-      env: { ...childEnvironment(config), [ARTIFACTS_DIR]: this.artifactsDir, [TASK_FILES_DIR]: resolve(taskFilesDir(config)) },
+      env: {
+        ...childEnvironment(config),
+        [ARTIFACTS_DIR]: this.artifactsDir,
+        [TASK_FILES_DIR]: resolve(taskFilesDir(config)),
+      },
       definitions,
       telemetry,
       models: this.models,
       beforeReplicas: async () => this.#native,
-      machine: (started) => findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),
+      machine: (started) =>
+        findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),
     });
     this.storage = new Storage({
       config: config.db_config,
@@ -87,7 +108,9 @@ export class Services {
       sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
       migrations,
     });
-    this.apiKeys = config.api_service.enabled ? new ApiKeys({ storage: this.storage, log, lookUps: new KeyLookUps(config.rate_limits.refused_keys) }) : undefined;
+    this.apiKeys = config.api_service.enabled
+      ? new ApiKeys({ storage: this.storage, log, lookUps: new KeyLookUps(config.rate_limits.refused_keys) })
+      : undefined;
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       log,
@@ -107,9 +130,29 @@ export class Services {
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.tasks = config.task_queue.enabled
-      ? new TaskQueue({ storage: this.storage, endpoints: this.endpoints, dir: taskFilesDir(config), config: config.task_queue, subscribersOnly: config.api_service.enabled, retryable, log, telemetry, signal })
+      ? new TaskQueue({
+          storage: this.storage,
+          endpoints: this.endpoints,
+          dir: taskFilesDir(config),
+          config: config.task_queue,
+          subscribersOnly: config.api_service.enabled,
+          retryable,
+          log,
+          telemetry,
+          signal,
+        })
       : undefined;
-    this.webhooks = this.tasks && new Webhooks({ storage: this.storage, config: config.webhook, includeStacktrace: config.include_stacktrace && !config.api_service.enabled, mayRead: allowsResult, ...webhookPorts(config, this.#network), log, telemetry });
+    this.webhooks =
+      this.tasks &&
+      new Webhooks({
+        storage: this.storage,
+        config: config.webhook,
+        includeStacktrace: config.include_stacktrace && !config.api_service.enabled,
+        mayRead: allowsResult,
+        ...webhookPorts(config, this.#network),
+        log,
+        telemetry,
+      });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(this.artifactsDir);
   }
@@ -121,14 +164,22 @@ export class Services {
 
   /** Whether a deployment with this name, or any, runs on the addon. */
   needsAddon(deployment?: string): boolean {
-    const bounds = [...this.deployments.registered()].filter(([name]) => deployment === undefined || name === deployment);
+    const bounds = [...this.deployments.registered()].filter(
+      ([name]) => deployment === undefined || name === deployment,
+    );
     return bounds.some(([, { options }]) => builtinDefinitions.some(({ name }) => name === options.type));
   }
 
   /** Builds the addon, once; replicas that start meanwhile wait for it, and see its failure. */
   buildNative(signal: AbortSignal): Promise<unknown> {
     const { config, log } = this.#options;
-    this.#native ??= buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+    this.#native ??= buildNative({
+      cacheDir: config.cache_dir,
+      mode: config.native_build,
+      log,
+      signal,
+      env: childEnvironment(config),
+    });
     this.#native.catch(() => {});
     return this.#native;
   }
@@ -152,18 +203,28 @@ export class Services {
     this.deployments.register(name, bound);
   }
 
-  updateDeployment(name: string, deployment: BoundDeployment | DeploymentOptionsInput, options: UpdateOptions): Promise<UpdateReport> {
+  updateDeployment(
+    name: string,
+    deployment: BoundDeployment | DeploymentOptionsInput,
+    options: UpdateOptions,
+  ): Promise<UpdateReport> {
     return this.deployments.update(name, this.#classed(name, deployment), options);
   }
 
-  /** The type of an entry of the configuration may be a class of the application's own, which is known from its registration. */
+  /**
+   * The type of an entry of the configuration may be a class of the application's own, which is known from its
+   * registration.
+   */
   #classed(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment | DeploymentOptionsInput {
     const registered = this.deployments.registered().get(name)?.definition;
     if ('definition' in given || given.type !== registered?.name) return given;
     return boundFrom(given, new Map([[given.type, registered]]), `deployment ${name}`);
   }
 
-  /** Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is none. */
+  /**
+   * Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is
+   * none.
+   */
   openMedia(signal: AbortSignal = this.#options.signal, report?: ReportProgress): Promise<MediaService> {
     this.#openingMedia ??= this.#openMedia(signal, report);
     this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work
@@ -184,7 +245,10 @@ export class Services {
     const cached = await this.models.resolveTool('ffmpeg');
     const found = await findFfmpeg({ configured: config.media.ffmpeg_path, cached, log, signal });
     if (found) return found.path;
-    return this.models.pullTool('ffmpeg', { signal, onProgress: (bytes, total) => report?.(bytes, total, 'fetching ffmpeg') });
+    return this.models.pullTool('ffmpeg', {
+      signal,
+      onProgress: (bytes, total) => report?.(bytes, total, 'fetching ffmpeg'),
+    });
   }
 
   /** Ends everything that runs; calls of deployments may finish for `graceMs`. */
@@ -212,7 +276,12 @@ function taskFilesDir(config: Config): string {
   return join(config.data_dir, 'tasks');
 }
 
-function mediaOptions(config: Config, ffmpegPath: string, network: Network, log: Logger): ConstructorParameters<typeof MediaService>[0] {
+function mediaOptions(
+  config: Config,
+  ffmpegPath: string,
+  network: Network,
+  log: Logger,
+): ConstructorParameters<typeof MediaService>[0] {
   const { media } = config;
   return {
     ffmpegPath,

@@ -1,4 +1,5 @@
-// Where the trace of a deferred request goes on: in the run of its task, also after a restart, and in the requests of webhooks.
+// Where the trace of a deferred request goes on: in the run of its task, also after a restart, and in the requests of
+// webhooks.
 import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -15,7 +16,10 @@ Traces.after(() => rmSync(folder, { recursive: true, force: true }));
 const CALLER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 /** An application whose tasks tell `ran` the `traceparent` of their run, and end when `run` says so. */
-function tracedApp(ran: (traceparent: string | undefined) => void, run: (signal: AbortSignal) => Promise<string> = async () => 'done'): Promise<AanaApp> {
+function tracedApp(
+  ran: (traceparent: string | undefined) => void,
+  run: (signal: AbortSignal) => Promise<string> = async () => 'done',
+): Promise<AanaApp> {
   const app = makeApp(folder, {}, { webhook: { allow_private_urls: true } });
   app.registerEndpoint({
     name: 'trace',
@@ -32,7 +36,11 @@ function tracedApp(ran: (traceparent: string | undefined) => void, run: (signal:
 }
 
 async function defer(app: AanaApp, traceparent: string): Promise<string> {
-  const response = await fetch(`${app.url}/trace?defer=true`, { method: 'POST', headers: { 'content-type': 'application/json', traceparent }, body: '{}' });
+  const response = await fetch(`${app.url}/trace?defer=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent },
+    body: '{}',
+  });
   const body = (await response.json()) as { task_id: string };
   assert.is(response.status, 200, JSON.stringify(body));
   return body.task_id;
@@ -45,8 +53,15 @@ Traces('goes on in another process than the one that took the request, and in it
     const begun = deferred();
     let task = '';
     {
-      await using first = await tracedApp(begun.resolve as () => void, (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
-      await fetch(`${first.url}/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url: receiver.url, events: ['task.completed'] }) });
+      await using first = await tracedApp(
+        begun.resolve as () => void,
+        (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      );
+      await fetch(`${first.url}/webhooks`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ url: receiver.url, events: ['task.completed'] }),
+      });
       task = await defer(first, CALLER);
       await begun.promise;
       await first.shutdown({ graceMs: 0 });
@@ -54,13 +69,24 @@ Traces('goes on in another process than the one that took the request, and in it
     await using second = await tracedApp((traceparent) => runs.push(traceparent));
     await receiver.until(1);
     assert.equal(runs, [CALLER]);
-    assert.equal(receiver.received.map(({ payload, headers }) => [payload.task_id, headers['traceparent']]), [[task, CALLER]]);
-    for (const invalid of [`${CALLER}-more`, 'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', '00-00000000000000000000000000000000-00f067aa0ba902b7-01', "'; drop table tasks; --"]) {
+    assert.equal(
+      receiver.received.map(({ payload, headers }) => [payload.task_id, headers['traceparent']]),
+      [[task, CALLER]],
+    );
+    for (const invalid of [
+      `${CALLER}-more`,
+      'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      '00-00000000000000000000000000000000-00f067aa0ba902b7-01',
+      "'; drop table tasks; --",
+    ]) {
       await defer(second, invalid);
     }
     await receiver.until(5);
     assert.equal(runs.slice(1), [undefined, undefined, undefined, undefined]);
-    assert.equal(receiver.received.slice(1).map(({ headers }) => headers['traceparent']), [undefined, undefined, undefined, undefined]);
+    assert.equal(
+      receiver.received.slice(1).map(({ headers }) => headers['traceparent']),
+      [undefined, undefined, undefined, undefined],
+    );
   } finally {
     await receiver.close();
   }

@@ -30,8 +30,18 @@ Reported('are requests and calls of deployments, whose spans go on in the replic
   await using app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, telemetry });
   app.registerDeployment('sentiment', SentimentDeployment.options({}));
   const sentiment = () => app.handle(SentimentDeployment, 'sentiment');
-  const place = { name: 'facts', path: '/facts', summary: 'Facts', input: z.strictObject({ fail: z.boolean() }), output: z.unknown() };
-  app.registerEndpoint({ ...place, run: ({ fail }, context) => (fail ? sentiment().fail({ how: 'inference' }, context) : sentiment().facts({}, context)) });
+  const place = {
+    name: 'facts',
+    path: '/facts',
+    summary: 'Facts',
+    input: z.strictObject({ fail: z.boolean() }),
+    output: z.unknown(),
+  };
+  app.registerEndpoint({
+    ...place,
+    run: ({ fail }, context) =>
+      fail ? sentiment().fail({ how: 'inference' }, context) : sentiment().facts({}, context),
+  });
   await app.connect({ port: 0, show_logs: false });
   await app.deploy();
   const ask = async (fail: boolean): Promise<Response> => {
@@ -50,16 +60,32 @@ Reported('are requests and calls of deployments, whose spans go on in the replic
   ]);
   for (const name of ['aana.deployment.call.duration', 'aana.deployment.call.wait']) {
     assert.is(telemetry.of(name).length, 2, name);
-    assert.ok(telemetry.of(name).every(({ value }) => value >= 0 && value < 60), 'in seconds');
+    assert.ok(
+      telemetry.of(name).every(({ value }) => value >= 0 && value < 60),
+      'in seconds',
+    );
   }
-  assert.equal(telemetry.of('aana.deployment.calls.open').map(({ value }) => value), [1, 0, 1, 0]);
-  assert.equal(telemetry.tree(CALLER), { 'POST /facts': { 'aana.deployment.call': {} }, 'POST /facts #2': { 'aana.deployment.call': {} } });
+  assert.equal(
+    telemetry.of('aana.deployment.calls.open').map(({ value }) => value),
+    [1, 0, 1, 0],
+  );
+  assert.equal(telemetry.tree(CALLER), {
+    'POST /facts': { 'aana.deployment.call': {} },
+    'POST /facts #2': { 'aana.deployment.call': {} },
+  });
   assert.equal(telemetry.tree(undefined), { GET: {} });
   assert.is(seen, telemetry.spans.find(({ name }) => name === 'aana.deployment.call')?.traceparent);
-  const failed = telemetry.spans.filter(({ outcome }) => outcome?.error !== undefined).map(({ name, outcome }) => [name, outcome?.attributes?.['http.response.status_code']]);
-  assert.equal(failed, [['POST /facts', 500], ['aana.deployment.call', undefined]]);
+  const failed = telemetry.spans
+    .filter(({ outcome }) => outcome?.error !== undefined)
+    .map(({ name, outcome }) => [name, outcome?.attributes?.['http.response.status_code']]);
+  assert.equal(failed, [
+    ['POST /facts', 500],
+    ['aana.deployment.call', undefined],
+  ]);
   assert.equal(
-    telemetry.of('http.server.request.duration').map(({ attributes }) => [attributes['http.response.status_code'], attributes['http.route']]),
+    telemetry
+      .of('http.server.request.duration')
+      .map(({ attributes }) => [attributes['http.response.status_code'], attributes['http.route']]),
     [
       [200, '/facts'],
       [500, '/facts'],
@@ -86,7 +112,16 @@ export const endpoint = definePlugin([words], { helpers: [count] });
 
 /** The names in a trace, with those of host calls and deployments' methods. */
 function labelOf({ name, attributes }: RecordedSpan): string {
-  return [name, attributes['aana.plugin.endpoint'], attributes['aana.operation'], attributes['aana.method'], attributes['aana.media'], attributes['aana.webhook.event']].filter((part) => part !== undefined).join(' ');
+  return [
+    name,
+    attributes['aana.plugin.endpoint'],
+    attributes['aana.operation'],
+    attributes['aana.method'],
+    attributes['aana.media'],
+    attributes['aana.webhook.event'],
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
 }
 
 const ffmpeg = await testFfmpeg();
@@ -101,19 +136,38 @@ else {
     try {
       const plugin = join(folder, 'speaker');
       mkdirSync(join(plugin, 'src'), { recursive: true });
-      await writeFile(join(plugin, 'plugin.json'), JSON.stringify({ name: 'speaker', version: '1.0.0', capabilities: ['media', 'deployments', 'remote'], deployments: ['sentiment'] }));
+      await writeFile(
+        join(plugin, 'plugin.json'),
+        JSON.stringify({
+          name: 'speaker',
+          version: '1.0.0',
+          capabilities: ['media', 'deployments', 'remote'],
+          deployments: ['sentiment'],
+        }),
+      );
       await writeFile(join(plugin, 'src/index.ts'), SOURCE);
       await buildPlugin(plugin, { log: silentLogger });
-      await using app = makeApp(folder, { telemetry }, { media: { allow_private_urls: true, ffmpeg_path: ffmpeg }, webhook: { allow_private_urls: true } });
+      await using app = makeApp(
+        folder,
+        { telemetry },
+        { media: { allow_private_urls: true, ffmpeg_path: ffmpeg }, webhook: { allow_private_urls: true } },
+      );
       app.registerDeployment('sentiment', SentimentDeployment.options({}));
       await started(app.registerPlugins(plugin));
-      await fetch(`${app.url}/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url: receiver.url, events: ['task.completed'] }) });
+      await fetch(`${app.url}/webhooks`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ url: receiver.url, events: ['task.completed'] }),
+      });
 
       const ask = (query: string): Promise<Response> =>
         fetch(`${app.url}/words${query}`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', traceparent: CALLER },
-          body: JSON.stringify({ url: `http://127.0.0.1:${(site.address() as AddressInfo).port}/speech.wav`, text: 'good and bad' }),
+          body: JSON.stringify({
+            url: `http://127.0.0.1:${(site.address() as AddressInfo).port}/speech.wav`,
+            text: 'good and bad',
+          }),
         });
       const streamed = await (await ask('')).text();
       assert.ok(streamed.startsWith('{"word":"good"}'), streamed);
@@ -140,29 +194,56 @@ else {
       await receiver.close();
       site.close();
     }
-    assert.ok(telemetry.spans.every(({ outcome }) => outcome !== undefined && outcome.error === undefined), 'all of them have ended well');
+    assert.ok(
+      telemetry.spans.every(({ outcome }) => outcome !== undefined && outcome.error === undefined),
+      'all of them have ended well',
+    );
 
     const speaker = { 'aana.plugin': 'speaker' };
     const words = { ...speaker, 'aana.plugin.endpoint': 'words' };
     const attributesOf = (name: string): unknown[] => telemetry.of(name).map(({ attributes }) => attributes);
     const helper = { ...speaker, 'aana.plugin.endpoint': 'helper' };
-    assert.equal(attributesOf('aana.plugin.invocation.duration'), [helper, words, helper, words].map((one) => ({ ...one, 'aana.outcome': 'ok' })));
+    assert.equal(
+      attributesOf('aana.plugin.invocation.duration'),
+      [helper, words, helper, words].map((one) => ({ ...one, 'aana.outcome': 'ok' })),
+    );
     assert.equal(attributesOf('aana.plugin.invocation.wait'), [words, helper, words, helper]);
     assert.equal(attributesOf('aana.plugin.invocation.cpu'), [helper, words, helper, words]);
     assert.ok(telemetry.of('aana.plugin.invocation.cpu').every(({ value }) => value > 0 && value < 60));
-    assert.equal(telemetry.of('aana.plugin.invocations.open').map(({ value }) => value), [1, 2, 1, 0, 1, 2, 1, 0]);
-    assert.equal(attributesOf('aana.plugin.call.duration').slice(0, 1), [{ ...speaker, 'aana.operation': 'media.open', 'aana.outcome': 'ok' }]);
+    assert.equal(
+      telemetry.of('aana.plugin.invocations.open').map(({ value }) => value),
+      [1, 2, 1, 0, 1, 2, 1, 0],
+    );
+    assert.equal(attributesOf('aana.plugin.call.duration').slice(0, 1), [
+      { ...speaker, 'aana.operation': 'media.open', 'aana.outcome': 'ok' },
+    ]);
     assert.equal(attributesOf('aana.task.attempt.duration'), [{ 'aana.endpoint': '/words', 'aana.outcome': 'ok' }]);
     assert.equal(attributesOf('aana.task.wait'), [{ 'aana.endpoint': '/words' }]);
     assert.ok(telemetry.of('aana.task.wait').every(({ value }) => value >= 0 && value < 60));
-    assert.equal(telemetry.of('aana.tasks.ended'), [{ value: 1, attributes: { 'aana.endpoint': '/words', 'aana.task.status': 'completed' } }]);
-    assert.equal(telemetry.of('aana.task.attempts').map(({ value }) => value), [1]);
-    assert.equal(telemetry.of('aana.tasks.running').map(({ value }) => value), [1, 0]);
-    assert.equal(attributesOf('aana.webhook.attempt.duration'), [{ 'aana.webhook.event': 'task.completed', 'aana.outcome': 'ok' }]);
-    assert.equal(telemetry.of('aana.webhook.deliveries').map(({ attributes }) => attributes['aana.webhook.status']), ['delivered']);
+    assert.equal(telemetry.of('aana.tasks.ended'), [
+      { value: 1, attributes: { 'aana.endpoint': '/words', 'aana.task.status': 'completed' } },
+    ]);
+    assert.equal(
+      telemetry.of('aana.task.attempts').map(({ value }) => value),
+      [1],
+    );
+    assert.equal(
+      telemetry.of('aana.tasks.running').map(({ value }) => value),
+      [1, 0],
+    );
+    assert.equal(attributesOf('aana.webhook.attempt.duration'), [
+      { 'aana.webhook.event': 'task.completed', 'aana.outcome': 'ok' },
+    ]);
+    assert.equal(
+      telemetry.of('aana.webhook.deliveries').map(({ attributes }) => attributes['aana.webhook.status']),
+      ['delivered'],
+    );
     assert.equal(attributesOf('aana.media.fetch.duration'), [{ 'aana.outcome': 'ok' }, { 'aana.outcome': 'ok' }]);
     assert.ok(telemetry.of('aana.media.fetch.size').every(({ value }) => value > 16_000));
-    assert.equal(attributesOf('aana.media.decode.duration'), [{ 'aana.media': 'audio', 'aana.outcome': 'ok' }, { 'aana.media': 'audio', 'aana.outcome': 'ok' }]);
+    assert.equal(attributesOf('aana.media.decode.duration'), [
+      { 'aana.media': 'audio', 'aana.outcome': 'ok' },
+      { 'aana.media': 'audio', 'aana.outcome': 'ok' },
+    ]);
   });
 }
 

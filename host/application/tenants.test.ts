@@ -39,7 +39,14 @@ Tenants.before(async () => {
   folder = makeFolder();
   plugin = join(folder, 'keeper');
   mkdirSync(join(plugin, 'src'), { recursive: true });
-  await writeFile(join(plugin, 'plugin.json'), JSON.stringify({ name: 'keeper', version: '1.0.0', capabilities: ['storage', 'repositories', 'repositories-write'] }));
+  await writeFile(
+    join(plugin, 'plugin.json'),
+    JSON.stringify({
+      name: 'keeper',
+      version: '1.0.0',
+      capabilities: ['storage', 'repositories', 'repositories-write'],
+    }),
+  );
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
   await buildPlugin(plugin, { log: silentLogger });
 });
@@ -48,17 +55,36 @@ Tenants.after(() => rmSync(folder, { recursive: true, force: true }));
 interface Asking {
   readonly app: AanaApp;
   /** Asks as a user; nobody without one. */
-  ask(path: string, user: string | undefined, input: object): Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>;
+  ask(
+    path: string,
+    user: string | undefined,
+    input: object,
+  ): Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>;
 }
 
 async function asking(apiService: object, dataDir = `data-${++made}`): Promise<Asking> {
-  const app = await started(makeApp(folder, {}, { api_service: apiService, data_dir: join(folder, dataDir), plugin_limits: { threads: 1 }, plugin_grants: { keeper: { capabilities: ['*'] } } }).registerPlugins(plugin));
+  const app = await started(
+    makeApp(
+      folder,
+      {},
+      {
+        api_service: apiService,
+        data_dir: join(folder, dataDir),
+        plugin_limits: { threads: 1 },
+        plugin_grants: { keeper: { capabilities: ['*'] } },
+      },
+    ).registerPlugins(plugin),
+  );
   const keys = new Map<string, string>();
   return {
     app,
     async ask(path, user, input) {
       if (user !== undefined && !keys.has(user)) keys.set(user, (await app.apiKeys!.create({ user_id: user })).apiKey);
-      const response = await fetch(`${app.url}${path}`, { method: 'POST', body: JSON.stringify(input), headers: { 'content-type': 'application/json', 'x-api-key': keys.get(user ?? '') ?? '' } });
+      const response = await fetch(`${app.url}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(input),
+        headers: { 'content-type': 'application/json', 'x-api-key': keys.get(user ?? '') ?? '' },
+      });
       return { status: response.status, body: await response.json() };
     },
   };
@@ -70,7 +96,11 @@ Tenants('find what is their own, under ids that others use too', async () => {
   const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
   assert.is(typeof said, 'number', JSON.stringify(said));
   assert.is((await ask('/keep', 'bob', { id: 'talk' })).status, 200, 'an id is not taken by somebody else');
-  assert.equal((await ask('/find', 'ann', { transcript: said })).body, { stored: ['talk ann'], videos: ['talk of ann'], said: 'said' });
+  assert.equal((await ask('/find', 'ann', { transcript: said })).body, {
+    stored: ['talk ann'],
+    videos: ['talk of ann'],
+    said: 'said',
+  });
   assert.equal((await ask('/find', 'bob', {})).body, { stored: ['talk bob'], videos: ['talk of bob'] });
   const stolen = await ask('/find', 'bob', { transcript: said });
   assert.equal([stolen.status, stolen.body.error], [404, 'NotFoundException']);
@@ -81,7 +111,11 @@ Tenants('share what the application lets them share', async () => {
   const { app, ask } = await asking({ enabled: true, share_repositories: true, shared_storage: ['keeper'] });
   await using _ = app;
   const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
-  assert.equal((await ask('/find', 'bob', { transcript: said })).body, { stored: ['talk ann'], videos: ['talk of ann'], said: 'said' });
+  assert.equal((await ask('/find', 'bob', { transcript: said })).body, {
+    stored: ['talk ann'],
+    videos: ['talk of ann'],
+    said: 'said',
+  });
   assert.is((await ask('/keep', 'bob', { id: 'talk' })).body.error, 'MediaIdAlreadyExistsException');
 });
 

@@ -28,7 +28,12 @@ Uploads.before(async () => {
         names.map(async (name) => {
           const { artifact, path = '', bytes } = context.files.get(name) ?? {};
           if (!artifact) throw new Error(`${name} is no artifact`);
-          return { id: artifact.id, told: [bytes, artifact.bytes, artifact.sha256], here: (await readFile(path)).length, there: await reader.read({ file: artifact }, context) };
+          return {
+            id: artifact.id,
+            told: [bytes, artifact.bytes, artifact.sha256],
+            here: (await readFile(path)).length,
+            there: await reader.read({ file: artifact }, context),
+          };
         }),
       );
     },
@@ -54,8 +59,18 @@ async function send(query = ''): Promise<ReturnType<typeof JSON.parse>> {
   return JSON.parse(text);
 }
 
-function assertRead(answer: readonly { readonly id: string; readonly told: readonly unknown[]; readonly here: number; readonly there: object }[]): void {
-  const expected = Object.values(files).map((content) => ({ bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') }));
+function assertRead(
+  answer: readonly {
+    readonly id: string;
+    readonly told: readonly unknown[];
+    readonly here: number;
+    readonly there: object;
+  }[],
+): void {
+  const expected = Object.values(files).map((content) => ({
+    bytes: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+  }));
   assert.equal(
     answer.map(({ told, here, there }) => ({ told, here, there })),
     expected.map(({ bytes, sha256 }) => ({ told: [bytes, bytes, sha256], here: bytes, there: { bytes, sha256 } })),

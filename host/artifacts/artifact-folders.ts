@@ -6,5 +6,7 @@ export const TASK_FILES_DIR = 'AANA_TASK_FILES_DIR';
 
 /** Returns the folders in which a process with this environment finds artifacts. */
 export function artifactFolders(env: Readonly<Record<string, string | undefined>>): string[] {
-  return [env[ARTIFACTS_DIR], env[TASK_FILES_DIR]].filter((folder): folder is string => folder !== undefined && folder !== '');
+  return [env[ARTIFACTS_DIR], env[TASK_FILES_DIR]].filter(
+    (folder): folder is string => folder !== undefined && folder !== '',
+  );
 }

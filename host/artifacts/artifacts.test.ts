@@ -19,7 +19,11 @@ writeFileSync(join(base, 'secret'), 'twelve bytes');
 const sha256 = createHash('sha256').update('twelve bytes').digest('hex');
 Artifacts.after(() => rmSync(base, { recursive: true }));
 
-async function refusal(artifact: Artifact, at: readonly string[] = [root], open: typeof artifactPath = artifactPath): Promise<string> {
+async function refusal(
+  artifact: Artifact,
+  at: readonly string[] = [root],
+  open: typeof artifactPath = artifactPath,
+): Promise<string> {
   const error = await open(artifact, at).then(
     (path) => new Error(`it gave ${path}`),
     (thrown: unknown) => thrown,
@@ -35,7 +39,16 @@ Artifacts('are named by one process and opened by another one that knows the fol
 });
 
 Artifacts('lead nowhere else', async () => {
-  for (const id of ['../secret', 'aana-host-1/../../secret', '/etc/passwd', 'aana-host-1/scope/../../../secret', 'a', 'a/.hidden', 'a/b\0c', `${'a/'.repeat(300)}b`]) {
+  for (const id of [
+    '../secret',
+    'aana-host-1/../../secret',
+    '/etc/passwd',
+    'aana-host-1/scope/../../../secret',
+    'a',
+    'a/.hidden',
+    'a/b\0c',
+    `${'a/'.repeat(300)}b`,
+  ]) {
     assert.is(await refusal({ id, bytes: 12, sha256 }), 'ValidationError', id);
   }
   assert.is(await refusal({ path: file, bytes: 12 } as unknown as Artifact), 'ValidationError');
@@ -69,7 +82,9 @@ Artifacts('are verified by all of their bytes where somebody asks for that', asy
   assert.is(await artifactPath(artifact, [root]), large, 'the length is the same');
   assert.is(await refusal(artifact, [root], verifiedPath), 'ArtifactNotFound');
   const ended = new Error('the run has ended');
-  assert.ok(await verifiedPath(artifact, [root], AbortSignal.abort(ended)).catch((error: Error) => error.name === 'AbortError'));
+  assert.ok(
+    await verifiedPath(artifact, [root], AbortSignal.abort(ended)).catch((error: Error) => error.name === 'AbortError'),
+  );
 });
 
 Artifacts.run();

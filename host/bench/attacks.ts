@@ -1,6 +1,7 @@
-// What an attack costs the neighbours, as one JSON object: requests of another plugin, and further ones of the attacked plugin, without and with each attack of the
-// suite beside them, in pairs of rounds. CPU time is that of the other plugin's own thread, from /proc (Linux).
-// `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin'] [--threads N]`
+// What an attack costs the neighbours, as one JSON object: requests of another plugin, and further ones of the attacked
+// plugin, without and with each attack of the suite beside them, in pairs of rounds. CPU time is that of the other
+// plugin's own thread, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]
+// [--neighbour 'other plugin'|'same plugin'] [--threads N]`
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -47,7 +48,11 @@ interface Sample {
   readonly p99: number;
 }
 
-const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
+const body = JSON.stringify({
+  text: 'a sentence of ordinary length for the benchmark',
+  count: 1,
+  options: { language: 'en', temperature: 0.5 },
+});
 /** Whose requests must not suffer. Each calls the host once. */
 interface Neighbour {
   readonly name: 'other plugin' | 'same plugin';
@@ -60,14 +65,27 @@ const neighbours: readonly Neighbour[] = [
   { name: 'same plugin', path: '/attacks/call', body: JSON.stringify({ text: 'echo', args: body }) },
 ];
 
-const request = (port: number, { path, body: content }: Neighbour, duration: number): Parameters<LoadProcess['run']>[0] => ({ port, path, body: content, connections: NEIGHBOURS, ms: duration, everyMs: EVERY_MS });
+const request = (
+  port: number,
+  { path, body: content }: Neighbour,
+  duration: number,
+): Parameters<LoadProcess['run']>[0] => ({
+  port,
+  path,
+  body: content,
+  connections: NEIGHBOURS,
+  ms: duration,
+  everyMs: EVERY_MS,
+});
 
 /** The thread that works most for the neighbour's requests, besides the host's own. */
 async function neighbourThread(neighbour: Neighbour, subject: Subject, load: LoadProcess): Promise<number> {
   const before = await cpuOfThreads(subject.pid);
   await load.run(request(subject.port, neighbour, 2000));
   const after = await cpuOfThreads(subject.pid);
-  const worked = [...after].map(([thread, time]) => [thread, time - (before.get(thread) ?? 0)] as const).filter(([thread]) => thread !== subject.pid);
+  const worked = [...after]
+    .map(([thread, time]) => [thread, time - (before.get(thread) ?? 0)] as const)
+    .filter(([thread]) => thread !== subject.pid);
   return worked.toSorted((a, b) => b[1] - a[1])[0]![0];
 }
 
@@ -76,29 +94,59 @@ async function sample(neighbour: Neighbour, subject: Subject, thread: number, lo
   const { requests, failed, failure, seconds, p50, p99 } = await load.run(request(subject.port, neighbour, ms));
   const after = await cpuOfThreads(subject.pid);
   const spent = (of: number): number => (after.get(of) ?? Number.NaN) - (before.get(of) ?? Number.NaN);
-  return { requests, failed, failure, cpuMs: spent(thread) / requests, hostThread: spent(subject.pid) / 1000 / seconds, p50, p99 };
+  return {
+    requests,
+    failed,
+    failure,
+    cpuMs: spent(thread) / requests,
+    hostThread: spent(subject.pid) / 1000 / seconds,
+    p50,
+    p99,
+  };
 }
 
-/** Not an attack: as many processes as attackers that only compute, and share nothing with the server but the machine. What they cost the neighbours is the machine's part. */
+/**
+ * Not an attack: as many processes as attackers that only compute, and share nothing with the server but the machine.
+ * What they cost the neighbours is the machine's part.
+ */
 const ELSEWHERE: AttackRequest = { what: '(processes of their own that compute)', endpoint: '' };
 
 /** A round with the attack going on all the time. */
-async function sampleBeside(attack: AttackRequest, neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<{ sample: Sample; attacks: number }> {
+async function sampleBeside(
+  attack: AttackRequest,
+  neighbour: Neighbour,
+  subject: Subject,
+  thread: number,
+  load: LoadProcess,
+  attackers: LoadProcess,
+): Promise<{ sample: Sample; attacks: number }> {
   if (attack === ELSEWHERE) {
-    const computing = Array.from({ length: ATTACKERS }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
+    const computing = Array.from({ length: ATTACKERS }, () =>
+      spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
+    );
     await delay(HEAD_START_MS);
     const beside = await sample(neighbour, subject, thread, load);
     for (const each of computing) each.kill('SIGKILL');
     return { sample: beside, attacks: 0 };
   }
-  const attacking = attackers.run({ port: subject.port, path: `/attacks/${attack.endpoint}`, body: JSON.stringify(attack.input ?? {}), connections: ATTACKERS, ms: HEAD_START_MS + ms });
+  const attacking = attackers.run({
+    port: subject.port,
+    path: `/attacks/${attack.endpoint}`,
+    body: JSON.stringify(attack.input ?? {}),
+    connections: ATTACKERS,
+    ms: HEAD_START_MS + ms,
+  });
   await delay(HEAD_START_MS);
   const beside = await sample(neighbour, subject, thread, load);
   return { sample: beside, attacks: (await attacking).requests };
 }
 
 async function measure(node: string): Promise<unknown> {
-  await using subject = await startServer(node, '../attacks/server', { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir, BENCH_THREADS: flags.threads });
+  await using subject = await startServer(node, '../attacks/server', {
+    ...process.env,
+    AANA_CACHE_DIR: loadConfig().cache_dir,
+    BENCH_THREADS: flags.threads,
+  });
   using load = new LoadProcess();
   using attackers = new LoadProcess();
   const results: unknown[] = [];
@@ -110,9 +158,17 @@ async function measure(node: string): Promise<unknown> {
 }
 
 /** What every attack costs one neighbour. */
-async function measureBeside(neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess, attackers: LoadProcess): Promise<object[]> {
+async function measureBeside(
+  neighbour: Neighbour,
+  subject: Subject,
+  thread: number,
+  load: LoadProcess,
+  attackers: LoadProcess,
+): Promise<object[]> {
   const results: object[] = [];
-  for (const attack of [ELSEWHERE, ...attackRequests].filter(({ what }) => flags.only === undefined || what.includes(flags.only))) {
+  for (const attack of [ELSEWHERE, ...attackRequests].filter(
+    ({ what }) => flags.only === undefined || what.includes(flags.only),
+  )) {
     const without: Sample[] = [];
     const beside: Sample[] = [];
     let attacks = 0;
@@ -126,7 +182,8 @@ async function measureBeside(neighbour: Neighbour, subject: Subject, thread: num
       beside.push(attacked.sample);
       attacks += attacked.attacks;
     }
-    const middle = (samples: readonly Sample[], pick: (one: Sample) => number): number => round(median(samples.map(pick)));
+    const middle = (samples: readonly Sample[], pick: (one: Sample) => number): number =>
+      round(median(samples.map(pick)));
     const told = (samples: readonly Sample[]): object => ({
       cpuMsPerRequest: middle(samples, (one) => one.cpuMs),
       p50Ms: middle(samples, (one) => one.p50),
@@ -143,7 +200,11 @@ async function measureBeside(neighbour: Neighbour, subject: Subject, thread: num
       failed,
       ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
       // The thread of the attacked plugin computes for the attacks, too.
-      ...(neighbour.name === 'other plugin' && { cpuBesideWithout: round(median(ratios)), cpuRatios: ratios.map((ratio) => round(ratio, 2)), isWithin: failed === 0 && median(ratios) <= MOST_CPU }),
+      ...(neighbour.name === 'other plugin' && {
+        cpuBesideWithout: round(median(ratios)),
+        cpuRatios: ratios.map((ratio) => round(ratio, 2)),
+        isWithin: failed === 0 && median(ratios) <= MOST_CPU,
+      }),
       p50BesideWithout: round(median(beside.map((one, n) => one.p50 / without[n]!.p50))),
       p99BesideWithout: round(median(beside.map((one, n) => one.p99 / without[n]!.p99))),
       without: told(without),
@@ -153,7 +214,8 @@ async function measureBeside(neighbour: Neighbour, subject: Subject, thread: num
   return results;
 }
 
-for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks']) await buildPlugin(join(packageRoot, folder), { log: silentLogger });
+for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks'])
+  await buildPlugin(join(packageRoot, folder), { log: silentLogger });
 const loadBefore = machineLoad();
 const runs: unknown[] = [];
 for (const node of [process.execPath, ...flags.node]) runs.push(await measure(node));

@@ -1,5 +1,6 @@
-// What a call of a deployment costs, as one JSON object: a method that does nothing, one with a kilobyte each way and a stream, through a handle to one
-// replica; and start time and memory of the host and that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N] [--starts N]`
+// What a call of a deployment costs, as one JSON object: a method that does nothing, one with a kilobyte each way and a
+// stream, through a handle to one replica; and start time and memory of the host and that replica. `npm run
+// bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N] [--starts N]`
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -99,7 +100,8 @@ async function measureCalls(): Promise<unknown[]> {
         const result = await host.run({ work, inFlight, ms: Number(flags.ms) });
         if (number >= 0) samples.push({ ...result, replicaCpu: (await cpuMicroseconds(replicaPid)) - before }); // the first warms up
       }
-      const middle = (pick: (one: (typeof samples)[number]) => number, digits?: number): number => round(median(samples.map(pick)), digits);
+      const middle = (pick: (one: (typeof samples)[number]) => number, digits?: number): number =>
+        round(median(samples.map(pick)), digits);
       results.push({
         work,
         inFlight,
@@ -131,6 +133,13 @@ const report = {
     replicaMb: median(starts.map(({ replicaMb }) => replicaMb)),
   },
   calls: await measureCalls(),
-  machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), loadBefore, loadAfter: load() },
+  machine: {
+    node: process.version,
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    loadBefore,
+    loadAfter: load(),
+  },
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -1,6 +1,6 @@
-// Answers within their deadline per second at 1, 2, 3 and 5 times of saturation, as one JSON object: for a deployment whose calls all take the same time, and
-// for the language model. Each client that is refused comes back once, when `Retry-After` says so.
-// `npm run bench:goodput -- [--kinds fixed,llm] [--loads 1,2,3,5] [--seconds 30] [--no-returns]`
+// Answers within their deadline per second at 1, 2, 3 and 5 times of saturation, as one JSON object: for a deployment
+// whose calls all take the same time, and for the language model. Each client that is refused comes back once, when
+// `Retry-After` says so. `npm run bench:goodput -- [--kinds fixed,llm] [--loads 1,2,3,5] [--seconds 30] [--no-returns]`
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,10 @@ const { values: flags } = parseArgs({
 });
 
 /** `inFlight`: what saturates the deployment. The deadline is about ten times what a call takes alone. */
-const KINDS: Readonly<Record<string, { readonly inFlight: number; readonly deadlineS: number }>> = { fixed: { inFlight: 4, deadlineS: 2 }, llm: { inFlight: 8, deadlineS: 10 } };
+const KINDS: Readonly<Record<string, { readonly inFlight: number; readonly deadlineS: number }>> = {
+  fixed: { inFlight: 4, deadlineS: 2 },
+  llm: { inFlight: 8, deadlineS: 10 },
+};
 
 /** The server gives up a little before its clients do: what an answer takes on its way is theirs. */
 const SERVER_SHARE = 0.9;
@@ -29,18 +32,31 @@ const seconds = Number(flags.seconds);
 
 async function measure(kind: string): Promise<object> {
   const { inFlight, deadlineS } = KINDS[kind] ?? { inFlight: 4, deadlineS: 2 };
-  await using server = await startServer(process.execPath, '../goodput/server', { ...process.env, BENCH_KIND: kind, BENCH_DEADLINE_S: String(SERVER_SHARE * deadlineS) });
+  await using server = await startServer(process.execPath, '../goodput/server', {
+    ...process.env,
+    BENCH_KIND: kind,
+    BENCH_DEADLINE_S: String(SERVER_SHARE * deadlineS),
+  });
   await saturation(server.port, 1, 2); // warms up, and lets the server learn what a call takes
   const most = await saturation(server.port, inFlight, Math.max(10, seconds / 2));
   const loads: object[] = [];
   for (const times of flags.loads.split(',').map(Number)) {
-    const result = await offer(server.port, { ratePerS: times * most, seconds, deadlineS, returns: !flags['no-returns'] });
+    const result = await offer(server.port, {
+      ratePerS: times * most,
+      seconds,
+      deadlineS,
+      returns: !flags['no-returns'],
+    });
     loads.push(described(times, most, result));
   }
   return { kind, deadlineS, saturationPerS: round(most), loads };
 }
 
-function described(times: number, most: number, { inTime, sent, returned, returnedInTime, statuses, seconds: span }: LoadResult): object {
+function described(
+  times: number,
+  most: number,
+  { inTime, sent, returned, returnedInTime, statuses, seconds: span }: LoadResult,
+): object {
   return {
     times,
     offeredPerS: round(sent / span),
@@ -61,6 +77,13 @@ const report = {
   commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
   secondsEach: seconds,
   kinds,
-  machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), loadBefore, loadAfter: load() },
+  machine: {
+    node: process.version,
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    loadBefore,
+    loadAfter: load(),
+  },
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -1,7 +1,9 @@
-// What a request costs, as one JSON object: a no-op endpoint of an application, in host code, in a plugin and over HTTPS, beside the same by hand with Koa, koa-body and zod,
-// and beside Ray Serve where its virtual environment is given. All get the same JSON and check it alike; servers and load are processes of their own; the rounds take the
-// servers in turn, every second one backwards, and ratios are medians of pairs from the same round. First all go as fast as they can, then all at the same rate.
-// `npm run bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections N] [--share X] [--calm SECONDS]`
+// What a request costs, as one JSON object: a no-op endpoint of an application, in host code, in a plugin and over
+// HTTPS, beside the same by hand with Koa, koa-body and zod, and beside Ray Serve where its virtual environment is
+// given. All get the same JSON and check it alike; servers and load are processes of their own; the rounds take the
+// servers in turn, every second one backwards, and ratios are medians of pairs from the same round. First all go as
+// fast as they can, then all at the same rate. `npm run bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections
+// N] [--share X] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -33,8 +35,13 @@ const connections = Number(flags.connections);
 const calmMs = Number(flags.calm) * 1000;
 /** The least that the first round takes: until then compilers have not seen enough. */
 const WARM_UP_MS = 4000;
-const RAY_HINT = 'python3 -m venv ray-venv && ray-venv/bin/pip install "ray[serve]" uvloop httptools, then --ray ray-venv';
-const body = JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count: 1, options: { language: 'en', temperature: 0.5 } });
+const RAY_HINT =
+  'python3 -m venv ray-venv && ray-venv/bin/pip install "ray[serve]" uvloop httptools, then --ray ray-venv';
+const body = JSON.stringify({
+  text: 'a sentence of ordinary length for the benchmark',
+  count: 1,
+  options: { language: 'en', temperature: 0.5 },
+});
 
 interface Contender {
   readonly name: string;
@@ -47,12 +54,28 @@ const OURS = 'host code';
 const BY_HAND = 'koa';
 const RAY = ['ray serve, 1 replica', 'ray serve, 2 replicas'];
 
-/** Everyone in turn, every second round backwards; the first round warms up and is forgotten. `everyMs` paces each connection. */
-async function measure(load: LoadProcess, contenders: readonly Contender[], everyMs?: number): Promise<ReadonlyMap<string, readonly Sample[]>> {
+/**
+ * Everyone in turn, every second round backwards; the first round warms up and is forgotten. `everyMs` paces each
+ * connection.
+ */
+async function measure(
+  load: LoadProcess,
+  contenders: readonly Contender[],
+  everyMs?: number,
+): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const samples = new Map<string, Sample[]>(contenders.map(({ name }) => [name, []]));
   for (let number = -1; number < rounds; number++) {
     for (const { name, subject, path, encrypted = false } of number % 2 === 0 ? contenders : contenders.toReversed()) {
-      const one = await sample(load, subject, calmMs, { port: subject.port, path, body, as: 'json', encrypted, connections, ms: number < 0 ? Math.max(ms, WARM_UP_MS) : ms, ...(everyMs !== undefined && { everyMs }) });
+      const one = await sample(load, subject, calmMs, {
+        port: subject.port,
+        path,
+        body,
+        as: 'json',
+        encrypted,
+        connections,
+        ms: number < 0 ? Math.max(ms, WARM_UP_MS) : ms,
+        ...(everyMs !== undefined && { everyMs }),
+      });
       if (number >= 0) samples.get(name)?.push(one);
     }
   }
@@ -70,12 +93,21 @@ function summary(samples: ReadonlyMap<string, readonly Sample[]>): unknown[] {
     p99Ms: round(middle(all, (one) => one.p99)),
     otherCores: round(middle(all, (one) => one.otherCores)),
     // Other work on the machine only ever adds, so the best round is nearest to what a quiet machine would show.
-    best: { requestsPerSecond: Math.round(Math.max(...all.map((one) => one.perSecond))), cpuMsPerRequest: round(Math.min(...all.map((one) => one.cpuMs))), p99Ms: round(Math.min(...all.map((one) => one.p99))) },
+    best: {
+      requestsPerSecond: Math.round(Math.max(...all.map((one) => one.perSecond))),
+      cpuMsPerRequest: round(Math.min(...all.map((one) => one.cpuMs))),
+      p99Ms: round(Math.min(...all.map((one) => one.p99))),
+    },
   }));
 }
 
 /** The median over the rounds of what two had in the same one. */
-function paired(samples: ReadonlyMap<string, readonly Sample[]>, mine: string, theirs: string, ratio: (a: Sample, b: Sample) => number): number {
+function paired(
+  samples: ReadonlyMap<string, readonly Sample[]>,
+  mine: string,
+  theirs: string,
+  ratio: (a: Sample, b: Sample) => number,
+): number {
   const others = samples.get(theirs) ?? [];
   return round(median((samples.get(mine) ?? []).flatMap((one, n) => (others[n] ? [ratio(one, others[n])] : []))));
 }
@@ -84,7 +116,27 @@ function paired(samples: ReadonlyMap<string, readonly Sample[]>, mine: string, t
 async function certificateIn(folder: string): Promise<NodeJS.ProcessEnv | undefined> {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key, '-out', cert, '-days', '2', '-subj', '/CN=localhost'], { stdio: 'ignore' });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+      ],
+      { stdio: 'ignore' },
+    );
     return { AANA_TLS_CERT: cert, AANA_TLS_KEY: key };
   } catch {
     return undefined;
@@ -95,7 +147,15 @@ await buildPlugin(join(packageRoot, 'host/bench/fixtures/bench-plugin'), { log: 
 const loadBefore = machineLoad();
 const notes: string[] = [];
 const folder = await mkdtemp(join(tmpdir(), 'aana-bench-http-'));
-const env = { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir, AANA_DATA_DIR: join(folder, 'data'), AANA_RUNTIME_DIR: join(folder, 'run'), TASK_QUEUE__ENABLED: 'false', AANA_LOG_LEVEL: 'warn', AANA_STRICT: 'true' };
+const env = {
+  ...process.env,
+  AANA_CACHE_DIR: loadConfig().cache_dir,
+  AANA_DATA_DIR: join(folder, 'data'),
+  AANA_RUNTIME_DIR: join(folder, 'run'),
+  TASK_QUEUE__ENABLED: 'false',
+  AANA_LOG_LEVEL: 'warn',
+  AANA_STRICT: 'true',
+};
 try {
   using load = new LoadProcess();
   await using stack = new AsyncDisposableStack();
@@ -108,11 +168,18 @@ try {
     { name: 'plugin', subject: app, path: '/bench/noop' },
   ];
   const certificate = await certificateIn(folder);
-  if (certificate) contenders.push({ name: `${OURS}, HTTPS`, subject: stack.use(await startServer(node, '../http/app-server', { ...env, ...certificate })), path: '/noop', encrypted: true });
+  if (certificate)
+    contenders.push({
+      name: `${OURS}, HTTPS`,
+      subject: stack.use(await startServer(node, '../http/app-server', { ...env, ...certificate })),
+      path: '/noop',
+      encrypted: true,
+    });
   else notes.push('HTTPS was left out: there is no openssl to make a certificate with');
   let ray: unknown;
   if (flags.ray === undefined) notes.push(`Ray Serve was left out: it was not given. ${RAY_HINT}`);
-  else if (!existsSync(join(flags.ray, 'bin/python'))) notes.push(`Ray Serve was left out: there is no ${join(flags.ray, 'bin/python')}. ${RAY_HINT}`);
+  else if (!existsSync(join(flags.ray, 'bin/python')))
+    notes.push(`Ray Serve was left out: there is no ${join(flags.ray, 'bin/python')}. ${RAY_HINT}`);
   else {
     const subject = stack.use(await startRay(flags.ray, process.env));
     ray = subject.facts;

@@ -1,5 +1,6 @@
-// What it costs that one endless loop ends alone, as one JSON object: guests whose modules look if they must end beside the same without (the CPU time of their
-// thread, in pairs of rounds), and the other way, a thread for each request. Needs a Node that suspends guests (24). `npm run bench:interrupts -- [--rounds N] [--only NAME]`
+// What it costs that one endless loop ends alone, as one JSON object: guests whose modules look if they must end beside
+// the same without (the CPU time of their thread, in pairs of rounds), and the other way, a thread for each request.
+// Needs a Node that suspends guests (24). `npm run bench:interrupts -- [--rounds N] [--only NAME]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,9 @@ import { kernels } from './interrupts/kernels.ts';
 import { cpuOf, MeasuredHosts, pluginWork } from './interrupts/plugins.ts';
 import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
 
-const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '15' }, only: { type: 'string', default: '' } } });
+const { values: flags } = parseArgs({
+  options: { rounds: { type: 'string', default: '15' }, only: { type: 'string', default: '' } },
+});
 const rounds = Number(flags.rounds);
 const WARM_UP = 3;
 const WAITING = 32;
@@ -55,15 +58,25 @@ const loadBefore = machineLoad();
 const notes: string[] = [];
 const guests: object[] = [];
 for (const { name, plain, interruptible } of await kernels(notes)) {
-  if (name.includes(flags.only)) guests.push(await measure(name, { plain: () => cpuMs(plain), interruptible: () => cpuMs(interruptible) }));
+  if (name.includes(flags.only))
+    guests.push(await measure(name, { plain: () => cpuMs(plain), interruptible: () => cpuMs(interruptible) }));
 }
 for (const work of pluginWork.filter(({ name }) => name.includes(flags.only))) {
   await using hosts = new MeasuredHosts();
   const { plain, interruptible } = await hosts.both(work.folder);
-  guests.push(await measure(work.name, { plain: () => cpuOf(plain, work), interruptible: () => cpuOf(interruptible, work) }));
+  guests.push(
+    await measure(work.name, { plain: () => cpuOf(plain, work), interruptible: () => cpuOf(interruptible, work) }),
+  );
 }
 await buildPlugin(join(packageRoot, 'host/plugins/fixtures/conformance'), { log: silentLogger });
-const waiting = (mode: string): unknown => JSON.parse(execFileSync(process.execPath, [fileURLToPath(new URL('./interrupts/threads.js', import.meta.url)), mode, String(WAITING)], { encoding: 'utf8' }));
+const waiting = (mode: string): unknown =>
+  JSON.parse(
+    execFileSync(
+      process.execPath,
+      [fileURLToPath(new URL('./interrupts/threads.js', import.meta.url)), mode, String(WAITING)],
+      { encoding: 'utf8' },
+    ),
+  );
 const report = {
   ...reportHead('interrupts', loadBefore),
   node: process.version,

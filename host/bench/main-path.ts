@@ -1,5 +1,6 @@
-// The main path on this machine, as one JSON object: start time, ASR time per second of audio, time to the first token, memory,
-// and how fast the server answers beside the work. `npm run bench:main-path -- [--test-models] [--rounds N]`, after a first `npm start` or `npm test`.
+// The main path on this machine, as one JSON object: start time, ASR time per second of audio, time to the first token,
+// memory, and how fast the server answers beside the work. `npm run bench:main-path -- [--test-models] [--rounds N]`,
+// after a first `npm start` or `npm test`.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -11,7 +12,9 @@ import { testEnvironment } from '../test/environment.ts';
 import { longSpeech, speakingVideo } from '../test/helpers/media/media.ts';
 import { descendants, post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../test/helpers/server.ts';
 
-const { values: flags } = parseArgs({ options: { 'test-models': { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } } });
+const { values: flags } = parseArgs({
+  options: { 'test-models': { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } },
+});
 const rounds = Number(flags.rounds);
 const LONG_TIMES = 12;
 const SPEECH_SECONDS = 11;
@@ -24,21 +27,27 @@ interface Spread {
 
 function spread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): number => Number((sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(3));
+  const at = (share: number): number =>
+    Number((sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(3));
   return { median: at(0.5), min: at(0), max: at(1) };
 }
 
 /** CPU seconds and resident megabytes of a process (Linux). */
 async function usage(pid: number): Promise<{ cpu: number; rssMb: number }> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
-  return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, rssMb: Math.round((Number(fields[21]) * 4096) / 2 ** 20) };
+  return {
+    cpu: (Number(fields[11]) + Number(fields[12])) / 100,
+    rssMb: Math.round((Number(fields[21]) * 4096) / 2 ** 20),
+  };
 }
 
 async function children(server: RunningServer): Promise<Record<string, { cpu: number; rssMb: number }>> {
   const status = server.output().matchAll(/replica ready replica="?(\w+)#\d+"? pid=(\d+)/g);
   const replicas = [...status].map(([, name, pid]) => [name ?? '', Number(pid)] as const);
   const alive = new Set((await descendants(server.process.pid ?? 0)).map(({ pid }) => pid));
-  const entries = replicas.filter(([, pid]) => alive.has(pid)).map(async ([name, pid]) => [name, await usage(pid)] as const);
+  const entries = replicas
+    .filter(([, pid]) => alive.has(pid))
+    .map(async ([name, pid]) => [name, await usage(pid)] as const);
   return Object.fromEntries([['host', await usage(server.process.pid ?? 0)], ...(await Promise.all(entries))]);
 }
 
@@ -59,7 +68,9 @@ async function checked(response: Promise<Response>): Promise<Response> {
 
 async function measure(): Promise<unknown> {
   Object.assign(process.env, await testEnvironment(process.env));
-  const config = flags['test-models'] ? { deployments: TEST_DEPLOYMENTS } : { deployments: loadConfig({ cwd: '/', env: {} }).deployments };
+  const config = flags['test-models']
+    ? { deployments: TEST_DEPLOYMENTS }
+    : { deployments: loadConfig({ cwd: '/', env: {} }).deployments };
   const starts: number[] = [];
   for (let round = 0; round < rounds; round++) {
     starts.push(
@@ -74,7 +85,8 @@ async function measure(): Promise<unknown> {
   const idle = await children(server);
   const short = await speakingVideo();
   const long = await longSpeech(LONG_TIMES);
-  const transcribe = (data: Uint8Array): Promise<unknown> => checked(post(`${server.url}/video/transcribe`, body, video(data))).then((response) => response.json());
+  const transcribe = (data: Uint8Array): Promise<unknown> =>
+    checked(post(`${server.url}/video/transcribe`, body, video(data))).then((response) => response.json());
   await transcribe(short);
 
   const asrWall: number[] = [];
@@ -91,7 +103,8 @@ async function measure(): Promise<unknown> {
     const startedAt = performance.now();
     const response = await checked(post(`${server.url}/video/summarize_stream`, body, video(short)));
     let first: number | undefined;
-    for await (const _ of concatenatedJson(response.body ?? new Blob([]).stream())) first ??= (performance.now() - startedAt) / 1000;
+    for await (const _ of concatenatedJson(response.body ?? new Blob([]).stream()))
+      first ??= (performance.now() - startedAt) / 1000;
     firstToken.push((first ?? Number.NaN) - afterTranscript);
   }
 
@@ -118,14 +131,23 @@ async function measure(): Promise<unknown> {
     models: flags['test-models'] ? 'test' : 'default',
     rounds,
     commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-    machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), load: loadavg().map((one) => Number(one.toFixed(1))) },
+    machine: {
+      node: process.version,
+      cpu: cpus()[0]?.model,
+      cores: cpus().length,
+      memoryGb: Math.round(totalmem() / 2 ** 30),
+      load: loadavg().map((one) => Number(one.toFixed(1))),
+    },
     startToReadyAndStopSeconds: spread(starts),
     asrWallSecondsPerAudioSecond: spread(asrWall),
     asrCpuSecondsPerAudioSecond: spread(asrCpu),
     firstTokenAfterTranscriptSeconds: spread(firstToken),
     eightRequestsAtOnceSeconds: Number(eight.toFixed(2)),
     readyMillisecondsBesideEightRequests: spread(ready),
-    residentMb: { idle: Object.fromEntries(Object.entries(idle).map(([name, { rssMb }]) => [name, rssMb])), after: Object.fromEntries(Object.entries(await children(server)).map(([name, { rssMb }]) => [name, rssMb])) },
+    residentMb: {
+      idle: Object.fromEntries(Object.entries(idle).map(([name, { rssMb }]) => [name, rssMb])),
+      after: Object.fromEntries(Object.entries(await children(server)).map(([name, { rssMb }]) => [name, rssMb])),
+    },
   };
 }
 

@@ -1,6 +1,7 @@
-// What plugins cost, as one JSON object: a no-op endpoint as a component and in host code, host calls and a stream, beside the same by hand
-// (Koa, koa-body, zod) and beside `jco serve`. Servers and load are processes of their own; the rounds take the servers in turn, and ratios are
-// medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
+// What plugins cost, as one JSON object: a no-op endpoint as a component and in host code, host calls and a stream,
+// beside the same by hand (Koa, koa-body, zod) and beside `jco serve`. Servers and load are processes of their own; the
+// rounds take the servers in turn, and ratios are medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds
+// N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -49,17 +50,35 @@ const scenarios: readonly Scenario[] = [
   { name: 'component, 1 host call', server: 'aana', path: '/bench/calls', count: 1, beside: ['koa no-op'] },
   { name: `component, ${MANY_CALLS} host calls`, server: 'aana', path: '/bench/calls', count: MANY_CALLS },
   { name: `koa ${CHUNKS}-chunk stream`, server: 'koa', path: '/bench/stream', count: CHUNKS },
-  { name: `component ${CHUNKS}-chunk stream`, server: 'aana', path: '/bench/stream', count: CHUNKS, beside: [`koa ${CHUNKS}-chunk stream`] },
+  {
+    name: `component ${CHUNKS}-chunk stream`,
+    server: 'aana',
+    path: '/bench/stream',
+    count: CHUNKS,
+    beside: [`koa ${CHUNKS}-chunk stream`],
+  },
   { name: 'jco serve no-op', server: 'jco', path: '/', count: 1 },
 ];
 
-const bodyOf = (count: number): string => JSON.stringify({ text: 'a sentence of ordinary length for the benchmark', count, options: { language: 'en', temperature: 0.5 } });
+const bodyOf = (count: number): string =>
+  JSON.stringify({
+    text: 'a sentence of ordinary length for the benchmark',
+    count,
+    options: { language: 'en', temperature: 0.5 },
+  });
 
 /** How many invocations of one plugin wait for the host at once, when 200 clients ask for that. */
 async function mostWaiting(load: LoadProcess, subject: Subject): Promise<number> {
-  const answered = load.run({ port: subject.port, path: '/bench/wait', body: bodyOf(1), connections: WAITING, ms: 0, once: true });
+  const answered = load.run({
+    port: subject.port,
+    path: '/bench/wait',
+    body: bodyOf(1),
+    connections: WAITING,
+    ms: 0,
+    once: true,
+  });
   let most = 0;
-  for (let unchanged = 0; unchanged < 10 && most < WAITING; ) {
+  for (let unchanged = 0; unchanged < 10 && most < WAITING;) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     const { waiting } = await subject.usage();
     unchanged = waiting > most || waiting === 0 ? 0 : unchanged + 1;
@@ -76,7 +95,10 @@ async function measure(node: string): Promise<unknown> {
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
   const config = loadConfig();
   const env = { ...process.env, AANA_CACHE_DIR: config.cache_dir };
-  const chosen = scenarios.filter(({ name, server }) => (flags.only === undefined || name.includes(flags.only)) && !(server === 'jco' && flags['no-jco']));
+  const chosen = scenarios.filter(
+    ({ name, server }) =>
+      (flags.only === undefined || name.includes(flags.only)) && !(server === 'jco' && flags['no-jco']),
+  );
   const uses = (server: Server): boolean => chosen.some((scenario) => scenario.server === server);
 
   using load = new LoadProcess();
@@ -102,11 +124,19 @@ async function measure(node: string): Promise<unknown> {
       for (const { name, server, path, count } of number % 2 === 0 ? there : there.toReversed()) {
         const subject = subjects[server]!;
         try {
-          const one = await sample(load, subject, calmMs, { port: subject.port, path, body: bodyOf(count), connections, ms });
+          const one = await sample(load, subject, calmMs, {
+            port: subject.port,
+            path,
+            body: bodyOf(count),
+            connections,
+            ms,
+          });
           if (number >= 0) samples.get(name)!.push(one);
         } catch (error) {
           if (server !== 'jco') throw error;
-          notes.push(`${name}, ${connections} connections: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
+          notes.push(
+            `${name}, ${connections} connections: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+          );
         }
       }
     }
@@ -138,21 +168,31 @@ async function measure(node: string): Promise<unknown> {
               {
                 cpu: paired(name, other, (a, b) => b.cpuMs / a.cpuMs),
                 requestsPerSecond: paired(name, other, (a, b) => a.perSecond / b.perSecond),
-                best: { cpu: round(leastCpu(other) / leastCpu(name)), requestsPerSecond: round(most(name) / most(other)) },
+                best: {
+                  cpu: round(leastCpu(other) / leastCpu(name)),
+                  requestsPerSecond: round(most(name) / most(other)),
+                },
               },
             ]),
         ),
       });
     }
     const [one, many] = ['component, 1 host call', `component, ${MANY_CALLS} host calls`].map(of);
-    callCosts.push(...(one ?? []).flatMap((single, n) => (many?.[n] ? [((many[n].cpuMs - single.cpuMs) * 1000) / (MANY_CALLS - 1)] : [])));
+    callCosts.push(
+      ...(one ?? []).flatMap((single, n) =>
+        many?.[n] ? [((many[n].cpuMs - single.cpuMs) * 1000) / (MANY_CALLS - 1)] : [],
+      ),
+    );
   }
   const aana = subjects.aana;
   return {
     node: version,
     results,
     hostCallCpuMicroseconds: callCosts.length > 0 ? round(median(callCosts), 1) : undefined,
-    ...(aana && { waitingInvocations: await mostWaiting(load, aana), residentMb: Math.round((await aana.usage()).rssBytes / 2 ** 20) }),
+    ...(aana && {
+      waitingInvocations: await mostWaiting(load, aana),
+      residentMb: Math.round((await aana.usage()).rssBytes / 2 ** 20),
+    }),
     notes,
   };
 }

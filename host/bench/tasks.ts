@@ -1,6 +1,7 @@
-// What durable tasks cost, as one JSON object: tasks that do nothing, many at once and one at a time on an idle queue, on SQLite and PostgreSQL, beside
-// pg-boss on the same PostgreSQL. Queues are processes of their own; the rounds take them in turn, and ratios are medians of pairs.
-// `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N] [--samples N]`
+// What durable tasks cost, as one JSON object: tasks that do nothing, many at once and one at a time on an idle queue,
+// on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues are processes of their own; the rounds take
+// them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N]
+// [--samples N]`
 import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -39,7 +40,9 @@ interface Subject extends AsyncDisposable {
 }
 
 async function start(name: string, script: string, given: QueueArguments): Promise<Subject> {
-  const child = fork(new URL(`tasks/${script}.js`, import.meta.url), [JSON.stringify(given)], { execArgv: ['--enable-source-maps'] });
+  const child = fork(new URL(`tasks/${script}.js`, import.meta.url), [JSON.stringify(given)], {
+    execArgv: ['--enable-source-maps'],
+  });
   const first = await told(child);
   if (first.type === 'failed') throw new Error(`${name}: ${first.reason}`);
   return {
@@ -48,7 +51,8 @@ async function start(name: string, script: string, given: QueueArguments): Promi
       const answer = told(child);
       child.send(job);
       const message = await answer;
-      if (message.type !== 'result') throw new Error(`${name}: ${message.type === 'failed' ? message.reason : message.type}`);
+      if (message.type !== 'result')
+        throw new Error(`${name}: ${message.type === 'failed' ? message.reason : message.type}`);
       return message.result;
     },
     [Symbol.asyncDispose]: async () => {
@@ -61,7 +65,9 @@ async function start(name: string, script: string, given: QueueArguments): Promi
 
 async function told(child: ChildProcess): Promise<FromQueue> {
   const heard = new AbortController();
-  const ended = once(child, 'exit', { signal: heard.signal }).then(([code]) => [{ type: 'failed', reason: `it ended with ${code}` }]);
+  const ended = once(child, 'exit', { signal: heard.signal }).then(([code]) => [
+    { type: 'failed', reason: `it ended with ${code}` },
+  ]);
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal: heard.signal }), ended])) as [FromQueue];
     return message;
@@ -74,11 +80,22 @@ async function told(child: ChildProcess): Promise<FromQueue> {
 /** pg-boss is no part of this package: it is installed once, into the cache. Gives a file to import it from. */
 async function installPgBoss(cacheDir: string): Promise<string> {
   const folder = join(cacheDir, 'bench', `pg-boss-${PG_BOSS}`);
-  const isThere = await access(join(folder, 'node_modules')).then(() => true, () => false);
+  const isThere = await access(join(folder, 'node_modules')).then(
+    () => true,
+    () => false,
+  );
   if (!isThere) {
     const made = `${folder}.${process.pid}`;
     await mkdir(made, { recursive: true });
-    await promisify(execFile)('npm', ['install', '--silent', '--no-save', '--ignore-scripts', '--prefix', made, `pg-boss@${PG_BOSS}`]);
+    await promisify(execFile)('npm', [
+      'install',
+      '--silent',
+      '--no-save',
+      '--ignore-scripts',
+      '--prefix',
+      made,
+      `pg-boss@${PG_BOSS}`,
+    ]);
     await rename(made, folder);
   }
   return join(folder, 'index.js');
@@ -102,7 +119,12 @@ async function measured(subject: Subject, job: QueueJob): Promise<Sample> {
 
 const load = (): number[] => loadavg().map((one) => round(one, 1));
 const notes: string[] = [];
-const [rounds, tasks, callers, samples] = [flags.rounds, flags.tasks, flags.callers, flags.samples].map(Number) as [number, number, number, number];
+const [rounds, tasks, callers, samples] = [flags.rounds, flags.tasks, flags.callers, flags.samples].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
 const folder = await mkdtemp(join(tmpdir(), 'aana-bench-tasks-'));
 const loadBefore = load();
 const subjects: Subject[] = [];
@@ -110,15 +132,28 @@ const databases: TestDatabases[] = [sqliteDatabases()];
 const results: unknown[] = [];
 try {
   const [sqlite] = databases as [TestDatabases];
-  subjects.push(await start('aana-host, SQLite', 'aana-queue', { database: await sqlite.create(), folder: join(folder, 'sqlite') }));
+  subjects.push(
+    await start('aana-host, SQLite', 'aana-queue', { database: await sqlite.create(), folder: join(folder, 'sqlite') }),
+  );
   const postgres = await postgresDatabases({ isDurable: true });
   if (typeof postgres === 'string') {
     notes.push(`PostgreSQL was left out: ${postgres}`);
   } else {
     databases.push(postgres);
-    subjects.push(await start('aana-host, PostgreSQL', 'aana-queue', { database: await postgres.create(), folder: join(folder, 'postgresql') }));
+    subjects.push(
+      await start('aana-host, PostgreSQL', 'aana-queue', {
+        database: await postgres.create(),
+        folder: join(folder, 'postgresql'),
+      }),
+    );
     try {
-      subjects.push(await start('pg-boss', 'pg-boss-queue', { database: await postgres.create(), folder, module: await installPgBoss(loadConfig().cache_dir) }));
+      subjects.push(
+        await start('pg-boss', 'pg-boss-queue', {
+          database: await postgres.create(),
+          folder,
+          module: await installPgBoss(loadConfig().cache_dir),
+        }),
+      );
     } catch (error) {
       notes.push(`pg-boss was left out: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
     }
@@ -142,9 +177,23 @@ try {
       name,
       tasksPerSecond: Math.round(median(mine.map(({ seconds }) => tasks / seconds))),
       cpuMicrosecondsPerTask: round(median(mine.map(({ cpuMicroseconds }) => cpuMicroseconds / tasks)), 0),
-      serverCpuMicrosecondsPerTask: round(median(mine.map(({ serverCpuMicroseconds }) => serverCpuMicroseconds / tasks)), 0),
-      pickUpMs: { p50: round(median(picked), 1), p95: round(at(picked, 0.95), 1), p99: round(at(picked, 0.99), 1), most: round(at(picked, 1), 1) },
-      ...(theirs.length > 0 && name !== 'pg-boss' && { tasksPerSecondBesidePgBoss: round(median(mine.map(({ seconds }, index) => (theirs[index]?.seconds ?? Number.NaN) / seconds)), 2) }),
+      serverCpuMicrosecondsPerTask: round(
+        median(mine.map(({ serverCpuMicroseconds }) => serverCpuMicroseconds / tasks)),
+        0,
+      ),
+      pickUpMs: {
+        p50: round(median(picked), 1),
+        p95: round(at(picked, 0.95), 1),
+        p99: round(at(picked, 0.99), 1),
+        most: round(at(picked, 1), 1),
+      },
+      ...(theirs.length > 0 &&
+        name !== 'pg-boss' && {
+          tasksPerSecondBesidePgBoss: round(
+            median(mine.map(({ seconds }, index) => (theirs[index]?.seconds ?? Number.NaN) / seconds)),
+            2,
+          ),
+        }),
     });
   }
 } finally {

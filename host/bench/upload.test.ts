@@ -25,7 +25,10 @@ else {
     await using server = await startServer(process.execPath, '../upload/server', process.env);
     await measureUpload(server, FIRST_MIB); // code is loaded and compiled, buffers are made
     const { rssMib } = await measureUpload(server, UPLOAD_MIB);
-    assert.ok(rssMib.peak - rssMib.before < UPLOAD_MIB / 2, `${UPLOAD_MIB} MiB took ${rssMib.peak - rssMib.before} MiB of memory`);
+    assert.ok(
+      rssMib.peak - rssMib.before < UPLOAD_MIB / 2,
+      `${UPLOAD_MIB} MiB took ${rssMib.peak - rssMib.before} MiB of memory`,
+    );
   });
 }
 

@@ -7,7 +7,9 @@ import { packageRoot } from '../core/package-root.ts';
 import { startServer } from './plugins/processes.ts';
 import { measureUpload, type UploadMeasured } from './upload/measure.ts';
 
-const { values: flags } = parseArgs({ options: { mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } } });
+const { values: flags } = parseArgs({
+  options: { mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } },
+});
 
 const uploads: UploadMeasured[] = [];
 await using server = await startServer(process.execPath, '../upload/server', process.env);
@@ -17,7 +19,12 @@ const report = {
   benchmark: 'upload',
   date: new Date().toISOString(),
   commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-  machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map((one) => Number(one.toFixed(1))) },
+  machine: {
+    node: process.version,
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    load: loadavg().map((one) => Number(one.toFixed(1))),
+  },
   uploads,
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

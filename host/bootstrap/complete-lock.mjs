@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Adds to package-lock.json the optional packages of other platforms that npm left out because the registry in use lacks them.
-// `npm ci` refuses a lock without them. Run it after changing dependencies: node host/bootstrap/complete-lock.mjs [--check]
+// Adds to package-lock.json the optional packages of other platforms that npm left out because the registry in use
+// lacks them. `npm ci` refuses a lock without them. Run it after changing dependencies: node
+// host/bootstrap/complete-lock.mjs [--check]
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -19,7 +20,9 @@ const missing = {};
 for (const [at, entry] of Object.entries(lock.packages)) {
   for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
     if (isLocked(name, at)) continue;
-    const os = /(?:^|[-/])(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)(?=-)/.exec(name)?.[1];
+    const os = /(?:^|[-/])(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)(?=-)/.exec(
+      name,
+    )?.[1];
     const cpu = /(?<=-)(arm64|arm|ia32|loong64|mips64el|ppc64|riscv64|s390x|wasm32|x64)(?=-|$)/.exec(name)?.[1];
     const libc = /musl/.test(name) ? 'musl' : /-gnu/.test(name) && os === 'linux' ? 'glibc' : undefined;
     missing[`node_modules/${name}`] = {
@@ -34,7 +37,9 @@ for (const [at, entry] of Object.entries(lock.packages)) {
 
 const names = Object.keys(missing);
 if (names.length > 0 && process.argv.includes('--check')) {
-  process.stderr.write(`package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node host/bootstrap/complete-lock.mjs\n`);
+  process.stderr.write(
+    `package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node host/bootstrap/complete-lock.mjs\n`,
+  );
   process.exitCode = 1;
 } else if (names.length > 0) {
   const { '': root, ...rest } = { ...lock.packages, ...missing };

@@ -11,7 +11,10 @@ function step(title, command, args, cwd) {
     const tty = process.stderr.isTTY;
     const seconds = () => Math.round((Date.now() - startedAt) / 1000);
     process.stderr.write(tty ? `${title}…` : `${title}…\n`);
-    const ticker = setInterval(() => process.stderr.write(tty ? `\r${title}… ${seconds()} s` : `${title}… ${seconds()} s\n`), tty ? 1000 : 10_000);
+    const ticker = setInterval(
+      () => process.stderr.write(tty ? `\r${title}… ${seconds()} s` : `${title}… ${seconds()} s\n`),
+      tty ? 1000 : 10_000,
+    );
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = [];
     child.stdout.on('data', (data) => output.push(data));
@@ -21,10 +24,20 @@ function step(title, command, args, cwd) {
       process.stderr.write(tty ? `\r${title}: ${seconds()} s\n` : `${title}: done in ${seconds()} s\n`);
       settle();
     };
-    child.on('error', (error) => finish(() => reject(new SetupError(`${command} cannot be started (${error.message}); install it and start again.`))));
+    child.on('error', (error) =>
+      finish(() =>
+        reject(new SetupError(`${command} cannot be started (${error.message}); install it and start again.`)),
+      ),
+    );
     child.on('close', (code) => {
       if (code === 0) return finish(resolve);
-      finish(() => reject(new SetupError(`${Buffer.concat(output).toString().trimEnd()}\n${title} failed: \`${command} ${args.join(' ')}\` ended with ${code}.`)));
+      finish(() =>
+        reject(
+          new SetupError(
+            `${Buffer.concat(output).toString().trimEnd()}\n${title} failed: \`${command} ${args.join(' ')}\` ended with ${code}.`,
+          ),
+        ),
+      );
     });
   });
 }
@@ -43,13 +56,21 @@ const readStamp = (file) => {
   }
 };
 
-/** `npm ci` when the lock file changed since the last one. No package's install script runs: what must be built, we build. */
+/**
+ * `npm ci` when the lock file changed since the last one. No package's install script runs: what must be built, we
+ * build.
+ */
 export async function installDependencies(root) {
   const stamp = path.join(root, 'node_modules/.aana-installed');
   const wanted = hashFiles([path.join(root, 'package.json'), path.join(root, 'package-lock.json')]);
   if (readStamp(stamp) === wanted) return;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  await step('installing dependencies (about 105 MB)', npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], root);
+  await step(
+    'installing dependencies (about 105 MB)',
+    npm,
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+    root,
+  );
   fs.writeFileSync(stamp, wanted);
 }
 
@@ -70,7 +91,10 @@ function newestSource(folder) {
 /** `tsc -b` when a source is newer than the last compilation. */
 export async function compileSources(root) {
   const stamp = path.join(root, 'dist/.aana-compiled');
-  const newest = Math.max(...SOURCE_FOLDERS.map((folder) => newestSource(path.join(root, folder))), fs.statSync(path.join(root, 'tsconfig.base.json')).mtimeMs);
+  const newest = Math.max(
+    ...SOURCE_FOLDERS.map((folder) => newestSource(path.join(root, folder))),
+    fs.statSync(path.join(root, 'tsconfig.base.json')).mtimeMs,
+  );
   if (readStamp(stamp) === String(newest)) return;
   await step('compiling', process.execPath, ['node_modules/typescript/bin/tsc', '-b'], root);
   fs.writeFileSync(stamp, String(newest));

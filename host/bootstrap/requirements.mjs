@@ -7,5 +7,7 @@ const LEAST_NODE = [20, 19];
 export function requireNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1])) return;
-  throw new SetupError(`aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer one and start again.`);
+  throw new SetupError(
+    `aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer one and start again.`,
+  );
 }

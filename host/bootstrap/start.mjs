@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The door of a clone: installs the dependencies, compiles the sources, then hands over to the compiled program.
-// It runs before anything is installed, so it is plain JavaScript without dependencies. Everything it makes is reused by the
-// next run, and two of them at once wait for each other.
+// The door of a clone: installs the dependencies, compiles the sources, then hands over to the compiled program. It
+// runs before anything is installed, so it is plain JavaScript without dependencies. Everything it makes is reused by
+// the next run, and two of them at once wait for each other.
 //
 //   node host/bootstrap/start.mjs <arguments of aana-host>
 //   node host/bootstrap/start.mjs --test [files…]     set up for the tests, then run them
@@ -17,7 +17,11 @@ const cli = 'dist/host/cli/main.js';
 /** Runs `node …` in the foreground with the terminal's signals, and gives its exit code. */
 function runNode(args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { cwd: process.cwd(), stdio: 'inherit', ...options });
+    const child = spawn(process.execPath, ['--enable-source-maps', ...args], {
+      cwd: process.cwd(),
+      stdio: 'inherit',
+      ...options,
+    });
     // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM to this process alone.
     const forward = (signal) => child.kill(signal);
     const ignore = () => {};
@@ -25,7 +29,9 @@ function runNode(args, options = {}) {
     process.on('SIGHUP', forward);
     process.on('SIGINT', process.stdin.isTTY ? ignore : forward);
     child.on('error', reject);
-    child.on('exit', (code, signal) => resolve(signal ? 128 + (signal === 'SIGINT' ? 2 : signal === 'SIGKILL' ? 9 : 15) : (code ?? 1)));
+    child.on('exit', (code, signal) =>
+      resolve(signal ? 128 + (signal === 'SIGINT' ? 2 : signal === 'SIGKILL' ? 9 : 15) : (code ?? 1)),
+    );
   });
 }
 
@@ -35,7 +41,9 @@ async function main(args) {
     await installDependencies(root);
     await compileSources(root);
   };
-  await withFileLock(`${root}.aana/setup.lock`, setUp, { onWait: () => process.stderr.write('another start of this checkout is installing; waiting for it…\n') });
+  await withFileLock(`${root}.aana/setup.lock`, setUp, {
+    onWait: () => process.stderr.write('another start of this checkout is installing; waiting for it…\n'),
+  });
   if (args[0] !== '--test') return runNode([`${root}${cli}`, ...args]);
   const ready = await runNode([`${root}${cli}`, 'setup', '--for', 'test', `${root}plugins`]);
   if (ready !== 0) return ready;

@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { CONFIG_FILE, type Config, loadConfig, type LoadOptions, setLoadDefaults, type Setting, SETTINGS } from '../config/index.ts';
+import {
+  CONFIG_FILE,
+  type Config,
+  loadConfig,
+  type LoadOptions,
+  setLoadDefaults,
+  type Setting,
+  SETTINGS,
+} from '../config/index.ts';
 import { configKeys } from '../config/render-docs.ts';
 
 /** Flags that every command with a configuration takes. */
@@ -9,7 +17,10 @@ const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format
 
 /** Adds `--config` and the flags of settings: all of them, or those that matter beside serving. */
 export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {
-  command.option('--config <file>', 'configuration file (default: aana.config.json in the working directory, if there is one)');
+  command.option(
+    '--config <file>',
+    'configuration file (default: aana.config.json in the working directory, if there is one)',
+  );
   const descriptions = new Map(configKeys().map(([key, schema]) => [key, schema.description ?? '']));
   for (const { setting, option } of flags()) {
     if (which === 'common' && !COMMON.includes(setting.key)) continue;
@@ -33,19 +44,26 @@ export function configForApps(options: Readonly<Record<string, unknown>>): Confi
 
 /** Configuration files in folders that are served from another one. */
 export function unreadConfigs(folders: readonly string[]): string[] {
-  return folders.filter((folder) => resolve(folder) !== process.cwd()).map((folder) => join(folder, CONFIG_FILE)).filter((file) => existsSync(file));
+  return folders
+    .filter((folder) => resolve(folder) !== process.cwd())
+    .map((folder) => join(folder, CONFIG_FILE))
+    .filter((file) => existsSync(file));
 }
 
 function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions {
   const values = flags().map(({ setting, option }) => [setting.key, options[option.attributeName()]] as const);
-  return { file: options['config'] as string | undefined, flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']> };
+  return {
+    file: options['config'] as string | undefined,
+    flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']>,
+  };
 }
 
 function flags(): { setting: Setting; option: Option }[] {
   return SETTINGS.flatMap((setting) => {
     if (setting.flag === undefined) return [];
     const option = new Option(setting.flag);
-    if (setting.kind === 'paths' || setting.kind === 'list') option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
+    if (setting.kind === 'paths' || setting.kind === 'list')
+      option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
     return [{ setting, option }];
   });
 }

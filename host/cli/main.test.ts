@@ -18,12 +18,16 @@ Cli.before(() => {
 Cli.after(() => rmSync(folder, { recursive: true, force: true }));
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // what killed servers left elsewhere would be told of
-    timeout: 60_000,
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(packageRoot, 'dist/host/cli/main.js'), ...args],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // what killed servers left elsewhere would be told of
+      timeout: 60_000,
+    },
+  );
   return { code: status, out: stdout, err: stderr };
 }
 
@@ -37,11 +41,31 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
   ['an unknown command', ['serv'], /unknown command 'serv'/],
   ['an unknown flag', ['serve', '--prot', '1'], /unknown option '--prot'/],
   ['a flag with a bad value', ['serve', '--port', 'eight'], /^error: --port: "eight" is not a number\n$/],
-  ['a configuration file that is not there', ['serve', '--config', 'none.json'], /^error: .*none\.json: cannot be read: ENOENT\n$/],
-  ['an allowed folder that is not there', ['serve', '--allow-path', 'none'], /^error: media\.allow_paths: there is no folder .*none\n$/],
-  ['a host that is no address of the machine', ['serve', '--host', '192.0.2.1', '--port', '0'], /^error: 192\.0\.2\.1 is not an address of this machine: choose another with --host\n$/],
-  ['a folder for temporary files that is none', ['serve', '--port', '0', '--temp-dir', process.execPath], /^error: media\.temp_dir: .* cannot be used for temporary files \(EEXIST\); choose another with --temp-dir\n$/],
-  ['a number of jobs that is none', ['build-native', '--jobs', 'zero'], /'zero' is invalid\. A number from 1 on is expected\./],
+  [
+    'a configuration file that is not there',
+    ['serve', '--config', 'none.json'],
+    /^error: .*none\.json: cannot be read: ENOENT\n$/,
+  ],
+  [
+    'an allowed folder that is not there',
+    ['serve', '--allow-path', 'none'],
+    /^error: media\.allow_paths: there is no folder .*none\n$/,
+  ],
+  [
+    'a host that is no address of the machine',
+    ['serve', '--host', '192.0.2.1', '--port', '0'],
+    /^error: 192\.0\.2\.1 is not an address of this machine: choose another with --host\n$/,
+  ],
+  [
+    'a folder for temporary files that is none',
+    ['serve', '--port', '0', '--temp-dir', process.execPath],
+    /^error: media\.temp_dir: .* cannot be used for temporary files \(EEXIST\); choose another with --temp-dir\n$/,
+  ],
+  [
+    'a number of jobs that is none',
+    ['build-native', '--jobs', 'zero'],
+    /'zero' is invalid\. A number from 1 on is expected\./,
+  ],
   ['a plugin folder that is not there', ['serve', 'none'], /^error: there is no folder .*none\n$/],
 ];
 for (const [title, args, message] of WRONG) {
@@ -58,21 +82,37 @@ Cli('migrate makes the tables once, and names a database that cannot be', () => 
   const first = run('migrate', '--cache-dir', cache, '--data-dir', 'data');
   assert.is(first.code, 0, first.err);
   assert.match(first.out, /^applied aana-host 1 initial\n/);
-  assert.equal(run('migrate', '--cache-dir', cache, '--data-dir', 'data'), { code: 0, out: 'the database is up to date\n', err: '' });
+  assert.equal(run('migrate', '--cache-dir', cache, '--data-dir', 'data'), {
+    code: 0,
+    out: 'the database is up to date\n',
+    err: '',
+  });
   const bad = run('migrate', '--cache-dir', cache, '--data-dir', '/dev/null');
   assert.is(bad.code, 1);
-  assert.match(bad.err, /^error: the database \/dev\/null\/aana\.db cannot be opened: .*; set another one with DB_CONFIG\n$/);
+  assert.match(
+    bad.err,
+    /^error: the database \/dev\/null\/aana\.db cannot be opened: .*; set another one with DB_CONFIG\n$/,
+  );
 });
 
 Cli('refuses a bad option of a deployment by its name, with exit code 2', () => {
-  writeFileSync(join(folder, 'bad.json'), JSON.stringify({ deployments: { asr: { type: 'WhisperDeployment', user_config: { model: 'base' } } } }));
+  writeFileSync(
+    join(folder, 'bad.json'),
+    JSON.stringify({ deployments: { asr: { type: 'WhisperDeployment', user_config: { model: 'base' } } } }),
+  );
   const { code, err } = run('serve', '--config', 'bad.json');
   assert.is(code, 2, err);
   assert.match(err, /^error: deployment asr: user_config: model: .*\n$/);
 });
 
 Cli('refuses a model that there is not, with exit code 2', () => {
-  writeFileSync(join(folder, 'model.json'), JSON.stringify({ models: { offline: true }, deployments: { llm: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'nonsense' } } } }));
+  writeFileSync(
+    join(folder, 'model.json'),
+    JSON.stringify({
+      models: { offline: true },
+      deployments: { llm: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'nonsense' } } },
+    }),
+  );
   const { code, err } = run('serve', '--config', 'model.json', '--port', '0');
   assert.is(code, 2, err);
   assert.match(err, /error: deployment llm failed: there is no model "nonsense": /);
@@ -95,19 +135,34 @@ Cli('checks what a plugin asks for and would get, and says why it would not be l
   const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
   const granted = run('check', plugin);
   assert.is(granted.code, 0, granted.out + granted.err);
-  assert.match(granted.out, /asks for +media, deployments \(model\), remote\n +would get +media, deployments \(model\), remote\n/);
+  assert.match(
+    granted.out,
+    /asks for +media, deployments \(model\), remote\n +would get +media, deployments \(model\), remote\n/,
+  );
   assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of wasi, which are empty or deny\n/);
   assert.match(granted.out, /endpoints +\/attacks\/ping, .*would be loaded\n$/s);
-  writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }));
+  writeFileSync(
+    join(folder, 'grants.json'),
+    JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }),
+  );
   const refused = run('check', plugin, '--config', 'grants.json');
   assert.is(refused.code, 1);
-  assert.match(refused.out, /would get +media\n.*handles 3,.*would not be loaded: plugin attacks imports aana:host\/deployments, which plugin_grants does not grant/s);
+  assert.match(
+    refused.out,
+    /would get +media\n.*handles 3,.*would not be loaded: plugin attacks imports aana:host\/deployments, which plugin_grants does not grant/s,
+  );
 });
 
 Cli('refuses a grant of a capability that there is not, by its place', () => {
   writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { a: { capabilities: ['medi'] } } }));
   const { code, err } = run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
-  assert.equal([code, err], [2, 'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, llm, storage, repositories, repositories-write, http, remote, and "*" for all\n']);
+  assert.equal(
+    [code, err],
+    [
+      2,
+      'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, llm, storage, repositories, repositories-write, http, remote, and "*" for all\n',
+    ],
+  );
 });
 
 Cli('lists models without a network', () => {
@@ -117,14 +172,34 @@ Cli('lists models without a network', () => {
 });
 
 Cli('writes a curl line that a shell takes as it is', () => {
-  const schema = { type: 'object', properties: { video: { type: 'object', properties: { content: { type: 'string', 'x-aana-file': true } } } }, required: ['video'] };
+  const schema = {
+    type: 'object',
+    properties: { video: { type: 'object', properties: { content: { type: 'string', 'x-aana-file': true } } } },
+    required: ['video'],
+  };
   const info = { summary: '', description: '', inputSchema: schema, outputSchema: {}, streaming: false };
-  const endpoints = pluginEndpoints({ name: 'p', endpoints: [{ ...info, name: 'summarize', path: '/s' }, { ...info, name: 'transcribe_video', path: '/t' }], run: async () => '' });
+  const endpoints = pluginEndpoints({
+    name: 'p',
+    endpoints: [
+      { ...info, name: 'summarize', path: '/s' },
+      { ...info, name: 'transcribe_video', path: '/t' },
+    ],
+    run: async () => '',
+  });
   const line = curlLine(endpoints, { url: 'http://h:1' }, "/it's/a b.wav");
   assert.is(line, `curl -s -F 'body={"video":{"content":"video"}}' -F 'video=@/it'\\''s/a b.wav' http://h:1/t`);
   const { stdout } = spawnSync('sh', ['-c', (line ?? '').replace('curl', "printf '%s\\n'")], { encoding: 'utf8' });
-  assert.equal(stdout.split('\n').slice(0, 5), ['-s', '-F', 'body={"video":{"content":"video"}}', '-F', "video=@/it's/a b.wav"]);
-  assert.match(curlLine(endpoints, { url: 'http://h:1', asksForKey: true }, undefined) ?? '', ' -H "x-api-key: $AANA_API_KEY" ');
+  assert.equal(stdout.split('\n').slice(0, 5), [
+    '-s',
+    '-F',
+    'body={"video":{"content":"video"}}',
+    '-F',
+    "video=@/it's/a b.wav",
+  ]);
+  assert.match(
+    curlLine(endpoints, { url: 'http://h:1', asksForKey: true }, undefined) ?? '',
+    ' -H "x-api-key: $AANA_API_KEY" ',
+  );
   assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 

@@ -5,7 +5,17 @@ import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
 /** Errors that say that the command does not fit what there is. */
-const MISTAKES = ['PluginNotFound', 'NotFoundException', 'ApiKeyAlreadyExists', 'DeploymentNotFound', 'NotRunning', 'SeveralRunning', 'ListenError', 'AlreadyConnected', 'AlreadyDeployed'];
+const MISTAKES = [
+  'PluginNotFound',
+  'NotFoundException',
+  'ApiKeyAlreadyExists',
+  'DeploymentNotFound',
+  'NotRunning',
+  'SeveralRunning',
+  'ListenError',
+  'AlreadyConnected',
+  'AlreadyDeployed',
+];
 
 /** Mistakes in the command line or the configuration end with 2, failures with 1. */
 function exitCodeOf(error: unknown): number {
@@ -24,9 +34,13 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       const { message, stack } = toErrorRecord(error);
-      const isDebugging = argv.includes('debug') || argv.includes('--log-level=debug') || process.env['AANA_LOG_LEVEL'] === 'debug';
+      const isDebugging =
+        argv.includes('debug') || argv.includes('--log-level=debug') || process.env['AANA_LOG_LEVEL'] === 'debug';
       process.stderr.write(`error: ${message}\n`);
-      if (isDebugging) process.stderr.write(`${stack ?? ''}\n${error instanceof Error && error.cause instanceof Error ? `cause: ${error.cause.stack}\n` : ''}`);
+      if (isDebugging)
+        process.stderr.write(
+          `${stack ?? ''}\n${error instanceof Error && error.cause instanceof Error ? `cause: ${error.cause.stack}\n` : ''}`,
+        );
     }
     return exitCodeOf(error);
   }

@@ -9,7 +9,14 @@ import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { renderErrorDocs } from '../http/index.ts';
-import { type CommandOutput, modelsImport, modelsList, modelsPath, modelsPull, modelsRemove } from '../models/commands.ts';
+import {
+  type CommandOutput,
+  modelsImport,
+  modelsList,
+  modelsPath,
+  modelsPull,
+  modelsRemove,
+} from '../models/commands.ts';
 import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
 import { buildNative } from '../native-build/index.ts';
@@ -37,28 +44,53 @@ export function program(state: { exitCode: number }): Command {
     .version(packageVersion(), '--version')
     .showSuggestionAfterError()
     .exitOverride();
-  const command = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).exitOverride();
+  const command = (parent: Command, name: string, description: string): Command =>
+    parent.command(name).description(description).exitOverride();
 
-  addConfigOptions(command(root, 'serve [folders...]', 'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing'), 'all').action(
-    async (folders: string[], options: Options) => {
-      const config = configForApps(options);
-      const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
-      for (const file of unread) loggerOf(config).warn(`${file} is not read: start in its folder, or name it with --config`);
-      state.exitCode = await serve(config, folders, loggerOf(config));
-    },
-  );
+  addConfigOptions(
+    command(
+      root,
+      'serve [folders...]',
+      'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing',
+    ),
+    'all',
+  ).action(async (folders: string[], options: Options) => {
+    const config = configForApps(options);
+    const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
+    for (const file of unread)
+      loggerOf(config).warn(`${file} is not read: start in its folder, or name it with --config`);
+    state.exitCode = await serve(config, folders, loggerOf(config));
+  });
 
-  addConfigOptions(command(root, 'deploy <module:app>', 'deploy the AanaApp that a module exports, and serve it'), 'all')
+  addConfigOptions(
+    command(root, 'deploy <module:app>', 'deploy the AanaApp that a module exports, and serve it'),
+    'all',
+  )
     .option('--hide-logs', 'show errors only')
     .option('--skip-migrations', 'leave tables as they are')
     .option('--sequential-deploy', 'start one deployment after the other')
     .action(async (path: string, options: Options) => {
       const { port } = configForApps(options);
-      const [hideLogs, skipMigrations, sequential] = ['hideLogs', 'skipMigrations', 'sequentialDeploy'].map((name) => options[name] === true) as [boolean, boolean, boolean];
-      state.exitCode = await deploy(path, { host: options['host'] as string | undefined, port: options['port'] === undefined ? undefined : port, hideLogs, skipMigrations, sequential });
+      const [hideLogs, skipMigrations, sequential] = ['hideLogs', 'skipMigrations', 'sequentialDeploy'].map(
+        (name) => options[name] === true,
+      ) as [boolean, boolean, boolean];
+      state.exitCode = await deploy(path, {
+        host: options['host'] as string | undefined,
+        port: options['port'] === undefined ? undefined : port,
+        hideLogs,
+        skipMigrations,
+        sequential,
+      });
     });
 
-  addConfigOptions(command(root, 'migrate [module:app]', 'make or update the tables of the host, and those of the AanaApp that a module exports'), 'common').action(async (path: string | undefined, options: Options) => {
+  addConfigOptions(
+    command(
+      root,
+      'migrate [module:app]',
+      'make or update the tables of the host, and those of the AanaApp that a module exports',
+    ),
+    'common',
+  ).action(async (path: string | undefined, options: Options) => {
     const config = configForApps(options);
     await migrate(path, { config, log: loggerOf(config, 'warn'), out: process.stdout });
   });
@@ -67,93 +99,163 @@ export function program(state: { exitCode: number }): Command {
     .addOption(new Option('--for <purpose>', 'what to set up for').choices(['serve', 'test', 'demo']).default('serve'))
     .action(async (folders: string[], options: Options) => {
       const config = configOf(options);
-      await untilSignal((signal) => setup({ config, folders, purpose: options['for'] as Purpose, log: loggerOf(config), signal }));
+      await untilSignal((signal) =>
+        setup({ config, folders, purpose: options['for'] as Purpose, log: loggerOf(config), signal }),
+      );
     });
 
-  addConfigOptions(command(root, 'build <folders-or-app...>', 'build the components of plugins, or for <module>:<app> the configuration file that serves it'), 'common')
+  addConfigOptions(
+    command(
+      root,
+      'build <folders-or-app...>',
+      'build the components of plugins, or for <module>:<app> the configuration file that serves it',
+    ),
+    'common',
+  )
     .option('--force', 'build a plugin even if nothing has changed')
     .option('--host <address>', 'of an application: address to listen on (default: 0.0.0.0)')
     .option('--port <number>', 'of an application: port to listen on (default: 8000)')
-    .option('--config-name <file>', 'of an application: name of the file, beside the module (default: aana.config.json)')
+    .option(
+      '--config-name <file>',
+      'of an application: name of the file, beside the module (default: aana.config.json)',
+    )
     .action(async ([path = '', ...more]: string[], options: Options) => {
       const config = configForApps(options);
       const log = loggerOf(config);
       if (more.length === 0 && parseExportPath(path) && !existsSync(path)) {
         const [host, configName] = [options['host'], options['configName']] as [string | undefined, string | undefined];
-        return buildApp(path, { host, port: options['port'] === undefined ? undefined : config.port, config_name: configName }, process.stdout);
+        return buildApp(
+          path,
+          { host, port: options['port'] === undefined ? undefined : config.port, config_name: configName },
+          process.stdout,
+        );
       }
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
-        const build = (signal: AbortSignal) => withProgress(`building ${folder}`, undefined, () => buildPlugin(folder, { log, force: options['force'] === true, signal }));
+        const build = (signal: AbortSignal) =>
+          withProgress(`building ${folder}`, undefined, () =>
+            buildPlugin(folder, { log, force: options['force'] === true, signal }),
+          );
         const { component, rebuilt } = await untilSignal(build);
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);
       }
     });
 
-  addConfigOptions(command(root, 'dev <plugin>', 'serve one plugin, and build and reload it when its files change'), 'all').action(async (plugin: string, options: Options) => {
+  addConfigOptions(
+    command(root, 'dev <plugin>', 'serve one plugin, and build and reload it when its files change'),
+    'all',
+  ).action(async (plugin: string, options: Options) => {
     const config = configOf(options);
     const [source, ...others] = findPluginFolders(plugin);
-    if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
+    if (source === undefined || others.length > 0)
+      throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
     const { deployments: used } = await readManifest(source);
-    const deployments = Object.fromEntries(Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)));
-    state.exitCode = await serve({ ...config, watch: true, strict: false, plugins: [], deployments, log: { ...config.log, content: true } }, [source], loggerOf(config));
+    const deployments = Object.fromEntries(
+      Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)),
+    );
+    state.exitCode = await serve(
+      { ...config, watch: true, strict: false, plugins: [], deployments, log: { ...config.log, content: true } },
+      [source],
+      loggerOf(config),
+    );
   });
 
   addApplicationCommands(root, command, state);
   addKeysCommands(root, command);
 
-  const plugins = addConfigOptions(command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'), 'common')
+  const plugins = addConfigOptions(
+    command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'),
+    'common',
+  )
     .option('--port <number>', 'which server, where several run', wholeNumber)
     .option('--listen <address>', 'the same, by the socket that it listens on')
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
       state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
     });
-  command(plugins, 'reload [name]', 'load the newest version of one plugin, or of all; no request is dropped').action(async (name: string | undefined, _own: Options, self: Command) => {
-    state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
+  command(plugins, 'reload [name]', 'load the newest version of one plugin, or of all; no request is dropped').action(
+    async (name: string | undefined, _own: Options, self: Command) => {
+      state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
+    },
+  );
+
+  addConfigOptions(
+    command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'),
+    'common',
+  ).action(async (plugins: string[], options: Options) => {
+    const config = configOf(options);
+    state.exitCode = await untilSignal((signal) =>
+      check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal),
+    );
   });
 
-  addConfigOptions(command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'), 'common').action(async (plugins: string[], options: Options) => {
-    const config = configOf(options);
-    state.exitCode = await untilSignal((signal) => check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal));
-    });
-
-  command(root, 'wit [folder]', 'print the world for the capabilities that the plugin in this folder asks for: what its component is made with').action(async (folder: string | undefined) => {
+  command(
+    root,
+    'wit [folder]',
+    'print the world for the capabilities that the plugin in this folder asks for: what its component is made with',
+  ).action(async (folder: string | undefined) => {
     const { capabilities } = await readManifest(folder ?? '.');
     process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
   });
 
-  command(root, 'new <folder>', 'make a plugin in TypeScript, with tests, that builds and answers at once').action(async (folder: string) => {
-    await newPlugin(folder);
-    process.stdout.write(`made the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
-  });
+  command(root, 'new <folder>', 'make a plugin in TypeScript, with tests, that builds and answers at once').action(
+    async (folder: string) => {
+      await newPlugin(folder);
+      process.stdout.write(`made the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
+    },
+  );
 
   addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
     .option('--force', 'build even if nothing has changed')
     .option('--jobs <number>', 'compilers at once', wholeNumber)
     .action(async (options: Options) => {
       const config = configOf(options);
-      const settings = { cacheDir: config.cache_dir, mode: config.native_build, log: loggerOf(config), force: options['force'] === true, env: childEnvironment(config) };
+      const settings = {
+        cacheDir: config.cache_dir,
+        mode: config.native_build,
+        log: loggerOf(config),
+        force: options['force'] === true,
+        env: childEnvironment(config),
+      };
       const jobs = options['jobs'] as number | undefined;
-      const { addon, rebuilt } = await untilSignal((signal) => withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })));
+      const { addon, rebuilt } = await untilSignal((signal) =>
+        withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })),
+      );
       process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
     });
 
   addModelsCommands(command(root, 'models', 'the models on this machine'), command, state);
 
-  addConfigOptions(command(root, 'demo', 'transcribe and summarize a short video, made here, on a server of its own'), 'common').action(async (options: Options) => {
+  addConfigOptions(
+    command(root, 'demo', 'transcribe and summarize a short video, made here, on a server of its own'),
+    'common',
+  ).action(async (options: Options) => {
     const config = configOf(options);
     const log = loggerOf(config);
     await untilSignal(async (signal) => {
       await setup({ config, folders: [], purpose: 'demo', log, signal });
       const app = new AanaApp({ config, log });
       const samplePath = await app.models.pullTool('speech-sample', { signal });
-      const serveArguments = ['--cache-dir', config.cache_dir, ...(options['config'] === undefined ? [] : ['--config', String(options['config'])])];
-      await demo({ ffmpegPath: await app.ffmpeg({ signal }), samplePath, serveArguments, env: childEnvironment(config), out: process.stdout });
+      const serveArguments = [
+        '--cache-dir',
+        config.cache_dir,
+        ...(options['config'] === undefined ? [] : ['--config', String(options['config'])]),
+      ];
+      await demo({
+        ffmpegPath: await app.ffmpeg({ signal }),
+        samplePath,
+        serveArguments,
+        env: childEnvironment(config),
+        out: process.stdout,
+      });
     });
   });
 
   command(root, 'client', 'write a client of a server: one TypeScript file without dependencies')
-    .option('--url <address>', 'of the server; what the client asks unless it is told otherwise', 'http://127.0.0.1:8000')
+    .option(
+      '--url <address>',
+      'of the server; what the client asks unless it is told otherwise',
+      'http://127.0.0.1:8000',
+    )
     .option('--openapi <file>', 'a document to read in place of the one at /openapi.json of the server')
     .option('--out <file>', 'where to write it (default: the standard output)')
     .action((options: { url: string; openapi?: string; out?: string }) => client(options, process.stdout));
@@ -171,31 +273,51 @@ export function program(state: { exitCode: number }): Command {
   return root;
 }
 
-function addModelsCommands(models: Command, command: (parent: Command, name: string, description: string) => Command, state: { exitCode: number }): void {
+function addModelsCommands(
+  models: Command,
+  command: (parent: Command, name: string, description: string) => Command,
+  state: { exitCode: number },
+): void {
   /** Runs a command with a store made of the configuration. */
-  const run = async (options: Options, action: (store: ModelStore, io: CommandOutput) => Promise<number>): Promise<void> => {
+  const run = async (
+    options: Options,
+    action: (store: ModelStore, io: CommandOutput) => Promise<number>,
+  ): Promise<void> => {
     const config = configOf(options);
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
-    const store = new ModelStore({ cacheDir: config.cache_dir, log: loggerOf(config, 'warn'), hfToken: hfToken ?? undefined, hfEndpoint: hfEndpoint ?? undefined, offline });
+    const store = new ModelStore({
+      cacheDir: config.cache_dir,
+      log: loggerOf(config, 'warn'),
+      hfToken: hfToken ?? undefined,
+      hfEndpoint: hfEndpoint ?? undefined,
+      offline,
+    });
     state.exitCode = await untilSignal((signal) => action(store, { out: process.stdout, err: process.stderr, signal }));
   };
-  const add = (name: string, description: string): Command => addConfigOptions(command(models, name, description), 'common');
+  const add = (name: string, description: string): Command =>
+    addConfigOptions(command(models, name, description), 'common');
 
   add('list', 'models of the catalogue, and which are here')
     .option('--all', 'every file of every model')
     .action((options: Options) => run(options, (store, io) => modelsList(store, io, { all: options['all'] === true })));
-  add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action((ids: string[], options: Options) =>
-    run(options, (store, io) => modelsPull(store, ids, io)),
+  add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action(
+    (ids: string[], options: Options) => run(options, (store, io) => modelsPull(store, ids, io)),
   );
-  add('path <id>', 'where the file of a model is').action((id: string, options: Options) => run(options, (store, io) => modelsPath(store, id, io)));
+  add('path <id>', 'where the file of a model is').action((id: string, options: Options) =>
+    run(options, (store, io) => modelsPath(store, id, io)),
+  );
   add('import <source>', 'copy or convert a model from a file or folder into the cache')
     .option('--id <id>', 'what to call it (default: the name of the file or folder)')
     .option('--quantise <type>', 'quantise a Whisper model on the way: q8_0, q5_1, …')
     .option('--licence <name>', 'its licence, for the list')
     .action((source: string, { id, quantise, licence, ...options }: Options) =>
-      run(options, (store, io) => modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io)),
+      run(options, (store, io) =>
+        modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io),
+      ),
     );
-  add('rm <ids...>', 'remove models from the cache').action((ids: string[], options: Options) => run(options, (store, io) => modelsRemove(store, ids, io)));
+  add('rm <ids...>', 'remove models from the cache').action((ids: string[], options: Options) =>
+    run(options, (store, io) => modelsRemove(store, ids, io)),
+  );
 }
 
 /** The value of a flag that counts something. */

@@ -37,13 +37,19 @@ Load('fills every key without a file, and names the two default deployments', ()
   const config = load();
   assert.is(config.port, 8000);
   assert.is(config.host, '127.0.0.1');
-  assert.equal(Object.entries(config.deployments).map(([name, { type, user_config }]) => [name, { type, user_config }]), Object.entries(DEFAULT_DEPLOYMENTS));
+  assert.equal(
+    Object.entries(config.deployments).map(([name, { type, user_config }]) => [name, { type, user_config }]),
+    Object.entries(DEFAULT_DEPLOYMENTS),
+  );
   assert.is(config.media.allow_private_urls, false);
 });
 
 Load('prefers flags to the environment, that to the file, that to the defaults', () => {
   writeConfig({ port: 1, host: 'file', log: { level: 'warn', format: 'json' }, name: 'file' });
-  const config = load({ env: { AANA_PORT: '2', AANA_LOG_LEVEL: 'error', AANA_HOST: 'environment' }, flags: { port: '3', host: undefined } });
+  const config = load({
+    env: { AANA_PORT: '2', AANA_LOG_LEVEL: 'error', AANA_HOST: 'environment' },
+    flags: { port: '3', host: undefined },
+  });
   assert.is(config.port, 3);
   assert.is(config.host, 'environment');
   assert.is(config.log.level, 'error');
@@ -103,15 +109,33 @@ Load('refuses an unknown key with the file and the whole key', () => {
 Load('names the source of a bad value: file, variable or flag', () => {
   const path = writeConfig({ port: 'x' });
   assert.match(messageOf(load), `${path}: "port": `);
-  assert.match(messageOf(() => load({ env: { AANA_PORT: '70000' } })), /^environment variable AANA_PORT: "port": .*70000/);
-  assert.is(messageOf(() => load({ env: { AANA_PORT: 'eight' } })), 'environment variable AANA_PORT: "eight" is not a number');
-  assert.match(messageOf(() => load({ flags: { port: '1.5' } })), /^--port: /);
-  assert.match(messageOf(() => load({ flags: { port: '1', 'log.level': 'loud' } })), /^--log-level: "log.level": /);
-  assert.match(messageOf(() => load({ env: { AANA_STRICT: 'perhaps' } })), /AANA_STRICT: "perhaps" is neither true nor false/);
+  assert.match(
+    messageOf(() => load({ env: { AANA_PORT: '70000' } })),
+    /^environment variable AANA_PORT: "port": .*70000/,
+  );
+  assert.is(
+    messageOf(() => load({ env: { AANA_PORT: 'eight' } })),
+    'environment variable AANA_PORT: "eight" is not a number',
+  );
+  assert.match(
+    messageOf(() => load({ flags: { port: '1.5' } })),
+    /^--port: /,
+  );
+  assert.match(
+    messageOf(() => load({ flags: { port: '1', 'log.level': 'loud' } })),
+    /^--log-level: "log.level": /,
+  );
+  assert.match(
+    messageOf(() => load({ env: { AANA_STRICT: 'perhaps' } })),
+    /AANA_STRICT: "perhaps" is neither true nor false/,
+  );
 });
 
 Load('says in one sentence that a file is missing, not JSON, or not an object', () => {
-  assert.match(messageOf(() => load({ file: 'none.json' })), /none\.json: cannot be read: ENOENT$/);
+  assert.match(
+    messageOf(() => load({ file: 'none.json' })),
+    /none\.json: cannot be read: ENOENT$/,
+  );
   const path = writeConfig('{"port": 1,}');
   assert.match(messageOf(load), `${path}: not JSON: `);
   writeConfig('[]');
@@ -119,17 +143,48 @@ Load('says in one sentence that a file is missing, not JSON, or not an object', 
 });
 
 Load('refuses folders where none can be made, which Node would try for ever', () => {
-  for (const [name, value] of [['AANA_CACHE_DIR', '/proc/cache'], ['AANA_DATA_DIR', '/sys'], ['AANA_RUNTIME_DIR', '/proc/1/x'], ['DB_CONFIG__DATASTORE_CONFIG__PATH', '/proc/aana.db']] as const) {
-    assert.match(messageOf(() => load({ env: { [name]: value } })), new RegExp(`^environment variable ${name}: "\\S+": is in /proc or /sys, where no file can be made; choose another folder`));
+  for (const [name, value] of [
+    ['AANA_CACHE_DIR', '/proc/cache'],
+    ['AANA_DATA_DIR', '/sys'],
+    ['AANA_RUNTIME_DIR', '/proc/1/x'],
+    ['DB_CONFIG__DATASTORE_CONFIG__PATH', '/proc/aana.db'],
+  ] as const) {
+    assert.match(
+      messageOf(() => load({ env: { [name]: value } })),
+      new RegExp(
+        `^environment variable ${name}: "\\S+": is in /proc or /sys, where no file can be made; choose another folder`,
+      ),
+    );
   }
   assert.is(load({ env: { AANA_CACHE_DIR: '/process' } }).cache_dir, '/process');
 });
 
 Load('takes proxies from the variables that other programs know, in either spelling', () => {
-  const { outgoing } = load({ env: { HTTP_PROXY: 'http://upper:1', http_proxy: 'lower:2', HTTPS_PROXY: 'http://upper:1', https_proxy: '', no_proxy: 'a, b', SSL_CERT_FILE: 'ca.pem' } });
-  assert.equal(outgoing, { http_proxy: 'lower:2', https_proxy: 'http://upper:1', no_proxy: 'a, b', proxy_resolves: false, ca_file: join(cwd, 'ca.pem') });
-  for (const [name, value] of [['HTTP_PROXY', 'socks5://p:1'], ['https_proxy', 'http://a:%@p:1']] as const) {
-    assert.match(messageOf(() => load({ env: { [name]: value } })), new RegExp(`^environment variable ${name}: "outgoing\\..*_proxy": must be the address of an HTTP proxy`));
+  const { outgoing } = load({
+    env: {
+      HTTP_PROXY: 'http://upper:1',
+      http_proxy: 'lower:2',
+      HTTPS_PROXY: 'http://upper:1',
+      https_proxy: '',
+      no_proxy: 'a, b',
+      SSL_CERT_FILE: 'ca.pem',
+    },
+  });
+  assert.equal(outgoing, {
+    http_proxy: 'lower:2',
+    https_proxy: 'http://upper:1',
+    no_proxy: 'a, b',
+    proxy_resolves: false,
+    ca_file: join(cwd, 'ca.pem'),
+  });
+  for (const [name, value] of [
+    ['HTTP_PROXY', 'socks5://p:1'],
+    ['https_proxy', 'http://a:%@p:1'],
+  ] as const) {
+    assert.match(
+      messageOf(() => load({ env: { [name]: value } })),
+      new RegExp(`^environment variable ${name}: "outgoing\\..*_proxy": must be the address of an HTTP proxy`),
+    );
   }
 });
 
@@ -158,25 +213,93 @@ Load('refuses a key __proto__ of the file and leaves prototypes alone', () => {
 
 Load('says what a name of a deployment may be', () => {
   writeFileSync(join(cwd, 'name.json'), '{"deployments":{"a b":{"type":"WhisperDeployment"}}}');
-  assert.throws(() => loadConfig({ cwd, env: {}, file: 'name.json' }), /"deployments\.a b": a name has 1 to 64 letters/);
+  assert.throws(
+    () => loadConfig({ cwd, env: {}, file: 'name.json' }),
+    /"deployments\.a b": a name has 1 to 64 letters/,
+  );
 });
 
 Load('takes the settings of the task queue from variables with the names of the original', () => {
-  const names = { ENABLED: 'false', NUM_WORKERS: '9', EXECUTION_TIMEOUT: '7200', HEARTBEAT_TIMEOUT: '30', MAX_RETRIES: '5', MAXIMUM_ACTIVE_TASKS_PER_USER: '2', RESERVED_WORKERS: '0', MAXIMUM_WAITING_TASKS_PER_USER: '7', MAXIMUM_STORED_BYTES_PER_USER: '0', MAXIMUM_WATCHERS_PER_USER: '6', MAXIMUM_PRIORITY: '1', MAXIMUM_EXECUTION_TIMEOUT: '8', USERS: '{"ann":{"maximum_priority":3}}', RETENTION: '60' };
+  const names = {
+    ENABLED: 'false',
+    NUM_WORKERS: '9',
+    EXECUTION_TIMEOUT: '7200',
+    HEARTBEAT_TIMEOUT: '30',
+    MAX_RETRIES: '5',
+    MAXIMUM_ACTIVE_TASKS_PER_USER: '2',
+    RESERVED_WORKERS: '0',
+    MAXIMUM_WAITING_TASKS_PER_USER: '7',
+    MAXIMUM_STORED_BYTES_PER_USER: '0',
+    MAXIMUM_WATCHERS_PER_USER: '6',
+    MAXIMUM_PRIORITY: '1',
+    MAXIMUM_EXECUTION_TIMEOUT: '8',
+    USERS: '{"ann":{"maximum_priority":3}}',
+    RETENTION: '60',
+  };
   const env = Object.fromEntries(Object.entries(names).map(([name, value]) => [`TASK_QUEUE__${name}`, value]));
-  const expected = { enabled: false, num_workers: 9, execution_timeout: 7200, heartbeat_timeout: 30, max_retries: 5, maximum_active_tasks_per_user: 2, reserved_workers: 0, maximum_waiting_tasks_per_user: 7, maximum_stored_bytes_per_user: 0, maximum_watchers_per_user: 6, maximum_priority: 1, maximum_execution_timeout: 8, users: { ann: { maximum_priority: 3 } }, retention: 60 };
+  const expected = {
+    enabled: false,
+    num_workers: 9,
+    execution_timeout: 7200,
+    heartbeat_timeout: 30,
+    max_retries: 5,
+    maximum_active_tasks_per_user: 2,
+    reserved_workers: 0,
+    maximum_waiting_tasks_per_user: 7,
+    maximum_stored_bytes_per_user: 0,
+    maximum_watchers_per_user: 6,
+    maximum_priority: 1,
+    maximum_execution_timeout: 8,
+    users: { ann: { maximum_priority: 3 } },
+    retention: 60,
+  };
   assert.equal(load({ env: { HOME: cwd, ...env } }).task_queue, expected);
-  assert.equal(load({ env: { HOME: cwd, TASK_QUEUE: JSON.stringify({ ...expected, max_retries: 4 }), TASK_QUEUE__MAX_RETRIES: '5' } }).task_queue, expected);
-  assert.match(messageOf(() => load({ env: { TASK_QUEUE__NUM_WORKERS: '0' } })), /^environment variable TASK_QUEUE__NUM_WORKERS: "task_queue.num_workers"/);
+  assert.equal(
+    load({
+      env: { HOME: cwd, TASK_QUEUE: JSON.stringify({ ...expected, max_retries: 4 }), TASK_QUEUE__MAX_RETRIES: '5' },
+    }).task_queue,
+    expected,
+  );
+  assert.match(
+    messageOf(() => load({ env: { TASK_QUEUE__NUM_WORKERS: '0' } })),
+    /^environment variable TASK_QUEUE__NUM_WORKERS: "task_queue.num_workers"/,
+  );
 });
 
 Load('takes the database from DB_CONFIG as the original does, and single keys of it from their own variables', () => {
-  const json = JSON.stringify({ datastore_type: 'postgresql', datastore_config: { host: 'db', user: 'u', password: 'p', database: 'd' }, pool_size: 7 });
-  const { db_config: config } = load({ env: { HOME: cwd, DB_CONFIG: json, DB_CONFIG__DATASTORE_CONFIG__PORT: '5433', DB_CONFIG__POOL_SIZE: '9' } });
-  assert.equal([config.datastore_type, config.datastore_config.host, config.datastore_config.port, config.datastore_config.password, config.pool_size, config.max_overflow], ['postgresql', 'db', 5433, 'p', 9, 10]);
-  assert.is(messageOf(() => load({ env: { DB_CONFIG: '{"datastore_type":"mysql"}' } })).startsWith('environment variable DB_CONFIG: "db_config.datastore_type": '), true);
-  assert.match(messageOf(() => load({ env: { DB_CONFIG: '[]' } })), /^environment variable DB_CONFIG: a JSON object is expected/);
-  assert.match(messageOf(() => load({ env: { DB_CONFIG: '{"datastore_config":{"pot":1}}' } })), /"db_config\.datastore_config\.pot"/);
+  const json = JSON.stringify({
+    datastore_type: 'postgresql',
+    datastore_config: { host: 'db', user: 'u', password: 'p', database: 'd' },
+    pool_size: 7,
+  });
+  const { db_config: config } = load({
+    env: { HOME: cwd, DB_CONFIG: json, DB_CONFIG__DATASTORE_CONFIG__PORT: '5433', DB_CONFIG__POOL_SIZE: '9' },
+  });
+  assert.equal(
+    [
+      config.datastore_type,
+      config.datastore_config.host,
+      config.datastore_config.port,
+      config.datastore_config.password,
+      config.pool_size,
+      config.max_overflow,
+    ],
+    ['postgresql', 'db', 5433, 'p', 9, 10],
+  );
+  assert.is(
+    messageOf(() => load({ env: { DB_CONFIG: '{"datastore_type":"mysql"}' } })).startsWith(
+      'environment variable DB_CONFIG: "db_config.datastore_type": ',
+    ),
+    true,
+  );
+  assert.match(
+    messageOf(() => load({ env: { DB_CONFIG: '[]' } })),
+    /^environment variable DB_CONFIG: a JSON object is expected/,
+  );
+  assert.match(
+    messageOf(() => load({ env: { DB_CONFIG: '{"datastore_config":{"pot":1}}' } })),
+    /"db_config\.datastore_config\.pot"/,
+  );
 });
 
 Load('keeps the database in the data directory of the user, where none is named', () => {

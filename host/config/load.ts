@@ -11,21 +11,27 @@ import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree }
 export const CONFIG_FILE = 'aana.config.json';
 
 export interface LoadOptions {
-  /** Where `aana.config.json` is looked for, and what relative paths of flags and variables start from. Default: the working directory. */
+  /**
+   * Where `aana.config.json` is looked for, and what relative paths of flags and variables start from. Default: the
+   * working directory.
+   */
   readonly cwd?: string;
   /** Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** `--config`: a file that must exist. */
   readonly file?: string | undefined;
-  /** Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`: texts, lists of texts, or booleans. */
+  /**
+   * Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`: texts, lists of texts, or
+   * booleans.
+   */
   readonly flags?: Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
   /** Given by an embedding program: between the defaults and the file. */
   readonly base?: ConfigInput;
 }
 
 /**
- * Defaults, then the file, then the environment, then the flags; each beats the one before, key by key. Relative paths in the
- * file start from its folder. Throws `ConfigError` with one sentence that names the source and the key.
+ * Defaults, then the file, then the environment, then the flags; each beats the one before, key by key. Relative paths
+ * in the file start from its folder. Throws `ConfigError` with one sentence that names the source and the key.
  */
 export function loadConfig(given: LoadOptions = {}): Config {
   const options = { ...loadDefaults(), ...given };
@@ -43,7 +49,8 @@ export function loadConfig(given: LoadOptions = {}): Config {
   if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
   if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
   if (getAt(tree, 'data_dir') === undefined) tree['data_dir'] = defaultDataDir(env);
-  if ((getAt(tree, DATABASE_PATH) ?? null) === null) setAt(tree, DATABASE_PATH, join(String(tree['data_dir']), 'aana.db'));
+  if ((getAt(tree, DATABASE_PATH) ?? null) === null)
+    setAt(tree, DATABASE_PATH, join(String(tree['data_dir']), 'aana.db'));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
   if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
   return deepFreeze(parsed.data);
@@ -54,13 +61,19 @@ const DATABASE_PATH = 'db_config.datastore_config.path';
 /** `$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`. */
 function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
   const base = env['XDG_DATA_HOME'];
-  return join(base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.local', 'share'), 'aana-host');
+  return join(
+    base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.local', 'share'),
+    'aana-host',
+  );
 }
 
 /** `$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`. */
 function defaultCacheDir(env: Readonly<Record<string, string | undefined>>): string {
   const base = env['XDG_CACHE_HOME'];
-  return join(base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.cache'), 'aana-host');
+  return join(
+    base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.cache'),
+    'aana-host',
+  );
 }
 
 /** `$XDG_RUNTIME_DIR/aana-host`, else the folder `run` of the cache. */
@@ -74,7 +87,10 @@ function readConfigFile(path: string): Tree {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw configError(`${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`, error);
+    throw configError(
+      `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
+      error,
+    );
   }
   let value: unknown;
   try {
@@ -97,7 +113,8 @@ function mergeFile(tree: Tree, file: Tree, path: string, sources: Map<string, st
   for (const [key, value] of Object.entries(file)) {
     const group = tree[key];
     if (key === '$schema') continue;
-    if (key === '__proto__') throw configError(`${path}: unknown key "__proto__"; the known keys are in docs/configuration.md`);
+    if (key === '__proto__')
+      throw configError(`${path}: unknown key "__proto__"; the known keys are in docs/configuration.md`);
     if (key !== 'deployments' && isTree(value) && isTree(group)) Object.assign(group, value);
     else tree[key] = value;
   }
@@ -108,7 +125,12 @@ function fromFolder(value: unknown, folder: string): unknown {
   return Array.isArray(value) ? value.map((item) => fromFolder(item, folder)) : value;
 }
 
-function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | undefined>>, cwd: string, sources: Map<string, string>): void {
+function mergeEnvironment(
+  tree: Tree,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+  sources: Map<string, string>,
+): void {
   for (const { key, env: name } of GROUP_VARIABLES) {
     const text = env[name];
     if (text === undefined || text === '') continue;
@@ -135,10 +157,17 @@ function mergeEnvironment(tree: Tree, env: Readonly<Record<string, string | unde
 
 /** The values below an object, each with its path. */
 function leaves(tree: Tree, path: string): [path: string, value: unknown][] {
-  return Object.entries(tree).flatMap(([name, value]) => (isTree(value) ? leaves(value, `${path}.${name}`) : [[`${path}.${name}`, value] satisfies [string, unknown]]));
+  return Object.entries(tree).flatMap(([name, value]) =>
+    isTree(value) ? leaves(value, `${path}.${name}`) : [[`${path}.${name}`, value] satisfies [string, unknown]],
+  );
 }
 
-function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: string, sources: Map<string, string>): void {
+function mergeFlags(
+  tree: Tree,
+  flags: NonNullable<LoadOptions['flags']>,
+  cwd: string,
+  sources: Map<string, string>,
+): void {
   for (const setting of SETTINGS) {
     const value = flags[setting.key];
     if (value === undefined) continue;
@@ -146,16 +175,26 @@ function mergeFlags(tree: Tree, flags: NonNullable<LoadOptions['flags']>, cwd: s
     sources.set(setting.key, source);
     if (typeof value === 'boolean') setAt(tree, setting.key, value);
     else if (typeof value === 'string') setAt(tree, setting.key, parseSetting(value, setting.kind, source, cwd));
-    else setAt(tree, setting.key, value.map((text) => (setting.kind === 'paths' ? resolve(cwd, text) : text)));
+    else
+      setAt(
+        tree,
+        setting.key,
+        value.map((text) => (setting.kind === 'paths' ? resolve(cwd, text) : text)),
+      );
   }
 }
 
 /** The environment for child processes: that of this process, with what the configuration says about devices. */
 export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  return config.cuda_visible_devices === null ? { ...env } : { ...env, CUDA_VISIBLE_DEVICES: config.cuda_visible_devices };
+  return config.cuda_visible_devices === null
+    ? { ...env }
+    : { ...env, CUDA_VISIBLE_DEVICES: config.cuda_visible_devices };
 }
 
-/** PEM files of certificate authorities that outgoing requests trust besides those of Node; Node reads the variable itself until others are given. */
+/**
+ * PEM files of certificate authorities that outgoing requests trust besides those of Node; Node reads the variable
+ * itself until others are given.
+ */
 export function authorityFiles({ outgoing }: Config, env: NodeJS.ProcessEnv = process.env): readonly string[] {
   if (outgoing.ca_file === null) return [];
   const extra = env['NODE_EXTRA_CA_CERTS'];
@@ -180,7 +219,13 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
     return `${file}: unknown key ${unknown.join(', ')}; the known keys are in docs/configuration.md`;
   }
   const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;
-  const source = [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ?? [...sources].find(([set]) => set.startsWith(`${key}.`))?.[1] ?? file;
-  const given = issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret)$/.test(key) ? '' : ` (it is ${JSON.stringify(issue.input)})`;
+  const source =
+    [...path.keys()].map((i) => sources.get(path.slice(0, i + 1).join('.'))).find((found) => found !== undefined) ??
+    [...sources].find(([set]) => set.startsWith(`${key}.`))?.[1] ??
+    file;
+  const given =
+    issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret)$/.test(key)
+      ? ''
+      : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;
 }

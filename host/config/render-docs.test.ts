@@ -11,15 +11,28 @@ import { configKeys } from './render-docs.ts';
 const Docs = suite('the configuration page');
 
 Docs('is as the schema says; `aana-host docs config` writes it anew', () => {
-  assert.is(readFileSync(join(packageRoot, 'docs/configuration.md'), 'utf8'), renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
+  assert.is(
+    readFileSync(join(packageRoot, 'docs/configuration.md'), 'utf8'),
+    renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })),
+  );
 });
 
 Docs('has every key of the schema in the table of settings, and no other', () => {
-  assert.equal(SETTINGS.map(({ key }) => key).sort(), configKeys().map(([key]) => key).sort());
+  assert.equal(
+    SETTINGS.map(({ key }) => key).sort(),
+    configKeys()
+      .map(([key]) => key)
+      .sort(),
+  );
 });
 
 Docs('describes every key', () => {
-  assert.equal(configKeys().filter(([, schema]) => !schema.description).map(([key]) => key), []);
+  assert.equal(
+    configKeys()
+      .filter(([, schema]) => !schema.description)
+      .map(([key]) => key),
+    [],
+  );
 });
 
 Docs('has no variable and no flag twice', () => {

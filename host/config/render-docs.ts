@@ -15,7 +15,10 @@ interface JsonSchema {
 }
 
 /** Every key of the schema that is a value of its own, with its path. */
-export function configKeys(schema: JsonSchema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema, path = ''): [key: string, schema: JsonSchema][] {
+export function configKeys(
+  schema: JsonSchema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema,
+  path = '',
+): [key: string, schema: JsonSchema][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
     const key = path === '' ? name : `${path}.${name}`;
     return inner.properties ? configKeys(inner, key) : [[key, inner] satisfies [string, JsonSchema]];
@@ -37,12 +40,27 @@ function defaultOf(key: string, schema: JsonSchema): string {
   return `\`${JSON.stringify(schema.default)}\``;
 }
 
-/** `docs/configuration.md`, made from the schema and the table of settings; `deployment` is the JSON schema of one deployment's options. */
+/**
+ * `docs/configuration.md`, made from the schema and the table of settings; `deployment` is the JSON schema of one
+ * deployment's options.
+ */
 export function renderConfigurationDocs(deployment: unknown): string {
   const rows = configKeys().map(([key, value]) => {
     const setting = SETTINGS.find((candidate) => candidate.key === key);
     const flag = setting && flagName(setting);
-    const cells = [`\`${key}\``, typeOf(value), defaultOf(key, value), setting ? [setting.env, setting.alsoEnv].filter(Boolean).map((name) => `\`${name}\``).join(', ') : '', flag ? `\`${flag}\`` : '', value.description ?? ''];
+    const cells = [
+      `\`${key}\``,
+      typeOf(value),
+      defaultOf(key, value),
+      setting
+        ? [setting.env, setting.alsoEnv]
+            .filter(Boolean)
+            .map((name) => `\`${name}\``)
+            .join(', ')
+        : '',
+      flag ? `\`${flag}\`` : '',
+      value.description ?? '',
+    ];
     return `| ${cells.join(' | ')} |`;
   });
   const options = configKeys(deployment as JsonSchema).map(([key, value]) => {

@@ -6,7 +6,10 @@ export interface Setting {
   /** Path in the file, with dots. */
   readonly key: string;
   readonly kind: SettingKind;
-  /** Environment variable. `paths` are separated as in PATH, `list` by commas unless it is a JSON list, `json` is a JSON value. Empty is as unset. */
+  /**
+   * Environment variable. `paths` are separated as in PATH, `list` by commas unless it is a JSON list, `json` is a JSON
+   * value. Empty is as unset.
+   */
   readonly env: string;
   /** Another spelling of the variable, which beats the first: programs are used to either. */
   readonly alsoEnv?: string;
@@ -114,7 +117,11 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'task_queue.max_retries', kind: 'number', env: 'TASK_QUEUE__MAX_RETRIES' },
   { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
   { key: 'task_queue.reserved_workers', kind: 'number', env: 'TASK_QUEUE__RESERVED_WORKERS' },
-  { key: 'task_queue.maximum_waiting_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER' },
+  {
+    key: 'task_queue.maximum_waiting_tasks_per_user',
+    kind: 'number',
+    env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER',
+  },
   { key: 'task_queue.maximum_stored_bytes_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_STORED_BYTES_PER_USER' },
   { key: 'task_queue.maximum_watchers_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_WATCHERS_PER_USER' },
   { key: 'task_queue.maximum_priority', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_PRIORITY' },
@@ -124,7 +131,11 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'api_service.enabled', kind: 'boolean', env: 'API_SERVICE__ENABLED' },
   { key: 'api_service.share_repositories', kind: 'boolean', env: 'API_SERVICE__SHARE_REPOSITORIES' },
   { key: 'api_service.shared_storage', kind: 'list', env: 'API_SERVICE__SHARED_STORAGE' },
-  { key: 'api_service.maximum_repository_bytes_per_user', kind: 'number', env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER' },
+  {
+    key: 'api_service.maximum_repository_bytes_per_user',
+    kind: 'number',
+    env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER',
+  },
   { key: 'api_service.admins_see_contents', kind: 'boolean', env: 'API_SERVICE__ADMINS_SEE_CONTENTS' },
   { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
   { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },

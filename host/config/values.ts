@@ -65,7 +65,9 @@ export function isTree(value: unknown): value is Tree {
 
 /** The value at a path with dots, or undefined. */
 export function getAt(tree: Tree, key: string): unknown {
-  return key.split('.').reduce<unknown>((at, part) => (isTree(at) && Object.hasOwn(at, part) ? at[part] : undefined), tree);
+  return key
+    .split('.')
+    .reduce<unknown>((at, part) => (isTree(at) && Object.hasOwn(at, part) ? at[part] : undefined), tree);
 }
 
 /** Sets the value at a path with dots; a value in the way that is no object is left for the schema to refuse. */

@@ -31,19 +31,32 @@ export async function matchingServers(dir: string, choice: Choice): Promise<Addr
   return (await runningServers(dir)).filter((one) => fits(one, choice));
 }
 
-/** The one server that is meant. Throws `NotRunning` when there is none, `SeveralRunning` with their addresses when that is open. */
+/**
+ * The one server that is meant. Throws `NotRunning` when there is none, `SeveralRunning` with their addresses when that
+ * is open.
+ */
 export async function chooseServer(dir: string, choice: Choice = {}): Promise<Address> {
   const found = await matchingServers(dir, choice);
   const [address, ...others] = found;
   if (!address) throw new AanaError('NotRunning', 'unavailable', notRunning(choice));
   if (others.length === 0) return address;
   const urls = found.map(({ url }) => url);
-  throw new AanaError('SeveralRunning', 'conflict', `several applications run (${urls.join(', ')}): name one by its port or its socket`, { data: { urls } });
+  throw new AanaError(
+    'SeveralRunning',
+    'conflict',
+    `several applications run (${urls.join(', ')}): name one by its port or its socket`,
+    { data: { urls } },
+  );
 }
 
 function notRunning({ host, port }: Choice): string {
-  const where = [...(host === undefined ? [] : [`on ${host}`]), ...(port === undefined ? [] : [`on port ${port}`])].join(' ');
-  return where === '' ? 'no aana-host application of this user runs: start one with "aana-host serve"' : `no aana-host application of this user runs ${where}`;
+  const where = [
+    ...(host === undefined ? [] : [`on ${host}`]),
+    ...(port === undefined ? [] : [`on port ${port}`]),
+  ].join(' ');
+  return where === ''
+    ? 'no aana-host application of this user runs: start one with "aana-host serve"'
+    : `no aana-host application of this user runs ${where}`;
 }
 
 /** Names of this machine itself, and of all its addresses. */

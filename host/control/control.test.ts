@@ -8,7 +8,16 @@ import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
-import { callControl, type Choice, chooseServer, ControlConnection, controlHandlers, type ControlledApplication, type ControlServer, startControl } from './index.ts';
+import {
+  callControl,
+  type Choice,
+  chooseServer,
+  ControlConnection,
+  controlHandlers,
+  type ControlledApplication,
+  type ControlServer,
+  startControl,
+} from './index.ts';
 
 const Control = suite('the control socket');
 let folder = '';
@@ -36,8 +45,10 @@ async function start(dir: string, port = 8000): Promise<ControlServer> {
   servers.push(server);
   return server;
 }
-const reload = (dir: string, name?: string, choice: Choice = {}): Promise<unknown> => callControl(dir, 'plugins.reload', name === undefined ? {} : { name }, choice);
-const reasonOf = (promise: Promise<unknown>): Promise<string> => promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
+const reload = (dir: string, name?: string, choice: Choice = {}): Promise<unknown> =>
+  callControl(dir, 'plugins.reload', name === undefined ? {} : { name }, choice);
+const reasonOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
 
 /** A bare connection to the one server of `folder`, past its greeting; what it answers, and whether it has ended. */
 async function bare(): Promise<{ socket: Socket; received: () => Buffer; ended: Promise<unknown> }> {
@@ -60,9 +71,18 @@ Control('carries a command and its answer, or its error', async () => {
   await start(folder);
   assert.equal(await reload(folder, 'sample'), [{ name: 'sample', outcome: 'reloaded', detail: 'version 1' }]);
   assert.is(await reasonOf(reload(folder, 'none')), 'PluginNotFound: there is no plugin none');
-  assert.match(await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})), /^ControlProtocolError: there is no operation stop: the application is of another version/);
-  assert.match(await reasonOf(callControl(folder, 'application.logs' as 'plugins.list', {})), /the operation application\.logs is a stream$/);
-  assert.match(await reasonOf(callControl(folder, 'plugins.list', { all: true } as never)), /^ValidationError: plugins\.list: all: /);
+  assert.match(
+    await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})),
+    /^ControlProtocolError: there is no operation stop: the application is of another version/,
+  );
+  assert.match(
+    await reasonOf(callControl(folder, 'application.logs' as 'plugins.list', {})),
+    /the operation application\.logs is a stream$/,
+  );
+  assert.match(
+    await reasonOf(callControl(folder, 'plugins.list', { all: true } as never)),
+    /^ValidationError: plugins\.list: all: /,
+  );
 });
 
 for (const [what, bytes] of [
@@ -99,7 +119,8 @@ Control('a call whose number is in use is refused, and the first one is answered
   const { socket, received, ended } = await bare();
   const call = frame(2, JSON.stringify({ id: 1, method: 'plugins.reload', args: {}, stream: false }));
   socket.write(Buffer.concat([call, call]));
-  while (!/there is a call 1 already/.test(received().toString()) || !/reloaded/.test(received().toString())) await once(socket, 'data');
+  while (!/there is a call 1 already/.test(received().toString()) || !/reloaded/.test(received().toString()))
+    await once(socket, 'data');
   socket.destroy();
   await ended;
 });
@@ -108,8 +129,14 @@ Control('says that a server that takes connections and ends them does not answer
   const path = join(folder, 'still.sock');
   const still = createServer((socket) => socket.end());
   await new Promise<void>((resolve) => still.listen(path, resolve));
-  await writeFile(join(folder, 'still.json'), JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: path }));
-  assert.match(await reasonOf(reload(folder)), /^NotRunning: the application at http:\/\/127\.0\.0\.1:7 does not answer: it closed the connection$/);
+  await writeFile(
+    join(folder, 'still.json'),
+    JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: path }),
+  );
+  assert.match(
+    await reasonOf(reload(folder)),
+    /^NotRunning: the application at http:\/\/127\.0\.0\.1:7 does not answer: it closed the connection$/,
+  );
   await new Promise<void>((resolve) => still.close(() => resolve()));
 });
 
@@ -131,7 +158,10 @@ Control('is for this user alone, and leaves nothing', async () => {
   assert.is((await stat(dir)).mode & 0o777, 0o700);
   await end();
   assert.equal(await readdir(dir), []);
-  assert.is(await reasonOf(reload(dir)), 'NotRunning: no aana-host application of this user runs: start one with "aana-host serve"');
+  assert.is(
+    await reasonOf(reload(dir)),
+    'NotRunning: no aana-host application of this user runs: start one with "aana-host serve"',
+  );
 });
 
 Control('leaves the mode of a folder that was there before as it was', async () => {
@@ -143,11 +173,20 @@ Control('leaves the mode of a folder that was there before as it was', async () 
 
 Control('several servers are told apart by their ports and addresses', async () => {
   const [first] = [await start(folder, 8000), await start(folder, 8001)];
-  assert.is(await reasonOf(reload(folder)), 'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port or its socket');
+  assert.is(
+    await reasonOf(reload(folder)),
+    'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port or its socket',
+  );
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001 })));
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001, host: 'localhost' })));
-  assert.is(await reasonOf(reload(folder, undefined, { port: 8001, host: '10.0.0.1' })), 'NotRunning: no aana-host application of this user runs on 10.0.0.1 on port 8001');
-  assert.is(await reasonOf(reload(folder, undefined, { port: 9 })), 'NotRunning: no aana-host application of this user runs on port 9');
+  assert.is(
+    await reasonOf(reload(folder, undefined, { port: 8001, host: '10.0.0.1' })),
+    'NotRunning: no aana-host application of this user runs on 10.0.0.1 on port 8001',
+  );
+  assert.is(
+    await reasonOf(reload(folder, undefined, { port: 9 })),
+    'NotRunning: no aana-host application of this user runs on port 9',
+  );
   await first.close();
   assert.ok(Array.isArray(await reload(folder)));
 });
@@ -156,7 +195,16 @@ Control('what a killed server left is replaced, though its process id is used ag
   const socket = join(folder, 'dead.sock');
   const dead = createServer();
   await new Promise<void>((resolve) => dead.listen(socket, resolve));
-  await writeFile(join(folder, 'dead.json'), JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: join(folder, 'moved.sock') }));
+  await writeFile(
+    join(folder, 'dead.json'),
+    JSON.stringify({
+      pid: process.pid,
+      url: 'http://127.0.0.1:7',
+      host: '127.0.0.1',
+      port: 7,
+      socket: join(folder, 'moved.sock'),
+    }),
+  );
   await rename(socket, join(folder, 'moved.sock')); // closing removes the name that it listened on: this one stays, as after a kill
   await new Promise<void>((resolve) => dead.close(() => resolve()));
   assert.is((await readdir(folder)).length, 2);

@@ -1,7 +1,22 @@
 export { type Choice, chooseServer, matchingServers } from './addresses.ts';
 export { callControl } from './client/call-control.ts';
 export { ControlConnection } from './client/control-connection.ts';
-export { type AudioOrigin, type ControlHandlers, type ControlledApplication, controlHandlers, type HeldAudio, type OpenAudioOptions } from './server/handlers.ts';
-export type { Address, ApplicationReport, ControlValue, DeploymentMethods, DeploymentReport, PluginStatus, ReplicaReport } from './protocol.ts';
+export {
+  type AudioOrigin,
+  type ControlHandlers,
+  type ControlledApplication,
+  controlHandlers,
+  type HeldAudio,
+  type OpenAudioOptions,
+} from './server/handlers.ts';
+export type {
+  Address,
+  ApplicationReport,
+  ControlValue,
+  DeploymentMethods,
+  DeploymentReport,
+  PluginStatus,
+  ReplicaReport,
+} from './protocol.ts';
 export { deploymentReports } from './server/report.ts';
 export { type ControlServer, startControl } from './server/control-server.ts';

@@ -14,7 +14,13 @@ export const PluginStatus = z.object({
   digest: z.nullable(z.string()),
   endpoints: z.array(z.string()),
   limits: z.nullable(z.record(z.string(), z.number())),
-  counters: z.object({ running: z.int(), queued: z.int(), done: z.int(), failed: z.record(z.string(), z.int()), cpu_ms: z.int() }),
+  counters: z.object({
+    running: z.int(),
+    queued: z.int(),
+    done: z.int(),
+    failed: z.record(z.string(), z.int()),
+    cpu_ms: z.int(),
+  }),
   /** Older versions that still finish their requests. */
   draining: z.int(),
 });
@@ -69,35 +75,80 @@ export const DeploymentMethods = z.object({
   type: z.string(),
   methods: z.record(
     z.string(),
-    z.object({ description: z.string(), streaming: z.boolean(), inputSchema: z.record(z.string(), z.unknown()), outputSchema: z.record(z.string(), z.unknown()) }),
+    z.object({
+      description: z.string(),
+      streaming: z.boolean(),
+      inputSchema: z.record(z.string(), z.unknown()),
+      outputSchema: z.record(z.string(), z.unknown()),
+    }),
   ),
 });
 export type DeploymentMethods = z.infer<typeof DeploymentMethods>;
 
-const LogRecord = z.object({ time: z.string(), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string(), fields: z.record(z.string(), z.unknown()) });
+const LogRecord = z.object({
+  time: z.string(),
+  level: z.enum(['debug', 'info', 'warn', 'error']),
+  message: z.string(),
+  fields: z.record(z.string(), z.unknown()),
+});
 const name = z.string().min(1).max(200);
-const call = z.strictObject({ deployment: name, method: name, args: z.record(z.string(), z.unknown()), retry: HandleOptions.prefault({}) });
+const call = z.strictObject({
+  deployment: name,
+  method: name,
+  args: z.record(z.string(), z.unknown()),
+  retry: HandleOptions.prefault({}),
+});
 const audioSource = z
   .strictObject({ path: z.string().min(1).optional(), url: z.string().min(1).optional() })
-  .refine(({ path, url }) => (path === undefined) !== (url === undefined), "Exactly one of 'path' and 'url' must be provided.");
+  .refine(
+    ({ path, url }) => (path === undefined) !== (url === undefined),
+    "Exactly one of 'path' and 'url' must be provided.",
+  );
 
-/** What a running application can be asked, by name: the arguments, and the answer, or each value of the answer where it streams. */
+/**
+ * What a running application can be asked, by name: the arguments, and the answer, or each value of the answer where it
+ * streams.
+ */
 export const operations = {
   'application.status': { args: z.strictObject({}), value: ApplicationReport, streams: false },
-  'application.logs': { args: z.strictObject({ lines: z.int().min(0).default(100), follow: z.boolean().default(false), deployment: name.optional() }), value: LogRecord, streams: true },
+  'application.logs': {
+    args: z.strictObject({
+      lines: z.int().min(0).default(100),
+      follow: z.boolean().default(false),
+      deployment: name.optional(),
+    }),
+    value: LogRecord,
+    streams: true,
+  },
   /** Answers when the shutdown has begun; the end of the connection is its end. */
-  'application.stop': { args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }), value: z.null(), streams: false },
+  'application.stop': {
+    args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }),
+    value: z.null(),
+    streams: false,
+  },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
     args: z.strictObject({ name: z.string().optional() }),
-    value: z.array(z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() })),
+    value: z.array(
+      z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() }),
+    ),
     streams: false,
   },
-  'deployments.describe': { args: z.strictObject({ deployment: name.optional() }), value: z.array(DeploymentMethods), streams: false },
-  'deployments.scale': { args: z.strictObject({ deployment: name, replicas: z.int().min(0).max(1000) }), value: z.null(), streams: false },
+  'deployments.describe': {
+    args: z.strictObject({ deployment: name.optional() }),
+    value: z.array(DeploymentMethods),
+    streams: false,
+  },
+  'deployments.scale': {
+    args: z.strictObject({ deployment: name, replicas: z.int().min(0).max(1000) }),
+    value: z.null(),
+    streams: false,
+  },
   'deployments.call': { args: call, value: z.unknown(), streams: false },
   'deployments.stream': { args: call, value: z.unknown(), streams: true },
-  /** Decodes the audio of a file of this user or of a URL. It stays until `audio.close`, or until the connection ends. */
+  /**
+   * Decodes the audio of a file of this user or of a URL. It stays until `audio.close`, or until the connection ends.
+   */
   'audio.open': {
     args: z.strictObject({ source: audioSource, channels: z.enum(['mix', 'separate']).default('mix') }),
     value: z.object({ id: z.string(), duration: z.number(), reference: AudioReference }),
@@ -107,7 +158,9 @@ export const operations = {
 } as const;
 
 type Operations = typeof operations;
-export type StreamOperation = { [O in keyof Operations]: Operations[O]['streams'] extends true ? O : never }[keyof Operations];
+export type StreamOperation = {
+  [O in keyof Operations]: Operations[O]['streams'] extends true ? O : never;
+}[keyof Operations];
 export type CallOperation = Exclude<keyof Operations, StreamOperation>;
 export type ControlOperation = keyof Operations;
 /** As a caller gives them. */

@@ -1,4 +1,7 @@
-/** Settles with `promise`, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped by this. */
+/**
+ * Settles with `promise`, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped by
+ * this.
+ */
 export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   promise.catch(() => {}); // when the signal wins, nobody else looks at it

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from './deferred.ts';
 
 /**
- * A single-consumer queue between a producer of callbacks and an async iterator. Unbounded: the producer is told how long it is
- * (`size`) and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
+ * A single-consumer queue between a producer of callbacks and an async iterator. Unbounded: the producer is told how
+ * long it is (`size`) and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
  */
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #items: T[] = [];

@@ -1,11 +1,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError, errorLogFields, faultOf, fromErrorRecord, loggedStack, publicMessage, toErrorRecord } from './errors.ts';
+import {
+  AanaError,
+  errorLogFields,
+  faultOf,
+  fromErrorRecord,
+  loggedStack,
+  publicMessage,
+  toErrorRecord,
+} from './errors.ts';
 
 const Errors = suite('error records');
 
 Errors('keep name, kind, message, data and stack across a border', () => {
-  const error = new AanaError('PromptTooLongException', 'bad-request', 'prompt has 9 tokens, context holds 8', { data: { prompt_len: 9, max_len: 8 } });
+  const error = new AanaError('PromptTooLongException', 'bad-request', 'prompt has 9 tokens, context holds 8', {
+    data: { prompt_len: 9, max_len: 8 },
+  });
   const revived = fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(error))));
   assert.instance(revived, AanaError);
   assert.is(revived.name, 'PromptTooLongException');
@@ -24,12 +34,17 @@ Errors('make an unknown error internal, an abort cancelled, a time-out exceeded'
 
 Errors('say whose fault they are, on both sides of a border', () => {
   const lost = new AanaError('ReplicaLostError', 'unavailable', 'x', { fault: 'replica-lost' });
-  for (const error of [lost, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(lost))))]) assert.is(faultOf(error), 'replica-lost');
+  for (const error of [lost, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(lost))))])
+    assert.is(faultOf(error), 'replica-lost');
   assert.is(faultOf(new AanaError('PromptTooLongException', 'bad-request', 'x')), 'caller');
   assert.is(faultOf(new AanaError('DeploymentFull', 'unavailable', 'x')), 'overload');
   assert.is(faultOf(new DOMException('x', 'AbortError')), 'cancelled');
   assert.is(faultOf(new RangeError('x')), 'deployment');
-  assert.is('fault' in toErrorRecord(new AanaError('PromptTooLongException', 'bad-request', 'x')), false, 'a fault that follows from the kind takes no bytes');
+  assert.is(
+    'fault' in toErrorRecord(new AanaError('PromptTooLongException', 'bad-request', 'x')),
+    false,
+    'a fault that follows from the kind takes no bytes',
+  );
 });
 
 Errors('keep to themselves what an unexpected one says, on both sides of a border', () => {
@@ -43,12 +58,24 @@ Errors('keep to themselves what an unexpected one says, on both sides of a borde
   }
   assert.is(errorLogFields(local)['code'], 'ERR_RANGE');
   const meant = new AanaError('VideoTooLongException', 'bad-request', 'too long');
-  assert.equal([publicMessage(toErrorRecord(meant)), errorLogFields(meant)], ['too long', { error: 'VideoTooLongException', reason: 'too long' }]);
-  assert.is(publicMessage(toErrorRecord(Object.assign(new Error('no such page'), { expose: true, status: 404 }))), 'no such page');
+  assert.equal(
+    [publicMessage(toErrorRecord(meant)), errorLogFields(meant)],
+    ['too long', { error: 'VideoTooLongException', reason: 'too long' }],
+  );
+  assert.is(
+    publicMessage(toErrorRecord(Object.assign(new Error('no such page'), { expose: true, status: 404 }))),
+    'no such page',
+  );
 });
 
 Errors('take thrown values that are no errors', () => {
-  assert.equal(toErrorRecord('plain'), { name: 'Error', kind: 'internal', message: 'plain', data: {}, unexpected: true });
+  assert.equal(toErrorRecord('plain'), {
+    name: 'Error',
+    kind: 'internal',
+    message: 'plain',
+    data: {},
+    unexpected: true,
+  });
   assert.is(toErrorRecord(undefined).message, 'undefined');
 });
 

@@ -82,8 +82,9 @@ export interface AanaErrorOptions extends ErrorOptions {
 }
 
 /**
- * Every error this package throws on purpose. `name` is the class name that clients see as `error`; match on it, not on the text:
- * an error that crossed a border comes back as an `AanaError` with the same `name`, `kind`, `message` and `data`.
+ * Every error this package throws on purpose. `name` is the class name that clients see as `error`; match on it, not on
+ * the text: an error that crossed a border comes back as an `AanaError` with the same `name`, `kind`, `message` and
+ * `data`.
  */
 export class AanaError extends Error {
   override readonly name: string;
@@ -110,16 +111,26 @@ export function cancelledError(what = 'the request was cancelled'): AanaError {
 }
 
 /**
- * Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and message; they are `unexpected`,
- * unless they are an abort or a time-out, or say that they are for clients (`expose`, as errors of `ctx.throw` do).
+ * Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and
+ * message; they are `unexpected`, unless they are an abort or a time-out, or say that they are for clients (`expose`,
+ * as errors of `ctx.throw` do).
  */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {
     const { name, kind, fault, message, data, stack, unexpected } = thrown;
-    return { name, kind, ...(fault !== FAULT_OF_KIND[kind] && { fault }), message, data, stack, ...(unexpected && { unexpected: true }) };
+    return {
+      name,
+      kind,
+      ...(fault !== FAULT_OF_KIND[kind] && { fault }),
+      message,
+      data,
+      stack,
+      ...(unexpected && { unexpected: true }),
+    };
   }
   if (thrown instanceof Error) {
-    const kind = thrown.name === 'AbortError' ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal';
+    const kind =
+      thrown.name === 'AbortError' ? 'cancelled' : thrown.name === 'TimeoutError' ? 'deadline-exceeded' : 'internal';
     return {
       name: thrown.name === 'Error' ? thrown.constructor.name || 'Error' : thrown.name,
       kind,
@@ -134,7 +145,11 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
 
 /** The inverse of {@link toErrorRecord}; keeps the remote stack, when there is one, below the local one. */
 export function fromErrorRecord(record: ErrorRecord): AanaError {
-  const error = new AanaError(record.name, record.kind, record.message, { data: record.data, fault: record.fault, unexpected: record.unexpected });
+  const error = new AanaError(record.name, record.kind, record.message, {
+    data: record.data,
+    fault: record.fault,
+    unexpected: record.unexpected,
+  });
   if (record.stack !== undefined) error.stack = record.stack;
   return error;
 }
@@ -149,7 +164,10 @@ export function publicMessage({ message, unexpected }: ErrorRecord): string {
   return unexpected ? 'an unexpected error; the log of the server has it under the id of the request' : message;
 }
 
-/** What a log line says of an error. What an unexpected one says is `content`, which is written where the operator wants that. */
+/**
+ * What a log line says of an error. What an unexpected one says is `content`, which is written where the operator wants
+ * that.
+ */
 export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
   const { name, message, unexpected } = toErrorRecord(thrown);
   const { code } = (thrown ?? {}) as { code?: unknown };

@@ -10,7 +10,12 @@ interface Entry {
   readonly priority: number;
   readonly cost: number;
 }
-const entry = (name: string, userId: string | null = null, { priority = 0, cost = 1 } = {}): Entry => ({ name, userId, priority, cost });
+const entry = (name: string, userId: string | null = null, { priority = 0, cost = 1 } = {}): Entry => ({
+  name,
+  userId,
+  priority,
+  cost,
+});
 const filled = (...entries: Entry[]): FairQueue<Entry> => {
   const queue = new FairQueue<Entry>();
   for (const one of entries) queue.add(one);
@@ -28,17 +33,26 @@ Queue('gives entries of one user in the order of coming', () => {
 
 Queue('lets users take turns, however many entries one has', () => {
   const many = Array.from({ length: 100 }, (_, n) => entry(`m${n}`, 'many'));
-  assert.equal(drained(filled(...many, entry('x', 'other'), entry('y', 'other'))).slice(0, 5), ['m0', 'x', 'm1', 'y', 'm2']);
+  assert.equal(drained(filled(...many, entry('x', 'other'), entry('y', 'other'))).slice(0, 5), [
+    'm0',
+    'x',
+    'm1',
+    'y',
+    'm2',
+  ]);
 });
 
-Queue('puts an entry that is given back before those that came later, behind those of a higher priority, and does not count it as work', () => {
-  const queue = filled(entry('a', 'u'), entry('b', 'u'), entry('x', 'v'), entry('y', 'v'));
-  const taken = queue.take()!;
-  queue.add(entry('urgent', 'u', { priority: 9 }));
-  queue.giveBack(taken);
-  assert.is(queue.size, 5);
-  assert.equal(drained(queue), ['urgent', 'x', 'a', 'y', 'b']);
-});
+Queue(
+  'puts an entry that is given back before those that came later, behind those of a higher priority, and does not count it as work',
+  () => {
+    const queue = filled(entry('a', 'u'), entry('b', 'u'), entry('x', 'v'), entry('y', 'v'));
+    const taken = queue.take()!;
+    queue.add(entry('urgent', 'u', { priority: 9 }));
+    queue.giveBack(taken);
+    assert.is(queue.size, 5);
+    assert.equal(drained(queue), ['urgent', 'x', 'a', 'y', 'b']);
+  },
+);
 
 Queue('takes an entry back whose user has no other one', () => {
   const queue = filled(entry('a', 'u'));
@@ -47,7 +61,11 @@ Queue('takes an entry back whose user has no other one', () => {
 });
 
 Queue('counts work, not entries', () => {
-  const queue = filled(entry('long 1', 'long', { cost: 10 }), entry('long 2', 'long', { cost: 10 }), ...[1, 2, 3, 4].map((n) => entry(`short ${n}`, 'short', { cost: 2 })));
+  const queue = filled(
+    entry('long 1', 'long', { cost: 10 }),
+    entry('long 2', 'long', { cost: 10 }),
+    ...[1, 2, 3, 4].map((n) => entry(`short ${n}`, 'short', { cost: 2 })),
+  );
   assert.equal(drained(queue), ['long 1', 'short 1', 'short 2', 'short 3', 'short 4', 'long 2']);
 });
 
@@ -78,7 +96,10 @@ Queue('makes room by the last entry of the user with the most', () => {
 });
 
 Queue('says how much work is done before an entry that comes now', () => {
-  const queue = filled(...Array.from({ length: 10 }, (_, n) => entry(`a${n}`, 'a', { cost: 5 })), entry('b', 'b', { cost: 5 }));
+  const queue = filled(
+    ...Array.from({ length: 10 }, (_, n) => entry(`a${n}`, 'a', { cost: 5 })),
+    entry('b', 'b', { cost: 5 }),
+  );
   assert.is(queue.workAhead(entry('new', 'b', { cost: 5 })), 15, 'its own and as much of the other');
   assert.is(queue.workAhead(entry('new', 'a', { cost: 5 })), 55);
   assert.is(queue.workAhead(entry('new', 'a', { cost: 5, priority: 1 })), 5);

@@ -20,12 +20,16 @@ interface UserQueue<T> {
 const MANY_USERS = 64;
 
 /**
- * A queue that gives each user an equal share of the work. A user with a thousand entries does not delay a user with one entry.
- * The entries of one user are ordered by priority, and entries of the same priority by arrival. Source: Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
+ * A queue that gives each user an equal share of the work. A user with a thousand entries does not delay a user with
+ * one entry. The entries of one user are ordered by priority, and entries of the same priority by arrival. Source:
+ * Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
  */
 export class FairQueue<T extends Queued> {
   readonly #users = new Map<string | null, UserQueue<T>>();
-  /** The virtual time of the entry that was taken last. A new user begins there, so that a user gains nothing by waiting. */
+  /**
+   * The virtual time of the entry that was taken last. A new user begins there, so that a user gains nothing by
+   * waiting.
+   */
   #virtual = 0;
   #size = 0;
 
@@ -40,7 +44,10 @@ export class FairQueue<T extends Queued> {
     this.#insert(user, at, entry);
   }
 
-  /** Returns a taken entry to the queue because no work was done for it. The entry goes before the other entries of its user with the same or a lower priority, and its work does not count as done. */
+  /**
+   * Returns a taken entry to the queue because no work was done for it. The entry goes before the other entries of its
+   * user with the same or a lower priority, and its work does not count as done.
+   */
   giveBack(entry: T): void {
     const isKnown = this.#users.has(entry.userId);
     const user = this.#userOf(entry);
@@ -74,13 +81,17 @@ export class FairQueue<T extends Queued> {
     user.entries.splice(at, 1);
     user.cost -= entry.cost;
     this.#size -= 1;
-    // A user who is ahead of the others stays known. Otherwise a user could get to the front by leaving and coming again.
+    // A user who is ahead of the others stays known. Otherwise a user could get to the front by leaving and coming
+    // again.
     if (user.entries.length === 0 && user.virtual <= this.#virtual) this.#users.delete(entry.userId);
     if (this.#size === 0) this.#users.clear();
     return true;
   }
 
-  /** Returns the entry that makes room for one of `userId`: the last one of the user with the most entries, if that user has at least two entries more. */
+  /**
+   * Returns the entry that makes room for one of `userId`: the last one of the user with the most entries, if that user
+   * has at least two entries more.
+   */
   victimFor(userId: string | null): T | undefined {
     let longest: UserQueue<T> | undefined;
     for (const user of this.#users.values()) if (user.entries.length > (longest?.entries.length ?? 0)) longest = user;
@@ -88,9 +99,15 @@ export class FairQueue<T extends Queued> {
     return longest && longest.entries.length > own + 1 ? longest.entries.at(-1) : undefined;
   }
 
-  /** Returns the work that is done before an entry that comes now. Each other user gets at most as much done as this user before it. */
+  /**
+   * Returns the work that is done before an entry that comes now. Each other user gets at most as much done as this
+   * user before it.
+   */
   workAhead({ userId, priority, cost }: Queued): number {
-    const own = (this.#users.get(userId)?.entries ?? []).reduce((sum, entry) => (entry.priority >= priority ? sum + entry.cost : sum), 0);
+    const own = (this.#users.get(userId)?.entries ?? []).reduce(
+      (sum, entry) => (entry.priority >= priority ? sum + entry.cost : sum),
+      0,
+    );
     let work = own;
     for (const [other, user] of this.#users) if (other !== userId) work += Math.min(user.cost, own + cost);
     return work;
@@ -102,7 +119,8 @@ export class FairQueue<T extends Queued> {
 
   /** Forgets the users without an entry who are not ahead of the others. */
   #forget(): void {
-    for (const [userId, { entries, virtual }] of this.#users) if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
+    for (const [userId, { entries, virtual }] of this.#users)
+      if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
   }
 
   #userOf({ userId }: Queued): UserQueue<T> {
@@ -121,7 +139,8 @@ export class FairQueue<T extends Queued> {
 
   #next(): UserQueue<T> | undefined {
     let next: UserQueue<T> | undefined;
-    for (const user of this.#users.values()) if (user.entries.length > 0 && (!next || user.virtual < next.virtual)) next = user;
+    for (const user of this.#users.values())
+      if (user.entries.length > 0 && (!next || user.virtual < next.virtual)) next = user;
     return next;
   }
 }

@@ -8,7 +8,10 @@ export interface KeptPlace {
 }
 
 export interface KeptPlacesOptions {
-  /** Keeps a place at the deployment of this name. Throws the error that a call of the deployment would be refused with now. */
+  /**
+   * Keeps a place at the deployment of this name. Throws the error that a call of the deployment would be refused with
+   * now.
+   */
   readonly reserve: (deployment: string, context: RequestContext) => KeptPlace;
   /** Names of the deployments that the run is expected to call. */
   readonly expected: Iterable<string>;
@@ -16,8 +19,9 @@ export interface KeptPlacesOptions {
 }
 
 /**
- * The places that a run of an endpoint has at deployments before it calls them. They are kept before the run fetches anything: a request that cannot be
- * served in its time is then refused before its media are fetched or decoded, and nobody else is given the same place meanwhile.
+ * The places that a run of an endpoint has at deployments before it calls them. They are kept before the run fetches
+ * anything: a request that cannot be served in its time is then refused before its media are fetched or decoded, and
+ * nobody else is given the same place meanwhile.
  */
 export class KeptPlaces implements Disposable {
   readonly #options: KeptPlacesOptions;
@@ -34,7 +38,10 @@ export class KeptPlaces implements Disposable {
     return this.#called;
   }
 
-  /** Keeps a place at each expected deployment that was not called yet; further calls do nothing. Throws the error that a deployment without room refuses calls with. */
+  /**
+   * Keeps a place at each expected deployment that was not called yet; further calls do nothing. Throws the error that
+   * a deployment without room refuses calls with.
+   */
   keep(): void {
     if (this.#isKept) return;
     this.#isKept = true;

@@ -1,4 +1,7 @@
-/** Calls share one run of `work` and its result. A failure is theirs for `failureMs`; the first call after that tries again. */
+/**
+ * Calls share one run of `work` and its result. A failure is theirs for `failureMs`; the first call after that tries
+ * again.
+ */
 export function remembered<T>(work: () => Promise<T>, failureMs: number): () => Promise<T> {
   let current: Promise<T> | undefined;
   let failedAt = Number.POSITIVE_INFINITY;

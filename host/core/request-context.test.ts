@@ -1,6 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fromWireContext, remainingMs, requestContextOf, toWireContext, traceIdOf, validTraceparent } from './request-context.ts';
+import {
+  fromWireContext,
+  remainingMs,
+  requestContextOf,
+  toWireContext,
+  traceIdOf,
+  validTraceparent,
+} from './request-context.ts';
 
 const Context = suite('the context of a request');
 
@@ -16,7 +23,13 @@ Context('crosses a process border; its deadline is the time that is left, becaus
 
 Context('takes no bytes for what is absent or the default', () => {
   assert.equal(toWireContext({ requestId: undefined, userId: null, priority: 0 }), {});
-  assert.equal(fromWireContext(undefined), { requestId: undefined, userId: null, priority: 0, deadlineAt: undefined, traceparent: undefined });
+  assert.equal(fromWireContext(undefined), {
+    requestId: undefined,
+    userId: null,
+    priority: 0,
+    deadlineAt: undefined,
+    traceparent: undefined,
+  });
 });
 
 Context('has no time left after its deadline, and always has without one', () => {
@@ -29,7 +42,15 @@ Context('leaves out what is no fact about the request', () => {
   assert.equal(JSON.parse(JSON.stringify(requestContextOf(options))), { requestId: 'r' });
 });
 
-const REFUSED = ['', TRACE, `ff-${TRACE}-00f067aa0ba902b7-01`, `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, `00-${TRACE}-${'0'.repeat(16)}-01`, `${TRACEPARENT}-more`, TRACEPARENT.toUpperCase()];
+const REFUSED = [
+  '',
+  TRACE,
+  `ff-${TRACE}-00f067aa0ba902b7-01`,
+  `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+  `00-${TRACE}-${'0'.repeat(16)}-01`,
+  `${TRACEPARENT}-more`,
+  TRACEPARENT.toUpperCase(),
+];
 Context('knows a valid traceparent of the W3C', () => {
   assert.is(validTraceparent(TRACEPARENT), TRACEPARENT);
   assert.is(traceIdOf(TRACEPARENT), TRACE);

@@ -1,16 +1,21 @@
 /**
- * Facts about a request that travel with every piece of work done for it: through endpoints, plugins, handles, frames and replicas
- * into the engine. Options of calls extend this interface; {@link requestContextOf} takes the facts out of them, so that a new fact
- * is added here and in {@link toWireContext} alone.
+ * Facts about a request that travel with every piece of work done for it: through endpoints, plugins, handles, frames
+ * and replicas into the engine. Options of calls extend this interface; {@link requestContextOf} takes the facts out of
+ * them, so that a new fact is added here and in {@link toWireContext} alone.
  */
 export interface RequestContext {
   /** The id of the request, for log lines. */
   readonly requestId?: string | undefined;
-  /** The user whose API key the request came with; null where no key is asked for. Queues and engines are fair between users. */
+  /**
+   * The user whose API key the request came with; null where no key is asked for. Queues and engines are fair between
+   * users.
+   */
   readonly userId?: string | null | undefined;
   /** The address that the request came from; it stays in this process. */
   readonly client?: string | undefined;
-  /** A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0. */
+  /**
+   * A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0.
+   */
   readonly priority?: number | undefined;
   /** When the answer is of no more use: milliseconds since the epoch by the clock of this process. Default: never. */
   readonly deadlineAt?: number | undefined;
@@ -18,7 +23,10 @@ export interface RequestContext {
   readonly traceparent?: string | undefined;
 }
 
-/** The facts as a process sends them to another one. The deadline is the time that is left, because clocks of machines differ. */
+/**
+ * The facts as a process sends them to another one. The deadline is the time that is left, because clocks of machines
+ * differ.
+ */
 export interface WireContext {
   readonly requestId?: string;
   readonly userId?: string;
@@ -28,11 +36,21 @@ export interface WireContext {
   readonly traceparent?: string;
 }
 
-/** Version, trace id, parent id and flags. Ids of zeros are invalid, and so is version ff. Source: W3C Trace Context, section 3.2.2. */
+/**
+ * Version, trace id, parent id and flags. Ids of zeros are invalid, and so is version ff. Source: W3C Trace Context,
+ * section 3.2.2.
+ */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Returns `options` without everything that is no fact about the request. */
-export function requestContextOf({ requestId, userId, client, priority, deadlineAt, traceparent }: RequestContext): RequestContext {
+export function requestContextOf({
+  requestId,
+  userId,
+  client,
+  priority,
+  deadlineAt,
+  traceparent,
+}: RequestContext): RequestContext {
   return { requestId, userId, client, priority, deadlineAt, traceparent };
 }
 

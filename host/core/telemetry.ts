@@ -1,4 +1,6 @@
-/** Names of attributes and their values; few different values each, because every combination is a series of its own. */
+/**
+ * Names of attributes and their values; few different values each, because every combination is a series of its own.
+ */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Counts events. */
@@ -38,8 +40,8 @@ export interface SpanOptions {
 }
 
 /**
- * Where code reports what it does, in the terms of OpenTelemetry: names are lower case with dots (`aana.deployment.calls`), times are in seconds.
- * Code asks for its instruments once and keeps them.
+ * Where code reports what it does, in the terms of OpenTelemetry: names are lower case with dots
+ * (`aana.deployment.calls`), times are in seconds. Code asks for its instruments once and keeps them.
  */
 export interface Telemetry {
   counter(name: string, options?: InstrumentOptions): Counter;

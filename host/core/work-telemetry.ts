@@ -21,7 +21,10 @@ export interface Work {
 const nothing = (): void => {};
 const NO_WORK: Work = Object.freeze({ traceparent: undefined, end: nothing });
 
-/** Reports pieces of work of one kind: a span for each, and the seconds that it took (`<name>.duration`) by its outcome (`aana.outcome`). */
+/**
+ * Reports pieces of work of one kind: a span for each, and the seconds that it took (`<name>.duration`) by its outcome
+ * (`aana.outcome`).
+ */
 export class WorkTelemetry {
   readonly #name: string;
   readonly #telemetry: Telemetry;
@@ -49,7 +52,11 @@ export class WorkTelemetry {
   }
 
   /** Reports `doing`, which is given its place in the trace. */
-  async run<T>(attributes: Attributes, parent: string | undefined, doing: (traceparent: string | undefined) => Promise<T>): Promise<T> {
+  async run<T>(
+    attributes: Attributes,
+    parent: string | undefined,
+    doing: (traceparent: string | undefined) => Promise<T>,
+  ): Promise<T> {
     const work = this.begin(attributes, parent);
     try {
       const result = await doing(work.traceparent);

@@ -1,19 +1,55 @@
 export { check } from './class/check.ts';
-export type { DeploymentDefinition, ModelSource, PrepareContext, PullOptions, ReplicaSpec } from './class/deployment-definition.ts';
+export type {
+  DeploymentDefinition,
+  ModelSource,
+  PrepareContext,
+  PullOptions,
+  ReplicaSpec,
+} from './class/deployment-definition.ts';
 export { BaseTextGenerationDeployment } from './class/base-text-generation-deployment.ts';
 export { type BoundDeployment, boundFrom, type OptionsOf } from './class/bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './class/config-class.ts';
-export { type CallContext, Deployment, type DeploymentClass, type DeploymentContext, type Implements } from './class/deployment.ts';
+export {
+  type CallContext,
+  Deployment,
+  type DeploymentClass,
+  type DeploymentContext,
+  type Implements,
+} from './class/deployment.ts';
 export type { DeploymentType } from './class/define-deployment.ts';
 export { type DeploymentDescription, describeDeployment, type MethodDescription } from './class/describe.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
-export { builtinDefinitions, DeploymentManager, type DeploymentManagerOptions, type DeploymentProgress, type DeployOptions, type StartOptions, type UpdateOptions } from './manager/deployment-manager.ts';
+export {
+  builtinDefinitions,
+  DeploymentManager,
+  type DeploymentManagerOptions,
+  type DeploymentProgress,
+  type DeployOptions,
+  type StartOptions,
+  type UpdateOptions,
+} from './manager/deployment-manager.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
-export { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './builtin/llama-text-generation-deployment.ts';
+export {
+  LlamaTextGenerationConfig,
+  LlamaTextGenerationDeployment,
+} from './builtin/llama-text-generation-deployment.ts';
 export type { MemoryNeed } from './builtin/memory-need.ts';
-export { type HasMethods, type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './class/method.ts';
+export {
+  type HasMethods,
+  type Input,
+  method,
+  type MethodDefinition,
+  type MethodTable,
+  type Output,
+  streamingMethod,
+} from './class/method.ts';
 export { type AnyDeployment, type DescribedHandle, type HandleOf, withMethods } from './handle/typed-handle.ts';
-export { WhisperComputeType, WhisperConfig, WhisperDeployment, WhisperModelSize } from './builtin/whisper-deployment.ts';
+export {
+  WhisperComputeType,
+  WhisperConfig,
+  WhisperDeployment,
+  WhisperModelSize,
+} from './builtin/whisper-deployment.ts';

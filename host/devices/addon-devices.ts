@@ -24,14 +24,29 @@ export interface AddonGpus {
 }
 
 /**
- * The GPUs that the native addon can use, as a process of its own finds them. Undefined when it cannot be asked: it is not built, or
- * does not load. Rejects with the signal's reason only.
+ * The GPUs that the native addon can use, as a process of its own finds them. Undefined when it cannot be asked: it is
+ * not built, or does not load. Rejects with the signal's reason only.
  */
-export async function listAddonGpus({ env, log, timeoutMs, signal, program }: AddonDevicesOptions): Promise<AddonGpus | undefined> {
+export async function listAddonGpus({
+  env,
+  log,
+  timeoutMs,
+  signal,
+  program,
+}: AddonDevicesOptions): Promise<AddonGpus | undefined> {
   if (!program && !existsSync(nativeAddonPath(packageRoot))) return undefined;
   let reason: string;
   try {
-    const { code, signal: endedBy, stdout, stderr } = await runContained(process.execPath, [fileURLToPath(program ?? PROGRAM)], { env: { ...env, CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }, timeoutMs, signal });
+    const {
+      code,
+      signal: endedBy,
+      stdout,
+      stderr,
+    } = await runContained(process.execPath, [fileURLToPath(program ?? PROGRAM)], {
+      env: { ...env, CUDA_DEVICE_ORDER: 'PCI_BUS_ID' },
+      timeoutMs,
+      signal,
+    });
     if (code === 0) return gpusOf(stdout.toString('utf8'));
     reason = `its process ended with ${endedBy ?? code}: ${stderr.trim().split('\n').at(-1)?.slice(0, 500) ?? ''}`;
   } catch (error) {
@@ -44,6 +59,9 @@ export async function listAddonGpus({ env, log, timeoutMs, signal, program }: Ad
 
 /** The last line is the list; libraries may print before it. */
 function gpusOf(text: string): AddonGpus {
-  const { devices, driver } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as { readonly devices: readonly NativeDevice[]; readonly driver: readonly NativeDriverGpu[] };
+  const { devices, driver } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as {
+    readonly devices: readonly NativeDevice[];
+    readonly driver: readonly NativeDriverGpu[];
+  };
   return { gpus: devices.filter(({ type }) => type === 'gpu'), driver };
 }

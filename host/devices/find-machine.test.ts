@@ -29,7 +29,14 @@ function environment(script: string | undefined, more: NodeJS.ProcessEnv = {}): 
 
 function warnings(): { log: Logger; messages: string[] } {
   const messages: string[] = [];
-  return { log: createLogger({ level: 'warn', format: 'json', write: (line) => messages.push(String(JSON.parse(line).message)) }), messages };
+  return {
+    log: createLogger({
+      level: 'warn',
+      format: 'json',
+      write: (line) => messages.push(String(JSON.parse(line).message)),
+    }),
+    messages,
+  };
 }
 
 Devices.after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -41,7 +48,13 @@ Devices('reads the driver’s list, names with commas and unknown memory too', (
   ]);
 });
 
-const ALL: readonly DriverGpu[] = ['GPU-aa11', 'GPU-ab22', 'GPU-cc33'].map((uuid, index) => ({ index, uuid, id: uuid, name: 'fake', memoryBytes: 1 }));
+const ALL: readonly DriverGpu[] = ['GPU-aa11', 'GPU-ab22', 'GPU-cc33'].map((uuid, index) => ({
+  index,
+  uuid,
+  id: uuid,
+  name: 'fake',
+  memoryBytes: 1,
+}));
 const VISIBLE: readonly (readonly [value: string | undefined, ids: readonly string[]])[] = [
   [undefined, ['GPU-aa11', 'GPU-ab22', 'GPU-cc33']],
   ['', []],
@@ -58,7 +71,10 @@ const VISIBLE: readonly (readonly [value: string | undefined, ids: readonly stri
 ];
 for (const [value, ids] of VISIBLE) {
   Devices(`understands CUDA_VISIBLE_DEVICES=${value ?? '(unset)'} as CUDA does`, () => {
-    assert.equal(visibleGpus(ALL, value).map(({ id }) => id), ids);
+    assert.equal(
+      visibleGpus(ALL, value).map(({ id }) => id),
+      ids,
+    );
   });
 }
 
@@ -77,12 +93,20 @@ Devices('finds no GPU, and says nothing, where there is neither a driver nor a G
 });
 
 Devices('takes the addon’s GPUs where there is no nvidia-smi', async () => {
-  const { gpus } = await findMachine({ env: environment(undefined, { LIST: 'gpu' }), log: silentLogger, addonProgram: ADDON });
+  const { gpus } = await findMachine({
+    env: environment(undefined, { LIST: 'gpu' }),
+    log: silentLogger,
+    addonProgram: ADDON,
+  });
   assert.equal(gpus, [{ id: undefined, device: 'MTL0', name: 'a GPU', memoryBytes: 4 }]);
 });
 
 Devices('names CUDA’s GPUs by UUID without nvidia-smi, where the driver tells them', async () => {
-  const { gpus } = await findMachine({ env: environment(undefined, { LIST: 'cuda' }), log: silentLogger, addonProgram: ADDON });
+  const { gpus } = await findMachine({
+    env: environment(undefined, { LIST: 'cuda' }),
+    log: silentLogger,
+    addonProgram: ADDON,
+  });
   assert.equal(gpus, [
     { id: 'GPU-1', name: 'a GPU', memoryBytes: 4 },
     { id: 'MIG-2', name: 'a GPU', memoryBytes: 4, isPart: true },
@@ -91,14 +115,18 @@ Devices('names CUDA’s GPUs by UUID without nvidia-smi, where the driver tells 
 
 Devices('names CUDA’s GPUs by their place where nobody tells their UUIDs', async () => {
   const find = async (visible?: string): Promise<unknown> => {
-    const env = environment(undefined, { LIST: 'cuda-only', ...(visible !== undefined && { CUDA_VISIBLE_DEVICES: visible }) });
+    const env = environment(undefined, {
+      LIST: 'cuda-only',
+      ...(visible !== undefined && { CUDA_VISIBLE_DEVICES: visible }),
+    });
     return (await findMachine({ env, log: silentLogger, addonProgram: ADDON })).gpus.map(({ id }) => id);
   };
   assert.equal(await find(), ['0', '1']);
   assert.equal(await find('3, GPU-x'), ['3', 'GPU-x']);
 });
 
-const CUT = 'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaaa1111)\\n  MIG 3g.40gb     Device  0: (UUID: MIG-p1)\\n  MIG 1g.10gb+me  Device  1: (UUID: MIG-p2)\\nGPU 1: NVIDIA A10 (UUID: GPU-bbbb2222)\\n';
+const CUT =
+  'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaaa1111)\\n  MIG 3g.40gb     Device  0: (UUID: MIG-p1)\\n  MIG 1g.10gb+me  Device  1: (UUID: MIG-p2)\\nGPU 1: NVIDIA A10 (UUID: GPU-bbbb2222)\\n';
 const PARTS = [
   { id: 'MIG-p1', name: 'NVIDIA H100 80GB HBM3 3g.40gb', memoryBytes: 40e9, isPart: true },
   { id: 'MIG-p2', name: 'NVIDIA H100 80GB HBM3 1g.10gb+me', memoryBytes: 10e9, isPart: true },
@@ -118,23 +146,40 @@ Devices('finds the parts of a GPU that is cut, in place of the whole', async () 
 });
 
 Devices('asks how much of each GPU is free, as the driver sees all processes', async () => {
-  const { probe } = await findMachine({ env: environment(SMI, { LIST: 'gpu' }), log: silentLogger, addonProgram: ADDON });
+  const { probe } = await findMachine({
+    env: environment(SMI, { LIST: 'gpu' }),
+    log: silentLogger,
+    addonProgram: ADDON,
+  });
   assert.equal(await probe?.freeGpuBytes?.(undefined), [undefined, undefined, 2000 * MIB]);
-  const { probe: ofAddon } = await findMachine({ env: environment(undefined, { LIST: 'cuda' }), log: silentLogger, addonProgram: ADDON });
+  const { probe: ofAddon } = await findMachine({
+    env: environment(undefined, { LIST: 'cuda' }),
+    log: silentLogger,
+    addonProgram: ADDON,
+  });
   assert.equal(await ofAddon?.freeGpuBytes?.(undefined), [3, 3]);
 });
 
 Devices('uses no GPU that the addon cannot use, and warns', async () => {
   const { log, messages } = warnings();
   const { gpus } = await findMachine({ env: environment(`printf '${TWO}'`), log, addonProgram: ADDON });
-  assert.equal([gpus, messages], [[], ['the native addon can use none of the GPUs of this machine; models run on the CPU']]);
+  assert.equal(
+    [gpus, messages],
+    [[], ['the native addon can use none of the GPUs of this machine; models run on the CPU']],
+  );
 });
 
 for (const mode of ['crash', 'garbage', 'hang'] as const) {
   Devices(`trusts nvidia-smi when asking the addon ends in a ${mode}`, async () => {
     const { log, messages } = warnings();
-    // A machine that needs longer than this to start Node would fail the other cases, not this one: all of them end the same way.
-    const { gpus } = await findMachine({ env: environment(`printf '${TWO}'`, { LIST: mode }), log, addonProgram: ADDON, ...(mode === 'hang' && { timeoutMs: 1000 }) });
+    // A machine that needs longer than this to start Node would fail the other cases, not this one: all of them end the
+    // same way.
+    const { gpus } = await findMachine({
+      env: environment(`printf '${TWO}'`, { LIST: mode }),
+      log,
+      addonProgram: ADDON,
+      ...(mode === 'hang' && { timeoutMs: 1000 }),
+    });
     assert.is(messages.includes('the native addon cannot be asked for GPUs'), true);
     if (mode !== 'hang') assert.is(gpus.length, 2);
   });
@@ -142,14 +187,22 @@ for (const mode of ['crash', 'garbage', 'hang'] as const) {
 
 Devices('does not wait for an nvidia-smi that hangs', async () => {
   const { log, messages } = warnings();
-  assert.equal((await findMachine({ env: environment('exec /bin/sleep 600'), log, addonProgram: ADDON, timeoutMs: 1000 })).gpus, []);
+  assert.equal(
+    (await findMachine({ env: environment('exec /bin/sleep 600'), log, addonProgram: ADDON, timeoutMs: 1000 })).gpus,
+    [],
+  );
   assert.ok(messages.includes('nvidia-smi cannot be asked for GPUs'));
 });
 
 Devices('rejects with the reason of its signal', async () => {
   const controller = new AbortController();
   const reason = new Error('interrupted');
-  const found = findMachine({ env: environment('exec /bin/sleep 600'), log: silentLogger, addonProgram: ADDON, signal: controller.signal }).catch((error: unknown) => error);
+  const found = findMachine({
+    env: environment('exec /bin/sleep 600'),
+    log: silentLogger,
+    addonProgram: ADDON,
+    signal: controller.signal,
+  }).catch((error: unknown) => error);
   controller.abort(reason);
   assert.is(await found, reason);
 });
@@ -157,7 +210,11 @@ Devices('rejects with the reason of its signal', async () => {
 Devices('asks nobody when devices are declared, and lets the environment choose among them', async () => {
   const gpus = [{ memory_bytes: 5 }, { id: 'GPU-x', name: 'big', memory_bytes: 9 }];
   const env = environment('exec /bin/sleep 600', { CUDA_VISIBLE_DEVICES: 'GPU-x,0' });
-  const { probe, ...machine } = await findMachine({ env, log: silentLogger, declared: { gpus, memory_bytes: 7, cpus: 3, placement: 'pack' } });
+  const { probe, ...machine } = await findMachine({
+    env,
+    log: silentLogger,
+    declared: { gpus, memory_bytes: 7, cpus: 3, placement: 'pack' },
+  });
   assert.equal(probe, { freeMainBytes: undefined, freeGpuBytes: undefined });
   assert.equal(machine, {
     gpus: [

@@ -7,7 +7,10 @@ import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 
 /** Devices as an operator declares them, in place of those that are found. */
 export interface DeclaredDevices {
-  readonly gpus?: readonly { readonly id?: string | undefined; readonly name?: string | undefined; readonly memory_bytes: number }[] | null | undefined;
+  readonly gpus?:
+    | readonly { readonly id?: string | undefined; readonly name?: string | undefined; readonly memory_bytes: number }[]
+    | null
+    | undefined;
   readonly memory_bytes?: number | null | undefined;
   readonly cpus?: number | null | undefined;
   readonly placement?: Machine['placement'];
@@ -33,31 +36,41 @@ interface Found {
 }
 
 /**
- * What replicas can be placed on. GPUs are those of `nvidia-smi` that `CUDA_VISIBLE_DEVICES` leaves and that the native addon can
- * use; where there is no `nvidia-smi`, those that the addon lists. Neither: no GPUs, which is no error. What is declared is taken at its word: nobody
- * looks how much of it is free.
+ * What replicas can be placed on. GPUs are those of `nvidia-smi` that `CUDA_VISIBLE_DEVICES` leaves and that the native
+ * addon can use; where there is no `nvidia-smi`, those that the addon lists. Neither: no GPUs, which is no error. What
+ * is declared is taken at its word: nobody looks how much of it is free.
  */
 export async function findMachine(options: FindMachineOptions): Promise<Machine> {
   const { env, declared } = options;
   const visible = env['CUDA_VISIBLE_DEVICES'];
-  const { gpus, freeBytes }: Found = declared?.gpus ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined } : await findGpus(options);
+  const { gpus, freeBytes }: Found = declared?.gpus
+    ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined }
+    : await findGpus(options);
   const declaredBytes = declared?.memory_bytes ?? undefined;
   return {
     gpus,
     memoryBytes: declaredBytes ?? totalMainBytes(),
     cpus: declared?.cpus ?? usableCpus(),
     placement: declared?.placement,
-    probe: { freeMainBytes: declaredBytes === undefined ? () => freeMainBytes() : undefined, freeGpuBytes: gpus.length > 0 ? freeBytes : undefined },
+    probe: {
+      freeMainBytes: declaredBytes === undefined ? () => freeMainBytes() : undefined,
+      freeGpuBytes: gpus.length > 0 ? freeBytes : undefined,
+    },
   };
 }
 
 async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: FindMachineOptions): Promise<Found> {
   const visible = env['CUDA_VISIBLE_DEVICES'];
   const ask = { env, log, timeoutMs, program: addonProgram };
-  const [ofDriver, ofAddon] = await Promise.all([listNvidiaGpus({ ...ask, signal }), listAddonGpus({ ...ask, signal })]);
+  const [ofDriver, ofAddon] = await Promise.all([
+    listNvidiaGpus({ ...ask, signal }),
+    listAddonGpus({ ...ask, signal }),
+  ]);
   const gpus = visibleGpus(ofDriver, visible);
   if (gpus.length > 0 && ofAddon?.gpus.length === 0) {
-    log.warn('the native addon can use none of the GPUs of this machine; models run on the CPU', { gpus: gpus.map(({ name }) => name) });
+    log.warn('the native addon can use none of the GPUs of this machine; models run on the CPU', {
+      gpus: gpus.map(({ name }) => name),
+    });
     return { gpus: [], freeBytes: undefined };
   }
   if (ofDriver.length > 0) {
@@ -71,11 +84,15 @@ async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: 
   }
   return {
     gpus: ofAddon ? gpusOfAddon(ofAddon, visible) : [],
-    freeBytes: async (asker) => (await listAddonGpus({ ...ask, signal: asker }))?.gpus.map(({ memoryFreeBytes }) => memoryFreeBytes) ?? [],
+    freeBytes: async (asker) =>
+      (await listAddonGpus({ ...ask, signal: asker }))?.gpus.map(({ memoryFreeBytes }) => memoryFreeBytes) ?? [],
   };
 }
 
-/** CUDA's devices by the UUIDs that the driver's library gives, or else by their place; others by the engines' names of them. */
+/**
+ * CUDA's devices by the UUIDs that the driver's library gives, or else by their place; others by the engines' names of
+ * them.
+ */
 function gpusOfAddon({ gpus, driver }: AddonGpus, visible: string | undefined): Gpu[] {
   const cuda = gpus.filter(({ name }) => name.startsWith('CUDA'));
   const listed = visible?.split(',').map((part) => part.trim());
@@ -88,6 +105,16 @@ function gpusOfAddon({ gpus, driver }: AddonGpus, visible: string | undefined): 
   });
 }
 
-function toDriverGpu({ id, name, memory_bytes: memoryBytes }: NonNullable<DeclaredDevices['gpus']>[number], index: number): DriverGpu {
-  return { index, uuid: id, id: id ?? String(index), name: name ?? 'declared GPU', memoryBytes, ...(id?.startsWith('MIG-') && { isPart: true }) };
+function toDriverGpu(
+  { id, name, memory_bytes: memoryBytes }: NonNullable<DeclaredDevices['gpus']>[number],
+  index: number,
+): DriverGpu {
+  return {
+    index,
+    uuid: id,
+    id: id ?? String(index),
+    name: name ?? 'declared GPU',
+    memoryBytes,
+    ...(id?.startsWith('MIG-') && { isPart: true }),
+  };
 }

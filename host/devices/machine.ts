@@ -1,6 +1,8 @@
 /** One GPU, or one part of a GPU, that deployments may use. */
 export interface Gpu {
-  /** What `CUDA_VISIBLE_DEVICES` takes for it: a UUID or an index; undefined for one that the variable has no say over. */
+  /**
+   * What `CUDA_VISIBLE_DEVICES` takes for it: a UUID or an index; undefined for one that the variable has no say over.
+   */
   readonly id: string | undefined;
   /** The engines' own name of it, where it has no `id`. */
   readonly device?: string | undefined;
@@ -11,7 +13,10 @@ export interface Gpu {
   readonly isPart?: boolean | undefined;
 }
 
-/** What other programs leave of a machine's memory. Each figure is undefined where it cannot be told; what was declared has no function. */
+/**
+ * What other programs leave of a machine's memory. Each figure is undefined where it cannot be told; what was declared
+ * has no function.
+ */
 export interface MemoryProbe {
   /** Bytes of main memory that can be had now; files that are only cached count as free. */
   readonly freeMainBytes?: (() => number | undefined) | undefined;

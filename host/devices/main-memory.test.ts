@@ -38,7 +38,12 @@ Memory('is free within the limits of all control groups, files in the cache not 
     'sys/fs/cgroup/outer/inner/memory.current': '4000000\n',
   };
   assert.is(freeMainBytes(root(files)), 1_500_000);
-  const container = { ...files, 'proc/self/cgroup': '0::/\n', 'sys/fs/cgroup/memory.max': '100\n', 'sys/fs/cgroup/memory.current': '300\n' };
+  const container = {
+    ...files,
+    'proc/self/cgroup': '0::/\n',
+    'sys/fs/cgroup/memory.max': '100\n',
+    'sys/fs/cgroup/memory.current': '300\n',
+  };
   assert.is(freeMainBytes(root(container)), 0);
 });
 

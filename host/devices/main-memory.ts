@@ -9,8 +9,9 @@ export function totalMainBytes(): number {
 }
 
 /**
- * Returns the bytes of main memory that can be had now without pushing anything out: what Linux calls available, or what the limit of a
- * control group leaves where that is less. Cached files count as free, also those that models are mapped from. Returns undefined elsewhere than on Linux.
+ * Returns the bytes of main memory that can be had now without pushing anything out: what Linux calls available, or
+ * what the limit of a control group leaves where that is less. Cached files count as free, also those that models are
+ * mapped from. Returns undefined elsewhere than on Linux.
  */
 export function freeMainBytes(root = '/'): number | undefined {
   const available = fieldOf(readText(join(root, 'proc/meminfo')), /^MemAvailable:\s+(\d+) kB$/m);
@@ -18,7 +19,10 @@ export function freeMainBytes(root = '/'): number | undefined {
   return Math.max(0, Math.min(available * 1024, ...groupsOf(root).flatMap((folder) => freeOfGroup(folder) ?? [])));
 }
 
-/** Returns the processors that this process may use: those of its affinity, or of the control group's quota where that is less. At least 1. */
+/**
+ * Returns the processors that this process may use: those of its affinity, or of the control group's quota where that
+ * is less. At least 1.
+ */
 export function usableCpus(root = '/', parallelism = availableParallelism()): number {
   const quotas = groupsOf(root).flatMap((folder) => {
     const [quota = Number.NaN, period = Number.NaN] = (readText(join(folder, 'cpu.max')) ?? '').split(' ').map(Number);
@@ -27,7 +31,10 @@ export function usableCpus(root = '/', parallelism = availableParallelism()): nu
   return Math.max(1, Math.floor(Math.min(parallelism, ...quotas)));
 }
 
-/** The folders of the control groups (version 2) that this process is in, the innermost first. A container sees its own as the root. */
+/**
+ * The folders of the control groups (version 2) that this process is in, the innermost first. A container sees its own
+ * as the root.
+ */
 function groupsOf(root: string): string[] {
   const mount = join(root, 'sys/fs/cgroup');
   const path = /^0::(\/.*)$/m.exec(readText(join(root, 'proc/self/cgroup')) ?? '')?.[1] ?? '/';

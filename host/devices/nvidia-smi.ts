@@ -13,7 +13,10 @@ export interface NvidiaSmiOptions {
 const MIB = 2 ** 20;
 const FORMAT = '--format=csv,noheader,nounits';
 
-/** The GPUs that NVIDIA's driver knows, with the parts that they are cut into; none when there is no `nvidia-smi`, or when it fails. Rejects with the signal's reason only. */
+/**
+ * The GPUs that NVIDIA's driver knows, with the parts that they are cut into; none when there is no `nvidia-smi`, or
+ * when it fails. Rejects with the signal's reason only.
+ */
 export async function listNvidiaGpus(options: NvidiaSmiOptions): Promise<DriverGpu[]> {
   const gpus = parseNvidiaSmi(await ask(['--query-gpu=index,uuid,memory.total,name', FORMAT], options));
   if (gpus.length === 0) return [];
@@ -24,7 +27,9 @@ export async function listNvidiaGpus(options: NvidiaSmiOptions): Promise<DriverG
   });
 }
 
-/** Free bytes of each whole GPU by its UUID, as the driver sees all processes. Rejects with the signal's reason only. */
+/**
+ * Free bytes of each whole GPU by its UUID, as the driver sees all processes. Rejects with the signal's reason only.
+ */
 export async function freeNvidiaBytes(options: NvidiaSmiOptions): Promise<ReadonlyMap<string, number>> {
   const text = await ask(['--query-gpu=uuid,memory.free', FORMAT], options);
   const lines = [...text.matchAll(/^\s*(GPU-[^,\s]+)\s*,\s*(\d+)\s*$/gm)];
@@ -40,24 +45,39 @@ async function ask(args: readonly string[], { env, log, timeoutMs, signal }: Nvi
   } catch (error) {
     signal?.throwIfAborted();
     const isAbsent = error instanceof Error && error.name === 'CommandNotFound';
-    if (!isAbsent) log.warn('nvidia-smi cannot be asked for GPUs', { reason: error instanceof Error ? error.message : String(error) });
+    if (!isAbsent)
+      log.warn('nvidia-smi cannot be asked for GPUs', {
+        reason: error instanceof Error ? error.message : String(error),
+      });
   }
   return '';
 }
 
-/** Lines such as `0, GPU-8932f937-…, 81559, NVIDIA H100 80GB HBM3`. What is no such line is skipped; memory may be `[N/A]`. */
+/**
+ * Lines such as `0, GPU-8932f937-…, 81559, NVIDIA H100 80GB HBM3`. What is no such line is skipped; memory may be
+ * `[N/A]`.
+ */
 export function parseNvidiaSmi(text: string): DriverGpu[] {
   return text.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s*,\s*([^,\s]+)\s*,\s*([^,]*?)\s*,\s*(.+?)\s*$/.exec(line);
     if (!match) return [];
     const [, index = '', uuid = '', mebibytes = '', name = ''] = match;
-    return [{ index: Number(index), uuid, id: uuid, name, memoryBytes: /^\d+$/.test(mebibytes) ? Number(mebibytes) * MIB : 0 }];
+    return [
+      {
+        index: Number(index),
+        uuid,
+        id: uuid,
+        name,
+        memoryBytes: /^\d+$/.test(mebibytes) ? Number(mebibytes) * MIB : 0,
+      },
+    ];
   });
 }
 
 /**
- * The parts of each GPU that is cut (MIG), by the GPU's UUID, from lines such as `GPU 0: NVIDIA H100 (UUID: GPU-…)` and below it
- * `  MIG 1g.10gb     Device  0: (UUID: MIG-…)`. A part's memory is what its profile is named for, in 10⁹ bytes, which is a little less than it has.
+ * The parts of each GPU that is cut (MIG), by the GPU's UUID, from lines such as `GPU 0: NVIDIA H100 (UUID: GPU-…)` and
+ * below it ` MIG 1g.10gb Device 0: (UUID: MIG-…)`. A part's memory is what its profile is named for, in 10⁹ bytes,
+ * which is a little less than it has.
  */
 export function parseParts(text: string): ReadonlyMap<string, readonly Gpu[]> {
   const partsByGpu = new Map<string, Gpu[]>();

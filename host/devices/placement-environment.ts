@@ -12,5 +12,9 @@ export function placementEnvironment(machine: Machine, { gpus }: Placement): Rec
   const mine = gpus.flatMap((gpu) => machine.gpus[gpu] ?? []);
   const ids = mine.flatMap(({ id }) => id ?? []);
   const names = mine.flatMap(({ id, device }) => (id === undefined && device !== undefined ? [device] : []));
-  return { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: ids.join(','), [GPU_DEVICES_VARIABLE]: names.join(',') };
+  return {
+    CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+    CUDA_VISIBLE_DEVICES: ids.join(','),
+    [GPU_DEVICES_VARIABLE]: names.join(','),
+  };
 }

@@ -8,12 +8,21 @@ const Ledger = suite('the placement ledger');
 
 const GIB = 2 ** 30;
 const machine = (gpuCount: number, gpuGiB = 80, memoryGiB = 16): Machine => ({
-  gpus: Array.from({ length: gpuCount }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: gpuGiB * GIB })),
+  gpus: Array.from({ length: gpuCount }, (_, index) => ({
+    id: `GPU-${index}`,
+    name: 'fake',
+    memoryBytes: gpuGiB * GIB,
+  })),
   memoryBytes: memoryGiB * GIB,
 });
-const demand = (deployment: string, gpus: number, reservedGiB = 0): Demand => ({ deployment, gpus, reservedBytes: reservedGiB * GIB });
+const demand = (deployment: string, gpus: number, reservedGiB = 0): Demand => ({
+  deployment,
+  gpus,
+  reservedBytes: reservedGiB * GIB,
+});
 const use = (...gib: number[]): DeviceUse => ({ bytes: gib.map((each) => each * GIB) });
-const placed = (ledger: PlacementLedger, wanted: Demand): Placement => ledger.place(wanted) ?? assert.unreachable('no room') ?? ({} as Placement);
+const placed = (ledger: PlacementLedger, wanted: Demand): Placement =>
+  ledger.place(wanted) ?? assert.unreachable('no room') ?? ({} as Placement);
 const sharesOf = (ledger: PlacementLedger): number[] => ledger.loads().map(({ share }) => share);
 
 Ledger('gives shares of one GPU until it is full, and not more', () => {
@@ -25,7 +34,9 @@ Ledger('gives shares of one GPU until it is full, and not more', () => {
 
 Ledger('takes the least loaded GPU first', () => {
   const ledger = new PlacementLedger(machine(3));
-  const order = [demand('a', 0.5), demand('b', 0.25), demand('c', 0.1), demand('d', 0.1), demand('e', 0.1)].map((wanted) => placed(ledger, wanted).gpus);
+  const order = [demand('a', 0.5), demand('b', 0.25), demand('c', 0.1), demand('d', 0.1), demand('e', 0.1)].map(
+    (wanted) => placed(ledger, wanted).gpus,
+  );
   assert.equal(order, [[0], [1], [2], [2], [2]]);
 });
 
@@ -149,7 +160,10 @@ Ledger('counts on each GPU the part of a model that lies there', () => {
   const llm = placed(ledger, demand('llm', 2));
   assert.not.ok(ledger.count(llm, use(81, 10)));
   assert.ok(ledger.count(llm, use(70, 20)));
-  assert.equal(ledger.loads().map(({ memoryBytes }) => memoryBytes), [70 * GIB, 20 * GIB]);
+  assert.equal(
+    ledger.loads().map(({ memoryBytes }) => memoryBytes),
+    [70 * GIB, 20 * GIB],
+  );
 });
 
 Ledger('leaves others what they use of a device, and learns that they have gone', () => {
@@ -217,12 +231,19 @@ for (const [what, gpus, devices, names] of ENVIRONMENTS) {
   Ledger(`makes the environment of a replica that asks for ${what}`, () => {
     const two = machine(2);
     const environment = placementEnvironment(two, placed(new PlacementLedger(two), demand('a', gpus)));
-    assert.equal(environment, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: devices, AANA_GPU_DEVICES: names });
+    assert.equal(environment, {
+      CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+      CUDA_VISIBLE_DEVICES: devices,
+      AANA_GPU_DEVICES: names,
+    });
   });
 }
 
 Ledger('names GPUs to a replica that no variable of their own can choose', () => {
-  const two: Machine = { gpus: ['Vulkan0', 'Vulkan1'].map((device) => ({ id: undefined, device, name: 'fake', memoryBytes: 0 })), memoryBytes: 0 };
+  const two: Machine = {
+    gpus: ['Vulkan0', 'Vulkan1'].map((device) => ({ id: undefined, device, name: 'fake', memoryBytes: 0 })),
+    memoryBytes: 0,
+  };
   const ledger = new PlacementLedger(two);
   placed(ledger, demand('a', 1));
   const environment = placementEnvironment(two, placed(ledger, demand('a', 1)));

@@ -54,9 +54,9 @@ export interface GpuLoad {
 }
 
 /**
- * Who has which share of which device. A pure table: it starts nothing and asks nobody. Shares of a GPU never add up to more than the
- * GPU, processors never to more than the machine has; memory that is set aside, counted or used by others leaves the rest. On a machine without any GPU all
- * run on the CPU.
+ * Who has which share of which device. A pure table: it starts nothing and asks nobody. Shares of a GPU never add up to
+ * more than the GPU, processors never to more than the machine has; memory that is set aside, counted or used by others
+ * leaves the rest. On a machine without any GPU all run on the CPU.
  */
 export class PlacementLedger {
   readonly machine: Machine;
@@ -73,7 +73,10 @@ export class PlacementLedger {
     return this.#entries.size;
   }
 
-  /** Takes a place: the least loaded GPU, one without a replica of the same deployment first; or the fullest. Undefined when there is no room now. */
+  /**
+   * Takes a place: the least loaded GPU, one without a replica of the same deployment first; or the fullest. Undefined
+   * when there is no room now.
+   */
   place({ deployment, gpus, cpus = 0, reservedBytes }: Demand): Placement | undefined {
     if (this.machine.cpus !== undefined && this.#usedCpus(deployment) + cpus > this.machine.cpus) return undefined;
     if (gpus === 0 || this.machine.gpus.length === 0) {
@@ -88,8 +91,8 @@ export class PlacementLedger {
   }
 
   /**
-   * Counts the memory that a replica will use, as estimated from its model, in place of what it had set aside where that is less.
-   * False, and nothing changed, when a device of the placement has not as much left.
+   * Counts the memory that a replica will use, as estimated from its model, in place of what it had set aside where
+   * that is less. False, and nothing changed, when a device of the placement has not as much left.
    */
   count(placement: Placement, use: DeviceUse): boolean {
     const entry = this.#require(placement);
@@ -100,7 +103,10 @@ export class PlacementLedger {
     return fits;
   }
 
-  /** Corrects what a replica uses, as measured: it is so, also where that is more than there was room for. Nothing happens when its place was released. */
+  /**
+   * Corrects what a replica uses, as measured: it is so, also where that is more than there was room for. Nothing
+   * happens when its place was released.
+   */
   measure(placement: Placement, use: DeviceUse): void {
     const entry = this.#entries.get(placement);
     if (!entry) return;
@@ -115,8 +121,9 @@ export class PlacementLedger {
   }
 
   /**
-   * Notes how much of a device is free. What replicas do not account for is used by others. Replicas that load have between nothing and all of what they are
-   * counted with, so the use by others is known within these bounds only: it stays as it was as far as they allow.
+   * Notes how much of a device is free. What replicas do not account for is used by others. Replicas that load have
+   * between nothing and all of what they are counted with, so the use by others is known within these bounds only: it
+   * stays as it was as far as they allow.
    */
   noteFree(device: Device, freeBytes: number): void {
     const total = this.#memoryOf(device);
@@ -132,12 +139,18 @@ export class PlacementLedger {
     this.#foreign.set(device, Math.min(most, Math.max(least, this.#foreign.get(device) ?? least)));
   }
 
-  /** Until {@link letGo} it stays its deployment's when it is released: others get nothing of it, its own deployment may have other places within it. */
+  /**
+   * Until {@link letGo} it stays its deployment's when it is released: others get nothing of it, its own deployment may
+   * have other places within it.
+   */
   hold(placement: Placement): void {
     this.#require(placement).isHeld = true;
   }
 
-  /** Takes a place again that was released while it was held. False, and nothing changed, when others of its deployment are in the way. */
+  /**
+   * Takes a place again that was released while it was held. False, and nothing changed, when others of its deployment
+   * are in the way.
+   */
   retake(placement: Placement): boolean {
     const entry = this.#require(placement);
     entry.isVacant = false;
@@ -153,7 +166,10 @@ export class PlacementLedger {
     if (entry.isVacant) this.#entries.delete(placement);
   }
 
-  /** The table as it would be with these places given back. It is a table of its own: nothing that is done to it changes this one. */
+  /**
+   * The table as it would be with these places given back. It is a table of its own: nothing that is done to it changes
+   * this one.
+   */
   without(placements: Iterable<Placement>): PlacementLedger {
     const copy = new PlacementLedger(this.machine);
     for (const [placement, entry] of this.#entries) copy.#entries.set(placement, { ...entry });
@@ -171,7 +187,11 @@ export class PlacementLedger {
 
   /** What is taken of each GPU, in the machine's order. */
   loads(): GpuLoad[] {
-    return this.machine.gpus.map((_, gpu) => ({ share: this.#usedUnits(gpu) / GPU_UNITS, memoryBytes: this.#usedMemory(gpu), foreignBytes: this.#foreign.get(gpu) ?? 0 }));
+    return this.machine.gpus.map((_, gpu) => ({
+      share: this.#usedUnits(gpu) / GPU_UNITS,
+      memoryBytes: this.#usedMemory(gpu),
+      foreignBytes: this.#foreign.get(gpu) ?? 0,
+    }));
   }
 
   /** Main memory that is taken by replicas on the CPU. */
@@ -203,14 +223,31 @@ export class PlacementLedger {
   }
 
   #enter(placement: Placement, units: number, cpus: number, reservedBytes: number): Placement {
-    this.#entries.set(placement, { units, cpus, reservedBytes, use: { bytes: [] }, isLoaded: false, isHeld: false, isVacant: false });
+    this.#entries.set(placement, {
+      units,
+      cpus,
+      reservedBytes,
+      use: { bytes: [] },
+      isLoaded: false,
+      isHeld: false,
+      isVacant: false,
+    });
     return placement;
   }
 
   /** GPUs with room, best first. */
   #candidates(deployment: string, units: number, bytes: number, count: number): number[] {
-    const spread = (gpu: number): readonly number[] => [this.#replicasOf(deployment, gpu), this.#usedUnits(gpu, deployment), this.#usedMemory(gpu, deployment), gpu];
-    const pack = (gpu: number): readonly number[] => [-this.#usedUnits(gpu, deployment), -this.#usedMemory(gpu, deployment), gpu];
+    const spread = (gpu: number): readonly number[] => [
+      this.#replicasOf(deployment, gpu),
+      this.#usedUnits(gpu, deployment),
+      this.#usedMemory(gpu, deployment),
+      gpu,
+    ];
+    const pack = (gpu: number): readonly number[] => [
+      -this.#usedUnits(gpu, deployment),
+      -this.#usedMemory(gpu, deployment),
+      gpu,
+    ];
     const rank = this.machine.placement === 'pack' ? pack : spread;
     return [...this.machine.gpus.keys()]
       .filter((gpu) => count === 1 || this.machine.gpus[gpu]?.isPart !== true)
@@ -264,10 +301,14 @@ function compare(a: readonly number[], b: readonly number[]): number {
 }
 
 /**
- * What is taken, as `asker` sees it. Of other deployments what they hold counts, or what their replicas have where that is more: a new replica may be
- * where an old one was that comes back when the new one goes.
+ * What is taken, as `asker` sees it. Of other deployments what they hold counts, or what their replicas have where that
+ * is more: a new replica may be where an old one was that comes back when the new one goes.
  */
-function used(entries: readonly [Placement, Entry][], amountOf: (entry: [Placement, Entry]) => number, asker: string | undefined): number {
+function used(
+  entries: readonly [Placement, Entry][],
+  amountOf: (entry: [Placement, Entry]) => number,
+  asker: string | undefined,
+): number {
   const deployments = new Map<string, { taken: number; held: number }>();
   for (const item of entries) {
     const [{ deployment }, { isHeld, isVacant }] = item;
@@ -277,7 +318,10 @@ function used(entries: readonly [Placement, Entry][], amountOf: (entry: [Placeme
     if (isHeld) sums.held += amount;
     deployments.set(deployment, sums);
   }
-  return [...deployments].reduce((sum, [deployment, { taken, held }]) => sum + (deployment === asker ? taken : Math.max(taken, held)), 0);
+  return [...deployments].reduce(
+    (sum, [deployment, { taken, held }]) => sum + (deployment === asker ? taken : Math.max(taken, held)),
+    0,
+  );
 }
 
 /** A share in whole parts; at least one. */

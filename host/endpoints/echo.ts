@@ -2,7 +2,10 @@
 const MOST_CHARACTERS = 1000;
 const SHOWN_CHARACTERS = 200;
 
-/** A value of an input as an error shows it to the client who sent it: whole when it is small, else the beginning of its JSON. */
+/**
+ * A value of an input as an error shows it to the client who sent it: whole when it is small, else the beginning of its
+ * JSON.
+ */
 export function echoed(value: unknown): unknown {
   if (charactersOf(value, MOST_CHARACTERS) <= MOST_CHARACTERS) return value;
   const text = typeof value === 'string' ? value : beginningOf(value);

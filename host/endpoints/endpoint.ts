@@ -60,7 +60,9 @@ export interface ServedEndpoint extends EndpointDescription {
   readonly activeSubscriptionRequired?: boolean;
   /** Names of the deployments that each run calls; a run begins with a place at each of them. */
   readonly deployments?: readonly string[];
-  /** What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves. */
+  /**
+   * What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves.
+   */
   initialize?(): Promise<void>;
   /** Gives the input as the run shall see it, or throws a `ValidationError`. */
   validate(input: unknown): unknown;
@@ -79,7 +81,14 @@ export function validationError(entries: readonly ValidationEntry[]): AanaError 
 
 /** The input cannot be checked in the time that there is for it. */
 export function tooComplex(): AanaError {
-  return validationError([{ type: 'too_complex', loc: [], msg: 'Input should not take so much work to check: send less at once, or nest it less', input: null }]);
+  return validationError([
+    {
+      type: 'too_complex',
+      loc: [],
+      msg: 'Input should not take so much work to check: send less at once, or nest it less',
+      input: null,
+    },
+  ]);
 }
 
 /** Parses an input, or throws the `ValidationError` that says what is wrong with it. */

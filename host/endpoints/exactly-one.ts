@@ -4,8 +4,9 @@ import { certainBranchesOf } from './schema-choice.ts';
 import { isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
 
 /**
- * Checks the rules of a schema by which exactly one of several keys is given, such as the sources of a media. JSON Schema has no words for them that
- * lead to one sentence; without this check a component would find out, after the files that its input names were looked for.
+ * Checks the rules of a schema by which exactly one of several keys is given, such as the sources of a media. JSON
+ * Schema has no words for them that lead to one sentence; without this check a component would find out, after the
+ * files that its input names were looked for.
  */
 export function checkExactlyOne(schema: object, input: unknown): void {
   if (!mentions(schema, EXACTLY_ONE)) return;
@@ -13,7 +14,8 @@ export function checkExactlyOne(schema: object, input: unknown): void {
   visitPlaces(schema, input, certainBranchesOf, (schemas, value, loc) => {
     if (!isObject(value)) return;
     for (const keys of schemas.map((one) => listOf(one[EXACTLY_ONE]) as readonly string[])) {
-      if (keys.length === 0 || keys.filter((key) => value[key] !== undefined && value[key] !== null).length === 1) continue;
+      if (keys.length === 0 || keys.filter((key) => value[key] !== undefined && value[key] !== null).length === 1)
+        continue;
       wrong.push({ type: 'value_error', loc, msg: `Value error, ${exactlyOneMessage(keys)}`, input: value });
     }
   });

@@ -8,12 +8,16 @@ export interface FileReference {
   readonly loc: readonly (string | number)[];
 }
 
-/** The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. Throws `ValidationError` when that is too much work. */
+/**
+ * The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. Throws
+ * `ValidationError` when that is too much work.
+ */
 export function findFileReferences(schema: object, input: unknown): FileReference[] {
   if (!mentions(schema, FILE_REFERENCE)) return [];
   const found: FileReference[] = [];
   visitPlaces(schema, input, branchesOf, (schemas, value, loc) => {
-    if (typeof value === 'string' && schemas.some((one) => one[FILE_REFERENCE] === true)) found.push({ name: value, loc });
+    if (typeof value === 'string' && schemas.some((one) => one[FILE_REFERENCE] === true))
+      found.push({ name: value, loc });
   });
   return found;
 }
@@ -36,7 +40,13 @@ function leadsToFile(root: Schema, from: unknown, plain: Set<Schema>): boolean {
     if (next[FILE_REFERENCE] === true) return true;
     seen.add(next);
     const properties = isObject(next['properties']) ? Object.values(next['properties']) : [];
-    waiting.push(...branchesOf(root, next), ...listOf(next['prefixItems']), ...properties, next['items'], next['additionalProperties']);
+    waiting.push(
+      ...branchesOf(root, next),
+      ...listOf(next['prefixItems']),
+      ...properties,
+      next['items'],
+      next['additionalProperties'],
+    );
   }
   for (const one of seen) plain.add(one);
   return false;

@@ -7,8 +7,8 @@ import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.t
 import { checkOutput } from './output-check.ts';
 
 /**
- * What a host function gets besides its input. Pass it on as the options of a call of a deployment (`handle.chat({ … }, context)`): the call
- * then ends with the request and is queued as the work of its user.
+ * What a host function gets besides its input. Pass it on as the options of a call of a deployment (`handle.chat({ … },
+ * context)`): the call then ends with the request and is queued as the work of its user.
  */
 export interface HostEndpointContext extends RequestContext {
   readonly requestId: string;
@@ -18,7 +18,9 @@ export interface HostEndpointContext extends RequestContext {
   readonly signal: AbortSignal;
   /** Uploaded file parts by field name; they go with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
-  /** The places at the deployments that the endpoint declares; a call with this context as its options takes its place. */
+  /**
+   * The places at the deployments that the endpoint declares; a call with this context as its options takes its place.
+   */
   readonly places: KeptPlaces;
   /** Tells how far the run is, from 0 to 1; who watches a task sees it. */
   readonly progress: (fraction: number) => void;
@@ -28,10 +30,28 @@ export interface HostEndpointContext extends RequestContext {
 export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output, void, undefined>;
 
 /** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
-export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType>
-  extends Pick<ServedEndpoint, 'name' | 'path' | 'summary' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra' | 'deployments'> {
+export interface HostEndpointDefinition<
+  I extends z.core.$ZodType = z.core.$ZodType,
+  O extends z.core.$ZodType = z.core.$ZodType,
+> extends Pick<
+  ServedEndpoint,
+  | 'name'
+  | 'path'
+  | 'summary'
+  | 'admit'
+  | 'adminRequired'
+  | 'activeSubscriptionRequired'
+  | 'deferOption'
+  | 'executionTimeoutS'
+  | 'tags'
+  | 'openapiExtra'
+  | 'deployments'
+> {
   readonly description?: string;
-  /** An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an uploaded file. */
+  /**
+   * An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an
+   * uploaded file.
+   */
   readonly input: I;
   /** Schema of the output, or of one streamed value; what does not match it fails the request. */
   readonly output: O;
@@ -44,15 +64,32 @@ export interface HostEndpointDefinition<I extends z.core.$ZodType = z.core.$ZodT
   readonly reserve?: KeptPlacesOptions['reserve'];
 }
 
-const AsyncGeneratorFunction = (async function* () {}).constructor;
+const AsyncGeneratorFunction = async function* () {}.constructor;
 
 /** Whether a function is declared with `async *`. */
 export function isAsyncGenerator(run: unknown): boolean {
   return run instanceof AsyncGeneratorFunction;
 }
 
-export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(definition: HostEndpointDefinition<I, O>): ServedEndpoint {
-  const { name, path, summary, description = '', admit, adminRequired, activeSubscriptionRequired, deferOption, executionTimeoutS, tags, openapiExtra, deployments, reserve, streaming = isAsyncGenerator(definition.run) } = definition;
+export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+  definition: HostEndpointDefinition<I, O>,
+): ServedEndpoint {
+  const {
+    name,
+    path,
+    summary,
+    description = '',
+    admit,
+    adminRequired,
+    activeSubscriptionRequired,
+    deferOption,
+    executionTimeoutS,
+    tags,
+    openapiExtra,
+    deployments,
+    reserve,
+    streaming = isAsyncGenerator(definition.run),
+  } = definition;
   let initialized: Promise<void> | undefined;
   const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
   const jsonOf = (value: unknown): string => {
@@ -83,9 +120,22 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
       const context = requestContextOf(run);
       using places = new KeptPlaces({ reserve: reserve ?? noPlace, expected: deployments ?? [], context });
       places.keep();
-      const output = definition.run(input as z.core.output<I>, { ...context, requestId, userId, signal, files, places, progress: onProgress });
+      const output = definition.run(input as z.core.output<I>, {
+        ...context,
+        requestId,
+        userId,
+        signal,
+        files,
+        places,
+        progress: onProgress,
+      });
       if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
-      if (!(Symbol.asyncIterator in output)) throw new AanaError('EndpointError', 'internal', `endpoint ${name}: it is to stream, but run does not give an async generator`);
+      if (!(Symbol.asyncIterator in output))
+        throw new AanaError(
+          'EndpointError',
+          'internal',
+          `endpoint ${name}: it is to stream, but run does not give an async generator`,
+        );
       for await (const value of untilAborted(output, signal)) await write(jsonOf(value));
       return 'null';
     },
@@ -97,7 +147,8 @@ const noPlace: KeptPlacesOptions['reserve'] = () => ({ release: () => {} });
 /** The values of a generator until the signal aborts, also of one that does not look at it and is left behind. */
 async function* untilAborted<T>(values: AsyncGenerator<T, void>, signal: AbortSignal): AsyncGenerator<T, void> {
   try {
-    for (let next = await raceAbort(values.next(), signal); !next.done; next = await raceAbort(values.next(), signal)) yield next.value;
+    for (let next = await raceAbort(values.next(), signal); !next.done; next = await raceAbort(values.next(), signal))
+      yield next.value;
   } finally {
     const ended = values.return().catch(() => {}); // what it was ended for is said already
     if (!signal.aborted) await ended;
@@ -110,7 +161,9 @@ async function begin(name: string, initialize: (() => Promise<void>) | undefined
     await initialize?.();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new AanaError('EndpointError', 'unavailable', `endpoint ${name}: it cannot be initialized: ${reason}`, { cause });
+    throw new AanaError('EndpointError', 'unavailable', `endpoint ${name}: it cannot be initialized: ${reason}`, {
+      cause,
+    });
   }
 }
 

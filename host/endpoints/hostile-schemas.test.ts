@@ -19,7 +19,12 @@ function pluginWith(inputSchema: object, outputSchema: object = {}, streaming = 
 
 async function answer(plugin: EndpointSource, input: unknown): Promise<unknown> {
   const [endpoint] = pluginEndpoints(plugin);
-  return invoke(endpoint!, input, { requestId: 'r', timeoutMs: 60_000, signal: new AbortController().signal, write: async () => {} });
+  return invoke(endpoint!, input, {
+    requestId: 'r',
+    timeoutMs: 60_000,
+    signal: new AbortController().signal,
+    write: async () => {},
+  });
 }
 
 const failure = async (answering: Promise<unknown>): Promise<AanaError> => {
@@ -32,22 +37,35 @@ const exponential = { type: 'object', properties: { a: { type: 'string', pattern
 const attack = { a: `${'a'.repeat(50)}!` };
 
 /** Each definition has the next one twice; 2³⁰ ways lead to the last. */
-const doubling = Object.fromEntries(Array.from({ length: 31 }, (_, n) => [`d${n}`, n === 30 ? { type: 'number' } : { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] }]));
+const doubling = Object.fromEntries(
+  Array.from({ length: 31 }, (_, n) => [
+    `d${n}`,
+    n === 30 ? { type: 'number' } : { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+  ]),
+);
 
 const Hostile = suite('schemas of a plugin that nobody trusts');
 
 Hostile('an exponential pattern of an input is matched at once, with the same error', async () => {
   const error = await failure(answer(pluginWith(exponential), attack));
   assert.equal([error.name, error.kind, error.message], ['ValidationError', 'invalid-input', 'Validation error']);
-  assert.equal(error.data, [{ type: 'string_pattern_mismatch', loc: ['a'], msg: "String should match pattern '^(a+)+$'", input: attack.a }]);
+  assert.equal(error.data, [
+    { type: 'string_pattern_mismatch', loc: ['a'], msg: "String should match pattern '^(a+)+$'", input: attack.a },
+  ]);
   assert.is(await answer(pluginWith(exponential), { a: 'aa' }), '{"a":"aa"}');
 });
 
 for (const streaming of [false, true]) {
-  Hostile(`an exponential pattern of an output is matched at once, ${streaming ? 'in a stream' : 'as a whole'}`, async () => {
-    const error = await failure(answer(pluginWith({ type: 'object' }, exponential, streaming), attack));
-    assert.equal([error.name, error.logFields], ['OutputError', { output: [{ loc: ['a'], type: 'string_pattern_mismatch' }] }]);
-  });
+  Hostile(
+    `an exponential pattern of an output is matched at once, ${streaming ? 'in a stream' : 'as a whole'}`,
+    async () => {
+      const error = await failure(answer(pluginWith({ type: 'object' }, exponential, streaming), attack));
+      assert.equal(
+        [error.name, error.logFields],
+        ['OutputError', { output: [{ loc: ['a'], type: 'string_pattern_mismatch' }] }],
+      );
+    },
+  );
 }
 
 Hostile('branches that double with each reference end, for inputs and outputs', async () => {
@@ -65,19 +83,35 @@ Hostile('places of files are looked for in bounded time', () => {
   assert.equal(fileKeys({ ...schema, $defs: doubling }), []);
   assert.equal(findFileReferences(schema, { a: 'x' }), [{ name: 'x', loc: ['a'] }]);
   assert.equal(findFileReferences({ ...schema, $defs: doubling }, { a: 'x' }), []);
-  const wide = { type: 'array', items: { anyOf: Array.from({ length: 10_000 }, (_, n) => ({ minLength: n, 'x-aana-file': true })) } };
-  assert.throws(() => findFileReferences(wide, Array.from({ length: 1000 }, () => 'x')), (error: unknown) => error instanceof AanaError && error.name === 'ValidationError');
+  const wide = {
+    type: 'array',
+    items: { anyOf: Array.from({ length: 10_000 }, (_, n) => ({ minLength: n, 'x-aana-file': true })) },
+  };
+  assert.throws(
+    () =>
+      findFileReferences(
+        wide,
+        Array.from({ length: 1000 }, () => 'x'),
+      ),
+    (error: unknown) => error instanceof AanaError && error.name === 'ValidationError',
+  );
 });
 
 for (const io of ['input', 'output'] as const) {
   Hostile(`a pattern that cannot be matched in linear time is refused with the plugin, in an ${io} schema`, () => {
     const schema = { type: 'object', properties: { code: { type: 'string', pattern: '^(?=.*[0-9]).{8}$' } } };
     const plugin = io === 'input' ? pluginWith(schema) : pluginWith({}, schema);
-    assert.throws(() => pluginEndpoints(plugin), (error: unknown) => {
-      assert.ok(error instanceof AanaError);
-      assert.is(error.message, `endpoint echo: its ${io} schema cannot be used: the pattern "^(?=.*[0-9]).{8}$" at #/properties/code/pattern cannot be used: it has a lookahead ((?=…)), which cannot be matched in linear time`);
-      return true;
-    });
+    assert.throws(
+      () => pluginEndpoints(plugin),
+      (error: unknown) => {
+        assert.ok(error instanceof AanaError);
+        assert.is(
+          error.message,
+          `endpoint echo: its ${io} schema cannot be used: the pattern "^(?=.*[0-9]).{8}$" at #/properties/code/pattern cannot be used: it has a lookahead ((?=…)), which cannot be matched in linear time`,
+        );
+        return true;
+      },
+    );
   });
 }
 

@@ -1,6 +1,20 @@
-export { type DeferOption, type EndpointDescription, type EndpointRun, parseInput, type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
+export {
+  type DeferOption,
+  type EndpointDescription,
+  type EndpointRun,
+  parseInput,
+  type ServedEndpoint,
+  type UploadedFile,
+  validationError,
+} from './endpoint.ts';
 export { fileKeys, findFileReferences } from './file-references.ts';
-export { hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, isAsyncGenerator } from './host-endpoint.ts';
+export {
+  hostEndpoint,
+  type HostEndpointContext,
+  type HostEndpointDefinition,
+  type HostEndpointResult,
+  isAsyncGenerator,
+} from './host-endpoint.ts';
 export { checkInput, invoke, type InvokeOptions } from './invoke.ts';
 export { type ChosenEndpoint, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 export { EndpointRegistry, isOwnPath, type PluginOrigin } from './registry.ts';

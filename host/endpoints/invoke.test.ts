@@ -3,7 +3,14 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { VideoInput } from '../schemas/index.ts';
-import { type ServedEndpoint, EndpointRegistry, hostEndpoint, invoke, pluginEndpoints, type UploadedFile } from './index.ts';
+import {
+  type ServedEndpoint,
+  EndpointRegistry,
+  hostEndpoint,
+  invoke,
+  pluginEndpoints,
+  type UploadedFile,
+} from './index.ts';
 
 const Invoke = suite('invoke');
 
@@ -14,7 +21,17 @@ const INPUT = z.toJSONSchema(z.strictObject({ video: VideoInput, count: z.int().
 function plugin(inputSchema: object = INPUT) {
   return {
     name: 'demo',
-    endpoints: [{ name: 'look', path: '/look', summary: 'Look', description: '', inputSchema, outputSchema: {}, streaming: false }],
+    endpoints: [
+      {
+        name: 'look',
+        path: '/look',
+        summary: 'Look',
+        description: '',
+        inputSchema,
+        outputSchema: {},
+        streaming: false,
+      },
+    ],
     run: async ({ input }: { input: string }) => {
       runs.push(input);
       return '{"ok":true}';
@@ -63,7 +80,10 @@ for (const [title, input, entries] of BAD) {
     const error = await failure(invoke(look, input, options()));
     assert.is(error.name, 'ValidationError');
     assert.is(error.kind, 'invalid-input');
-    assert.equal((error.data as { type: string; loc: unknown }[]).map(({ type, loc }) => [type, loc]), entries);
+    assert.equal(
+      (error.data as { type: string; loc: unknown }[]).map(({ type, loc }) => [type, loc]),
+      entries,
+    );
     assert.equal(runs, []);
   });
 }
@@ -74,28 +94,43 @@ Invoke('refuses an input that names a file that was not uploaded, and says which
   assert.is(error.kind, 'invalid-input');
   assert.is(error.message, 'the input names the file part "clip", but the uploaded file parts are "other"');
   assert.equal((error.data as { loc: unknown }[])[0]?.loc, ['video', 'content']);
-  assert.match((await failure(invoke(look, { video: { content: 'clip' } }, options()))).message, 'no file was uploaded');
+  assert.match(
+    (await failure(invoke(look, { video: { content: 'clip' } }, options()))).message,
+    'no file was uploaded',
+  );
 });
 
 Invoke('takes the scheme of a URL in any case', async () => {
-  for (const url of ['http://x/y', 'HTTP://x/y', 'Https://x/y']) assert.is(await invoke(look, { video: { url } }, options()), '{"ok":true}');
+  for (const url of ['http://x/y', 'HTTP://x/y', 'Https://x/y'])
+    assert.is(await invoke(look, { video: { url } }, options()), '{"ok":true}');
   assert.is((await failure(invoke(look, { video: { url: 'ftp://x/y' } }, options()))).name, 'ValidationError');
 });
 
 Invoke('finds the files that an input names at any depth, several of them', async () => {
-  const input = z.strictObject({ scenes: z.record(z.string(), z.array(z.strictObject({ cut: z.union([z.null(), VideoInput]) }))), cover: VideoInput });
+  const input = z.strictObject({
+    scenes: z.record(z.string(), z.array(z.strictObject({ cut: z.union([z.null(), VideoInput]) }))),
+    cover: VideoInput,
+  });
   const [deep] = pluginEndpoints(plugin(z.toJSONSchema(input, { io: 'input' }))) as [ServedEndpoint];
-  const body = { scenes: { first: [{ cut: { content: 'a' } }, { cut: null }, { cut: { content: 'b' } }] }, cover: { content: 'a' } };
+  const body = {
+    scenes: { first: [{ cut: { content: 'a' } }, { cut: null }, { cut: { content: 'b' } }] },
+    cover: { content: 'a' },
+  };
   assert.is(await invoke(deep, body, options({ a: file('/a'), b: file('/b') })), '{"ok":true}');
   const error = await failure(invoke(deep, body, options({ a: file('/a') })));
-  assert.equal((error.data as { loc: unknown }[]).map(({ loc }) => loc), [['scenes', 'first', 2, 'cut', 'content']]);
+  assert.equal(
+    (error.data as { loc: unknown }[]).map(({ loc }) => loc),
+    [['scenes', 'first', 2, 'cut', 'content']],
+  );
 });
 
 const OUTPUT = z.toJSONSchema(z.object({ segments: z.array(z.object({ text: z.string() })) }), { io: 'output' });
 const giving = (output: string, streaming = false, outputSchema: object = OUTPUT): ServedEndpoint =>
   pluginEndpoints({
     ...plugin({}),
-    endpoints: [{ name: 'give', path: '/give', summary: '', description: '', inputSchema: {}, outputSchema, streaming }],
+    endpoints: [
+      { name: 'give', path: '/give', summary: '', description: '', inputSchema: {}, outputSchema, streaming },
+    ],
     run: async ({ write }: { write?: (chunk: string) => Promise<void> }) => {
       await write?.(output);
       return streaming ? 'null' : output;
@@ -103,7 +138,11 @@ const giving = (output: string, streaming = false, outputSchema: object = OUTPUT
   })[0] as ServedEndpoint;
 
 const WRONG: [title: string, output: string, places: unknown[]][] = [
-  ['has another type', '{"segments":[{"text":"fine"},{"text":12345}]}', [{ loc: ['segments', 1, 'text'], type: 'string_type' }]],
+  [
+    'has another type',
+    '{"segments":[{"text":"fine"},{"text":12345}]}',
+    [{ loc: ['segments', 1, 'text'], type: 'string_type' }],
+  ],
   ['lacks a key', '{}', [{ loc: ['segments'], type: 'missing' }]],
   ['has a key too many', '{"segments":[],"secret":12345}', [{ loc: ['secret'], type: 'extra_forbidden' }]],
   ['is no JSON', '{"segments":', [{ loc: [], type: 'json_invalid' }]],
@@ -112,8 +151,13 @@ for (const [title, output, places] of WRONG) {
   Invoke(`sends no output of a component that ${title}, streamed or not, and tells the log alone where`, async () => {
     for (const streaming of [false, true]) {
       const sent: string[] = [];
-      const error = await failure(invoke(giving(output, streaming), {}, { ...options(), write: async (chunk) => void sent.push(chunk) }));
-      assert.equal([error.name, error.kind, error.message, error.data], ['OutputError', 'internal', 'endpoint give: its output does not match its schema', {}]);
+      const error = await failure(
+        invoke(giving(output, streaming), {}, { ...options(), write: async (chunk) => void sent.push(chunk) }),
+      );
+      assert.equal(
+        [error.name, error.kind, error.message, error.data],
+        ['OutputError', 'internal', 'endpoint give: its output does not match its schema', {}],
+      );
       assert.equal(error.logFields, { output: places });
       assert.equal(sent, []);
     }
@@ -121,18 +165,31 @@ for (const [title, output, places] of WRONG) {
 }
 
 Invoke('gives an output that matches, or whose schema says nothing, as it came', async () => {
-  for (const [output, schema] of [['{ "segments": [] }', OUTPUT], ['[1, 2', {}]] as const) assert.is(await invoke(giving(output, false, schema), {}, options()), output);
+  for (const [output, schema] of [
+    ['{ "segments": [] }', OUTPUT],
+    ['[1, 2', {}],
+  ] as const)
+    assert.is(await invoke(giving(output, false, schema), {}, options()), output);
 });
 
 Invoke('tells the log what the SDK found in an output, and nobody else', async () => {
   const places = [{ loc: ['text'], type: 'string_type' }];
-  const sdk = { ...plugin({}), run: () => Promise.reject(new AanaError('OutputError', 'internal', 'text: is no string', { data: places })) };
+  const sdk = {
+    ...plugin({}),
+    run: () => Promise.reject(new AanaError('OutputError', 'internal', 'text: is no string', { data: places })),
+  };
   const error = await failure(invoke(pluginEndpoints(sdk)[0] as ServedEndpoint, {}, options()));
-  assert.equal([error.message, error.data, error.logFields], ['endpoint look: its output does not match its schema', {}, { output: places }]);
+  assert.equal(
+    [error.message, error.data, error.logFields],
+    ['endpoint look: its output does not match its schema', {}, { output: places }],
+  );
 });
 
 Invoke('refuses a component whose output schema cannot be checked', () => {
-  assert.throws(() => giving('', false, { not: { type: 'string' } }), /endpoint give: its output schema cannot be used/);
+  assert.throws(
+    () => giving('', false, { not: { type: 'string' } }),
+    /endpoint give: its output schema cannot be used/,
+  );
 });
 
 Invoke('refuses an uploaded file that no input names', async () => {
@@ -147,7 +204,9 @@ Invoke('finds file names through references, lists and maps, and in a schema tha
       return z.optional(z.array(Node));
     },
   });
-  const schema = z.toJSONSchema(z.strictObject({ tree: Node, named: z.optional(z.record(z.string(), Node)) }), { io: 'input' });
+  const schema = z.toJSONSchema(z.strictObject({ tree: Node, named: z.optional(z.record(z.string(), Node)) }), {
+    io: 'input',
+  });
   const endpoint = pluginEndpoints(plugin(schema))[0] as ServedEndpoint;
   const input = { tree: { children: [{ file: 'a' }, { children: [{ file: 'b' }] }] }, named: { x: { file: 'c' } } };
   await invoke(endpoint, input, options({ a: file('/a'), b: file('/b'), c: file('/c') }));
@@ -168,7 +227,8 @@ Invoke('ends a run that takes too long, with the time in the message', async () 
     summary: '',
     input: z.strictObject({}),
     output: z.unknown(),
-    run: (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    run: (_input, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   });
   const error = await failure(invoke(slow, {}, { ...options(), timeoutMs: 20 }));
   assert.is(error.kind, 'deadline-exceeded');
@@ -194,7 +254,13 @@ Invoke('gives a host function its input with defaults, and streams what an async
 });
 
 Invoke('does not start when the signal has already aborted', async () => {
-  const error = await failure(invoke(look, { video: { url: 'http://x' } }, { ...options(), signal: AbortSignal.abort(new AanaError('CancelledError', 'cancelled', 'gone')) }));
+  const error = await failure(
+    invoke(
+      look,
+      { video: { url: 'http://x' } },
+      { ...options(), signal: AbortSignal.abort(new AanaError('CancelledError', 'cancelled', 'gone')) },
+    ),
+  );
   assert.is(error.message, 'gone');
   assert.equal(runs, []);
 });
@@ -208,7 +274,10 @@ Invoke('registers all endpoints of a plugin or none, and refuses taken, reserved
     { ...(two.endpoints[0] as ServedEndpoint), name: 'again', path: '/look' },
   ];
   assert.throws(() => registry.addPlugin(two), /the path \/look already belongs to look/);
-  assert.equal(registry.list().map(({ name }) => name), ['look']);
+  assert.equal(
+    registry.list().map(({ name }) => name),
+    ['look'],
+  );
   const add = (name: string, path: string) => () => registry.add({ ...look, name, path });
   assert.throws(add('look', '/other'), /already registered/);
   assert.throws(add('a', '/api/ready'), /the host's own/);
@@ -219,7 +288,10 @@ Invoke('registers all endpoints of a plugin or none, and refuses taken, reserved
 });
 
 Invoke('refuses a plugin whose input schema cannot be used, naming the endpoint', () => {
-  assert.throws(() => pluginEndpoints(plugin({ type: 'object', properties: { a: { $ref: '#/$defs/none' } } })), /endpoint look: its input schema cannot be used/);
+  assert.throws(
+    () => pluginEndpoints(plugin({ type: 'object', properties: { a: { $ref: '#/$defs/none' } } })),
+    /endpoint look: its input schema cannot be used/,
+  );
 });
 
 Invoke.run();

@@ -20,15 +20,16 @@ export interface InvokeOptions extends RequestContext {
 const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
 
 /**
- * Runs an endpoint: checks the input, then the file parts it names, then runs. Gives the output as JSON; a streaming endpoint
- * has written all of it when this resolves. Rejects with `ValidationError` or `UploadedFileNotFound` before anything ran, with
- * `TimeoutError` when the time is up.
+ * Runs an endpoint: checks the input, then the file parts it names, then runs. Gives the output as JSON; a streaming
+ * endpoint has written all of it when this resolves. Rejects with `ValidationError` or `UploadedFileNotFound` before
+ * anything ran, with `TimeoutError` when the time is up.
  */
 export async function invoke(endpoint: ServedEndpoint, input: unknown, options: InvokeOptions): Promise<string> {
   const files = options.files ?? NO_FILES;
   const accepted = checkInput(endpoint, input, files);
   const { write } = options;
-  if (endpoint.streaming && !write) throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
+  if (endpoint.streaming && !write)
+    throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
   options.signal.throwIfAborted();
 
   // Not AbortSignal.any: it costs a few per cent of a small request.
@@ -36,7 +37,13 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   const onAbort = (): void => ending.abort(options.signal.reason);
   options.signal.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => {
-    ending.abort(new AanaError('TimeoutError', 'deadline-exceeded', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
+    ending.abort(
+      new AanaError(
+        'TimeoutError',
+        'deadline-exceeded',
+        `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`,
+      ),
+    );
   }, options.timeoutMs);
   try {
     return await endpoint.run({
@@ -58,7 +65,11 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
 }
 
 /** The input as a run gets it. Throws `ValidationError` or `UploadedFileNotFound`. */
-export function checkInput(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap<string, UploadedFile> = NO_FILES): unknown {
+export function checkInput(
+  endpoint: ServedEndpoint,
+  input: unknown,
+  files: ReadonlyMap<string, UploadedFile> = NO_FILES,
+): unknown {
   const accepted = endpoint.validate(input);
   checkExactlyOne(endpoint.inputSchema, input);
   checkFiles(endpoint, input, files);
@@ -71,12 +82,28 @@ function checkFiles(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap
   const absent = references.filter(({ name }) => !files.has(name));
   if (absent.length > 0) {
     const names = [...new Set(absent.map(({ name }) => JSON.stringify(name)))].join(', ');
-    const there = files.size === 0 ? 'no file was uploaded' : `the uploaded file parts are ${[...files.keys()].map((name) => JSON.stringify(name)).join(', ')}`;
-    throw new AanaError('UploadedFileNotFound', 'invalid-input', `the input names the file part ${names}, but ${there}`, {
-      data: absent.map(({ name, loc }): ValidationEntry => ({ type: 'file_not_found', loc, msg: 'No uploaded file part has this name', input: name })),
-    });
+    const there =
+      files.size === 0
+        ? 'no file was uploaded'
+        : `the uploaded file parts are ${[...files.keys()].map((name) => JSON.stringify(name)).join(', ')}`;
+    throw new AanaError(
+      'UploadedFileNotFound',
+      'invalid-input',
+      `the input names the file part ${names}, but ${there}`,
+      {
+        data: absent.map(({ name, loc }): ValidationEntry => ({
+          type: 'file_not_found',
+          loc,
+          msg: 'No uploaded file part has this name',
+          input: name,
+        })),
+      },
+    );
   }
   const named = new Set(references.map(({ name }) => name));
   const unused = [...files.keys()].filter((name) => !named.has(name));
-  if (unused.length > 0) throw validationError(unused.map((name) => ({ type: 'extra_file', loc: [name], msg: 'No input names this file part', input: name })));
+  if (unused.length > 0)
+    throw validationError(
+      unused.map((name) => ({ type: 'extra_file', loc: [name], msg: 'No input names this file part', input: name })),
+    );
 }

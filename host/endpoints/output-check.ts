@@ -16,7 +16,9 @@ const MOST_PLACES = 5;
 /** An endpoint's own fault: the log names the places, the answer does not. */
 export function outputError(endpoint: string, places: readonly Place[]): AanaError {
   const output = places.slice(0, MOST_PLACES).map(({ loc, type }) => ({ loc, type }));
-  return new AanaError('OutputError', 'internal', `endpoint ${endpoint}: its output does not match its schema`, { logFields: { output } });
+  return new AanaError('OutputError', 'internal', `endpoint ${endpoint}: its output does not match its schema`, {
+    logFields: { output },
+  });
 }
 
 /** Throws an `OutputError` when a value of host code does not match. */
@@ -57,16 +59,27 @@ export function checkComponentInput(compiled: JsonSchemaCheck, input: unknown): 
   if (issues.length > 0) throw validationError(validationEntries(issues, input));
 }
 
-/** A JSON Schema of a component. Throws `EndpointError`, naming the place and the keyword, when it has what cannot be checked in bounded time. */
+/**
+ * A JSON Schema of a component. Throws `EndpointError`, naming the place and the keyword, when it has what cannot be
+ * checked in bounded time.
+ */
 export function compileSchema(endpoint: string, io: 'input' | 'output', schema: object): JsonSchemaCheck {
   try {
     return compileJsonSchema(schema);
   } catch (cause) {
-    throw new AanaError('EndpointError', 'internal', `endpoint ${endpoint}: its ${io} schema cannot be used: ${(cause as Error).message}`, { cause });
+    throw new AanaError(
+      'EndpointError',
+      'internal',
+      `endpoint ${endpoint}: its ${io} schema cannot be used: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
-/** The `OutputError` of a component's SDK with its places in the log alone, as if it had been found here; any other error as it is. */
+/**
+ * The `OutputError` of a component's SDK with its places in the log alone, as if it had been found here; any other
+ * error as it is.
+ */
 export function fromComponent(endpoint: string, thrown: unknown): unknown {
   if (!(thrown instanceof AanaError) || thrown.name !== 'OutputError' || !Array.isArray(thrown.data)) return thrown;
   return outputError(endpoint, thrown.data as Place[]);

@@ -22,7 +22,18 @@ export interface EndpointSource {
 }
 
 /** One endpoint of a component, under a name and a path that the application gives it. */
-export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | 'admit' | 'adminRequired' | 'activeSubscriptionRequired' | 'deferOption' | 'executionTimeoutS' | 'tags' | 'openapiExtra'> {
+export interface ChosenEndpoint extends Pick<
+  ServedEndpoint,
+  | 'name'
+  | 'path'
+  | 'admit'
+  | 'adminRequired'
+  | 'activeSubscriptionRequired'
+  | 'deferOption'
+  | 'executionTimeoutS'
+  | 'tags'
+  | 'openapiExtra'
+> {
   /** The plugin's folder or component file. */
   readonly source: string;
   /** Its name in the component. Default: the same name, or the only one that there is. */
@@ -32,7 +43,10 @@ export interface ChosenEndpoint extends Pick<ServedEndpoint, 'name' | 'path' | '
   readonly description?: string | undefined;
 }
 
-/** The endpoints of a loaded plugin. What they take is checked here, before an instance of the component is taken, and what they give, before a client gets it. */
+/**
+ * The endpoints of a loaded plugin. What they take is checked here, before an instance of the component is taken, and
+ * what they give, before a client gets it.
+ */
 export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
   return plugin.endpoints.map((info) => pluginEndpoint(plugin, info));
 }
@@ -64,9 +78,21 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {
-      const invocation = { ...requestContextOf(run), endpoint: info.name, input: JSON.stringify(input), requestId, deadlineMs: timeoutMs, signal, files };
+      const invocation = {
+        ...requestContextOf(run),
+        endpoint: info.name,
+        input: JSON.stringify(input),
+        requestId,
+        deadlineMs: timeoutMs,
+        signal,
+        files,
+      };
       try {
-        const answer = await plugin.run({ ...invocation, ...(info.streaming && { write: checked(write) }), ...(onProgress && { onProgress }) });
+        const answer = await plugin.run({
+          ...invocation,
+          ...(info.streaming && { write: checked(write) }),
+          ...(onProgress && { onProgress }),
+        });
         if (!info.streaming) check?.(answer);
         return answer;
       } catch (error) {
@@ -77,14 +103,26 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
 }
 
 /** The one of a plugin's endpoints that was chosen. Throws `EndpointError`, naming those that there are. */
-export function chosenFrom(endpoints: readonly ServedEndpoint[], { name, endpoint: wanted, source }: ChosenEndpoint): ServedEndpoint {
-  const found = endpoints.find((one) => one.name === (wanted ?? name)) ?? (wanted === undefined && endpoints.length === 1 ? endpoints[0] : undefined);
+export function chosenFrom(
+  endpoints: readonly ServedEndpoint[],
+  { name, endpoint: wanted, source }: ChosenEndpoint,
+): ServedEndpoint {
+  const found =
+    endpoints.find((one) => one.name === (wanted ?? name)) ??
+    (wanted === undefined && endpoints.length === 1 ? endpoints[0] : undefined);
   if (found) return found;
   const known = endpoints.map((one) => one.name).join(', ');
-  throw new AanaError('EndpointError', 'conflict', `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; name one of its own with \`endpoint\`: ${known}`);
+  throw new AanaError(
+    'EndpointError',
+    'conflict',
+    `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; name one of its own with \`endpoint\`: ${known}`,
+  );
 }
 
-/** Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot be used. */
+/**
+ * Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot
+ * be used.
+ */
 function jsonSchemaValidator(endpoint: string, schema: object): (input: unknown) => unknown {
   const compiled = compileSchema(endpoint, 'input', schema);
   return (input) => {

@@ -5,7 +5,18 @@ import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints }
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
 /** Paths of the host itself, with all below them. */
-const RESERVED = ['/api', '/docs', '/redoc', '/openapi.json', '/tasks', '/webhooks', '/chat', '/v1', '/livez', '/readyz'];
+const RESERVED = [
+  '/api',
+  '/docs',
+  '/redoc',
+  '/openapi.json',
+  '/tasks',
+  '/webhooks',
+  '/chat',
+  '/v1',
+  '/livez',
+  '/readyz',
+];
 
 /** Where a loaded plugin comes from, and whether all of its endpoints are served or only chosen ones. */
 export interface PluginOrigin {
@@ -55,9 +66,13 @@ export class EndpointRegistry {
   /** Adds the endpoints of a plugin, or none: all, under their own names, or those that were chosen. */
   addPlugin(plugin: EndpointSource, { source, isWhole }: PluginOrigin = { source: '', isWhole: true }): void {
     const all = pluginEndpoints(plugin);
-    const given = [...this.#chosen.values()].filter((one) => one.source === source).map((chosen) => ({ chosen, found: chosenFrom(all, chosen) }));
+    const given = [...this.#chosen.values()]
+      .filter((one) => one.source === source)
+      .map((chosen) => ({ chosen, found: chosenFrom(all, chosen) }));
     const renamed = new Set(given.map(({ found }) => found));
-    const whole = isWhole ? all.filter((endpoint) => !renamed.has(endpoint) && !this.#removed.has(keyOf(endpoint))) : [];
+    const whole = isWhole
+      ? all.filter((endpoint) => !renamed.has(endpoint) && !this.#removed.has(keyOf(endpoint)))
+      : [];
     const added: string[] = [];
     try {
       for (const endpoint of [...given.map(({ chosen, found }) => named(found, chosen)), ...whole]) {
@@ -71,7 +86,10 @@ export class EndpointRegistry {
     }
   }
 
-  /** Puts a plugin's endpoints in place of those of `previous`, all at once; leaves everything as it was when one of them is refused. */
+  /**
+   * Puts a plugin's endpoints in place of those of `previous`, all at once; leaves everything as it was when one of
+   * them is refused.
+   */
   replacePlugin(previous: string | undefined, plugin: EndpointSource, origin?: PluginOrigin): void {
     const before = [...this.#byName];
     try {
@@ -130,11 +148,14 @@ export class EndpointRegistry {
 
   /** With `isKept`, name and path were kept for this endpoint. */
   #check({ name, path }: Names, isKept = false): void {
-    if (!NAME.test(name)) throw endpointError(`endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
-    if (!PATH.test(path)) throw endpointError(`endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`);
+    if (!NAME.test(name))
+      throw endpointError(`endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
+    if (!PATH.test(path))
+      throw endpointError(`endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`);
     if (isOwnPath(path)) throw endpointError(`endpoint ${name}: the path ${path} is the host's own`);
     const others = this.taken().filter((one) => !isKept || one.name !== name);
-    if (others.some((one) => one.name === name)) throw endpointError(`endpoint ${name}: the name is already registered`);
+    if (others.some((one) => one.name === name))
+      throw endpointError(`endpoint ${name}: the name is already registered`);
     const other = others.find((one) => one.path === path)?.name ?? this.#ownerOf(path);
     if (other !== undefined) throw endpointError(`endpoint ${name}: the path ${path} already belongs to ${other}`);
   }
@@ -146,7 +167,10 @@ export function isOwnPath(path: string): boolean {
 }
 
 /** An endpoint under the name, path and words that the application gives it. */
-function named(found: ServedEndpoint, { source: _source, endpoint: _endpoint, summary, description, ...given }: ChosenEndpoint): ServedEndpoint {
+function named(
+  found: ServedEndpoint,
+  { source: _source, endpoint: _endpoint, summary, description, ...given }: ChosenEndpoint,
+): ServedEndpoint {
   return { ...found, ...given, summary: summary ?? found.summary, description: description ?? found.description };
 }
 

@@ -14,17 +14,26 @@ const MAX_REFERENCES = 32;
 export const certainBranchesOf: Follow = Object.assign(
   (root: Schema, schema: Schema, value: unknown, spend: Spend): unknown[] => {
     const reference = typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref'])] : [];
-    return [...reference, ...listOf(schema['allOf']), ...UNIONS.flatMap((keyword) => certainOf(root, listOf(schema[keyword]), value, spend))];
+    return [
+      ...reference,
+      ...listOf(schema['allOf']),
+      ...UNIONS.flatMap((keyword) => certainOf(root, listOf(schema[keyword]), value, spend)),
+    ];
   },
   { dependsOnValue: (schema: Schema): boolean => UNIONS.some((keyword) => listOf(schema[keyword]).length > 1) },
 );
 
-/** Returns the branch that a value must match; of several that have the same rule for exactly one of their keys, only that rule. */
+/**
+ * Returns the branch that a value must match; of several that have the same rule for exactly one of their keys, only
+ * that rule.
+ */
 function certainOf(root: Schema, branches: readonly unknown[], value: unknown, spend: Spend): readonly unknown[] {
   const possible = branches.length > 1 ? possibleBranches(root, branches, value, spend) : branches;
   if (possible.length <= 1) return possible;
   const [rule, ...others] = possible.map((branch) => ruleOf(root, branch));
-  return rule !== undefined && others.every((other) => JSON.stringify(other) === JSON.stringify(rule)) ? [{ [EXACTLY_ONE]: rule }] : [];
+  return rule !== undefined && others.every((other) => JSON.stringify(other) === JSON.stringify(rule))
+    ? [{ [EXACTLY_ONE]: rule }]
+    : [];
 }
 
 function ruleOf(root: Schema, branch: unknown): unknown {
@@ -33,8 +42,9 @@ function ruleOf(root: Schema, branch: unknown): unknown {
 }
 
 /**
- * Returns the branches of a union that a value can match: those whose `type`, `const`, `enum`, required and unknown keys do not exclude it, for the
- * value and for what stands under its keys. A value that matches the union matches one of these, so one that is left alone is the one that it matches.
+ * Returns the branches of a union that a value can match: those whose `type`, `const`, `enum`, required and unknown
+ * keys do not exclude it, for the value and for what stands under its keys. A value that matches the union matches one
+ * of these, so one that is left alone is the one that it matches.
  */
 function possibleBranches(root: Schema, branches: readonly unknown[], value: unknown, spend: Spend): unknown[] {
   return branches.filter((branch) => canMatch(root, branch, value, spend, true));
@@ -68,7 +78,9 @@ function matchesKeys(root: Schema, schema: Schema, value: Schema, spend: Spend):
   spend(required.length);
   if (!required.every((key) => typeof key !== 'string' || Object.hasOwn(value, key))) return false;
   const isClosed = schema['additionalProperties'] === false && schema['patternProperties'] === undefined;
-  return Object.keys(value).every((key) => (Object.hasOwn(properties, key) ? canMatch(root, properties[key], value[key], spend, false) : !isClosed));
+  return Object.keys(value).every((key) =>
+    Object.hasOwn(properties, key) ? canMatch(root, properties[key], value[key], spend, false) : !isClosed,
+  );
 }
 
 function isScalar(value: unknown): boolean {

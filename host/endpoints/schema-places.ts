@@ -11,15 +11,23 @@ export interface Follow {
   readonly dependsOnValue?: (schema: Schema) => boolean;
 }
 
-/** Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of a long list. */
+/**
+ * Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of
+ * a long list.
+ */
 const MAX_VISITS = 500_000;
 
 /**
- * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, whatever references and branches lead to
- * it: the work grows with the sizes of the value and the schema, and not with the number of ways through the schema. Throws `ValidationError` when that
- * is too much work all the same.
+ * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, whatever
+ * references and branches lead to it: the work grows with the sizes of the value and the schema, and not with the
+ * number of ways through the schema. Throws `ValidationError` when that is too much work all the same.
  */
-export function visitPlaces(schema: object, input: unknown, follow: Follow, visit: (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]) => void): void {
+export function visitPlaces(
+  schema: object,
+  input: unknown,
+  follow: Follow,
+  visit: (schemas: readonly Schema[], value: unknown, loc: readonly (string | number)[]) => void,
+): void {
   let visits = 0;
   const spend = (steps: number): void => {
     visits += steps;
@@ -44,7 +52,8 @@ export function visitPlaces(schema: object, input: unknown, follow: Follow, visi
       if (next.length > 0) go(next, inner, [...loc, key]);
     };
     if (Array.isArray(value)) value.forEach((item, i) => goDown(item, i, (one) => schemaOfItem(one, i)));
-    else if (isObject(value)) for (const [key, inner] of Object.entries(value)) goDown(inner, key, (one) => schemaOfKey(one, key));
+    else if (isObject(value))
+      for (const [key, inner] of Object.entries(value)) goDown(inner, key, (one) => schemaOfKey(one, key));
   };
   go([schema as Schema], input, []);
 }

@@ -5,7 +5,14 @@ import { combineInfo, silence, toOutput, toSegment } from './asr-output.ts';
 
 const Output = suite('the answer of a transcription');
 
-const native = { text: ' Hello.', start: 0.5, end: 1.25, averageLogProbability: -0.5, noSpeechProbability: 0.01, words: [] };
+const native = {
+  text: ' Hello.',
+  start: 0.5,
+  end: 1.25,
+  averageLogProbability: -0.5,
+  noSpeechProbability: 0.01,
+  words: [],
+};
 
 Output('has each segment’s confidence as the exponential of its mean log probability', () => {
   assert.is(toSegment(native, null).confidence, Math.exp(-0.5));
@@ -24,7 +31,10 @@ Output('names the speaker of a segment and of its words', () => {
 });
 
 Output('joins the texts as they are, with their leading spaces', () => {
-  const output = toOutput([toSegment(native, null), toSegment({ ...native, text: ' World.' }, null)], { language: 'en', language_confidence: 1 });
+  const output = toOutput([toSegment(native, null), toSegment({ ...native, text: ' World.' }, null)], {
+    language: 'en',
+    language_confidence: 1,
+  });
   assert.is(output.transcription.text, ' Hello. World.');
 });
 
@@ -41,7 +51,10 @@ Output('is what the schema promises, with and without speech', () => {
 Output('has the mean confidence of channels in one language, else the more confident language', () => {
   const english = (language_confidence: number) => ({ language: 'en', language_confidence });
   assert.equal(combineInfo([english(0.5), english(1)]), english(0.75));
-  assert.equal(combineInfo([english(0.5), { language: 'de', language_confidence: 0.6 }]), { language: 'de', language_confidence: 0.6 });
+  assert.equal(combineInfo([english(0.5), { language: 'de', language_confidence: 0.6 }]), {
+    language: 'de',
+    language_confidence: 0.6,
+  });
   assert.equal(combineInfo([]), { language: 'silence', language_confidence: 1 });
 });
 

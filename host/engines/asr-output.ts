@@ -26,10 +26,17 @@ export function toSegment(segment: WhisperNativeSegment, speaker: string | null)
 
 /** Segments with the text that they make together. */
 export function toOutput(segments: readonly AsrSegment[], info: AsrTranscriptionInfo): AsrOutput {
-  return { segments: [...segments], transcription_info: info, transcription: { text: segments.map(({ text }) => text).join('') } };
+  return {
+    segments: [...segments],
+    transcription_info: info,
+    transcription: { text: segments.map(({ text }) => text).join('') },
+  };
 }
 
-export function infoOf({ language, languageProbability }: Pick<WhisperNativeResult, 'language' | 'languageProbability'>): AsrTranscriptionInfo {
+export function infoOf({
+  language,
+  languageProbability,
+}: Pick<WhisperNativeResult, 'language' | 'languageProbability'>): AsrTranscriptionInfo {
   return { language, language_confidence: fraction(languageProbability) };
 }
 

@@ -5,7 +5,13 @@ import { GpuMemoryWatch } from './gpu-memory.ts';
 
 const Watch = suite('the watch over the memory of GPUs');
 
-const device = (name: string, memoryFreeBytes: number, type: NativeDevice['type'] = 'gpu'): NativeDevice => ({ name, description: name, type, memoryFreeBytes, memoryTotalBytes: 100 });
+const device = (name: string, memoryFreeBytes: number, type: NativeDevice['type'] = 'gpu'): NativeDevice => ({
+  name,
+  description: name,
+  type,
+  memoryFreeBytes,
+  memoryTotalBytes: 100,
+});
 let list: NativeDevice[] = [];
 const native = { devices: () => list };
 
@@ -27,7 +33,10 @@ Watch('tells what became used of each GPU since it began, and what is free', () 
 
 Watch('tells of the GPUs that the process was given, in their order', () => {
   process.env['AANA_GPU_DEVICES'] = 'CUDA1,CUDA0';
-  assert.equal(new GpuMemoryWatch(native, true).read().map(({ freeBytes }) => freeBytes), [80, 90]);
+  assert.equal(
+    new GpuMemoryWatch(native, true).read().map(({ freeBytes }) => freeBytes),
+    [80, 90],
+  );
 });
 
 Watch('tells of none where the model is on the CPU', () => {

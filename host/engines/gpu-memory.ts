@@ -1,7 +1,10 @@
 import { assignedGpus, type NativeBinding, type NativeDevice } from '../../native/lib/index.ts';
 import type { GpuMemory } from '../rpc/replica-memory.ts';
 
-/** Follows what this process uses of its GPUs: their free memory before it loads a model, against that at any later time. What other programs take or give meanwhile is in it, too. */
+/**
+ * Follows what this process uses of its GPUs: their free memory before it loads a model, against that at any later
+ * time. What other programs take or give meanwhile is in it, too.
+ */
 export class GpuMemoryWatch {
   readonly #native: Pick<NativeBinding, 'devices'>;
   readonly #isUsed: boolean;
@@ -15,7 +18,10 @@ export class GpuMemoryWatch {
   }
 
   read(): GpuMemory[] {
-    return this.#gpus().map(({ memoryFreeBytes: freeBytes }, index) => ({ usedBytes: Math.max(0, (this.#freeAtFirst[index] ?? freeBytes) - freeBytes), freeBytes }));
+    return this.#gpus().map(({ memoryFreeBytes: freeBytes }, index) => ({
+      usedBytes: Math.max(0, (this.#freeAtFirst[index] ?? freeBytes) - freeBytes),
+      freeBytes,
+    }));
   }
 
   /** Those that this process was given, in their order. */

@@ -14,7 +14,10 @@ export class LlamaRequests {
   readonly #queues = new Map<number, AsyncQueue<LlamaEvent>>();
   #nextId = 1;
 
-  /** `onEnded` is called when the engine can serve no request any more. Its requests are left open: they end with the process. */
+  /**
+   * `onEnded` is called when the engine can serve no request any more. Its requests are left open: they end with the
+   * process.
+   */
   constructor(modelName: string, onEnded: (reason: string) => void) {
     this.#modelName = modelName;
     this.#onEnded = onEnded;
@@ -31,11 +34,17 @@ export class LlamaRequests {
   };
 
   /**
-   * Runs a prompt. A reader that does not take pieces holds its own sequence up, no other. Leaving the loop or an abort ends the
-   * request at the engine's next step. Throws the signal's reason, `InferenceException` when the engine failed, and else an error that says what was
-   * wrong with the request: `PromptTooLongException`, `EmptyPrompt`, `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
+   * Runs a prompt. A reader that does not take pieces holds its own sequence up, no other. Leaving the loop or an abort
+   * ends the request at the engine's next step. Throws the signal's reason, `InferenceException` when the engine
+   * failed, and else an error that says what was wrong with the request: `PromptTooLongException`, `EmptyPrompt`,
+   * `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
    */
-  async *run(engine: NativeLlamaEngine, prompt: string, sampling: LlamaSampling, context: CallContext): AsyncGenerator<string, void, undefined> {
+  async *run(
+    engine: NativeLlamaEngine,
+    prompt: string,
+    sampling: LlamaSampling,
+    context: CallContext,
+  ): AsyncGenerator<string, void, undefined> {
     const { signal } = context;
     signal.throwIfAborted();
     const id = this.#nextId++;
@@ -78,20 +87,36 @@ export class LlamaRequests {
     const data = { model_name: model };
     switch (code) {
       case 'prompt-too-long':
-        return new AanaError('PromptTooLongException', 'bad-request', `the prompt has ${promptTokens} tokens, ${model} takes ${maxTokens} at most`, {
-          data: { prompt_len: promptTokens, max_len: maxTokens },
-        });
+        return new AanaError(
+          'PromptTooLongException',
+          'bad-request',
+          `the prompt has ${promptTokens} tokens, ${model} takes ${maxTokens} at most`,
+          {
+            data: { prompt_len: promptTokens, max_len: maxTokens },
+          },
+        );
       case 'empty-prompt':
-        return new AanaError('EmptyPrompt', 'bad-request', `the prompt is empty; ${model} needs at least one character to go on from`, { data });
+        return new AanaError(
+          'EmptyPrompt',
+          'bad-request',
+          `the prompt is empty; ${model} needs at least one character to go on from`,
+          { data },
+        );
       case 'slow-reader':
         return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was given up: ${message}`, { data });
       case 'deadline-exceeded':
-        return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was given up: ${message}`, { data, fault });
+        return new AanaError(
+          'DeadlineExceeded',
+          'deadline-exceeded',
+          `the request to ${model} was given up: ${message}`,
+          { data, fault },
+        );
       case 'no-room':
         return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
       case 'engine-ended':
       case 'failed':
-        if (fault === 'caller') return new AanaError('InvalidPrompt', 'bad-request', `${model} cannot take the prompt: ${message}`, { data });
+        if (fault === 'caller')
+          return new AanaError('InvalidPrompt', 'bad-request', `${model} cannot take the prompt: ${message}`, { data });
         return new InferenceException(model, message);
       default:
         return code satisfies never;

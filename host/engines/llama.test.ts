@@ -17,7 +17,11 @@ const Llama = suite('a text generation deployment');
 const CONTEXT = 512;
 const OPTIONS: DeploymentOptionsInput = {
   type: 'LlamaTextGenerationDeployment',
-  user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: CONTEXT, n_threads: 1 }, default_sampling_params: { max_tokens: 24 } },
+  user_config: {
+    model_id: 'smollm2-135m-instruct',
+    model_kwargs: { n_ctx: CONTEXT, n_threads: 1 },
+    default_sampling_params: { max_tokens: 24 },
+  },
 };
 let manager: DeploymentManager;
 let llm: DeploymentHandle;
@@ -63,7 +67,10 @@ Llama('answers as the assistant', async () => {
 
 Llama('takes other sampling defaults while it runs', async () => {
   const pid = replicaPid();
-  const options = (maxTokens: number): DeploymentOptionsInput => ({ ...OPTIONS, user_config: { ...OPTIONS.user_config, default_sampling_params: { max_tokens: maxTokens } } });
+  const options = (maxTokens: number): DeploymentOptionsInput => ({
+    ...OPTIONS,
+    user_config: { ...OPTIONS.user_config, default_sampling_params: { max_tokens: maxTokens } },
+  });
   const { how } = await manager.update('model', options(2));
   const short = contentOf(await llm.call('chat', { dialog: QUESTION }));
   await manager.update('model', OPTIONS);
@@ -76,10 +83,18 @@ Llama('streams an answer in many pieces', async () => {
 });
 
 Llama('is told the deadline of a call, and ends the call when it has passed', async () => {
-  const error = await failure(llm.call('generate', { prompt: 'Once upon a time', sampling_params: { max_tokens: 450 } }, { deadlineAt: Date.now() + 150, userId: 'u', priority: 2 }));
+  const error = await failure(
+    llm.call(
+      'generate',
+      { prompt: 'Once upon a time', sampling_params: { max_tokens: 450 } },
+      { deadlineAt: Date.now() + 150, userId: 'u', priority: 2 },
+    ),
+  );
   assert.equal([error.name, error.kind], ['DeadlineExceeded', 'deadline-exceeded']);
   assert.ok(['cancelled', 'overload'].includes(error.fault), error.fault); // it may not have begun by then
-  assert.ok(textOf(await llm.call('generate', { prompt: 'Once upon a time' }, { deadlineAt: Date.now() + 600_000 })).length > 0);
+  assert.ok(
+    textOf(await llm.call('generate', { prompt: 'Once upon a time' }, { deadlineAt: Date.now() + 600_000 })).length > 0,
+  );
 });
 
 Llama('calls an empty prompt the mistake of the caller', async () => {
@@ -95,7 +110,10 @@ Llama('begins the answer with the prefix, in its first piece', async () => {
 });
 
 Llama('has the prefix in a whole answer', async () => {
-  assert.match(contentOf(await llm.call('chat', { dialog: QUESTION, assistant_prefix: 'My answer: ' })), /^My answer: /);
+  assert.match(
+    contentOf(await llm.call('chat', { dialog: QUESTION, assistant_prefix: 'My answer: ' })),
+    /^My answer: /,
+  );
 });
 
 Llama('makes as many tokens as asked', async () => {
@@ -107,7 +125,10 @@ Llama('makes as many tokens as asked', async () => {
 Llama('stops before a stop string', async () => {
   const whole = contentOf(await llm.call('chat', { dialog: QUESTION }));
   const stop = whole.slice(6, 9);
-  assert.is(contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { stop: [stop] } })), whole.slice(0, whole.indexOf(stop)));
+  assert.is(
+    contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { stop: [stop] } })),
+    whole.slice(0, whole.indexOf(stop)),
+  );
 });
 
 Llama('continues a text', async () => {
@@ -115,7 +136,8 @@ Llama('continues a text', async () => {
 });
 
 Llama('counts the tokens of a text, and of a dialog with its template', async () => {
-  const of = async (args: Record<string, unknown>): Promise<number> => ((await llm.call('count_tokens', args)) as { tokens: number }).tokens;
+  const of = async (args: Record<string, unknown>): Promise<number> =>
+    ((await llm.call('count_tokens', args)) as { tokens: number }).tokens;
   const plain = await of({ text: 'Name three colours.' });
   assert.ok(plain >= 4 && plain <= 8);
   assert.ok((await of({ dialog: QUESTION })) > plain + 4);
@@ -134,7 +156,8 @@ Llama('refuses a dialog that is longer than the context, with both numbers', asy
 Llama('lets two streams progress together', async () => {
   const order: string[] = [];
   const read = async (name: string): Promise<void> => {
-    for await (const batch of llm.stream('chat_stream', { dialog: dialog(`Tell a story about ${name}.`) })) order.push(...batch.map(() => name));
+    for await (const batch of llm.stream('chat_stream', { dialog: dialog(`Tell a story about ${name}.`) }))
+      order.push(...batch.map(() => name));
   };
   await Promise.all([read('a cat'), read('a dog')]);
   const firstOf = (name: string): number => order.indexOf(name);
@@ -143,7 +166,11 @@ Llama('lets two streams progress together', async () => {
 });
 
 Llama('answers more dialogs at a time than it has places for', async () => {
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => llm.call('chat', { dialog: dialog(`What is ${n} plus 1?`), sampling_params: { max_tokens: 8 } })));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) =>
+      llm.call('chat', { dialog: dialog(`What is ${n} plus 1?`), sampling_params: { max_tokens: 8 } }),
+    ),
+  );
   assert.ok(answers.every((answer) => contentOf(answer).length > 0));
 });
 
@@ -159,13 +186,18 @@ Llama('ends a cancelled answer, and its place is free again', async () => {
 });
 
 Llama('ends an answer whose reader leaves', async () => {
-  for await (const _ of llm.stream('chat_stream', { dialog: dialog('Count to one thousand.'), sampling_params: { max_tokens: 400 } })) break;
+  for await (const _ of llm.stream('chat_stream', {
+    dialog: dialog('Count to one thousand.'),
+    sampling_params: { max_tokens: 400 },
+  }))
+    break;
   while (ongoing() !== 0) await delay(5);
   assert.ok((await texts({ dialog: QUESTION })).length > 0);
 });
 
 Llama('does not let a slow reader hold up another', async () => {
-  const slow = llm.stream('chat_stream', { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 300 } })[Symbol.asyncIterator]();
+  const long = { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 300 } };
+  const slow = llm.stream('chat_stream', long)[Symbol.asyncIterator]();
   await slow.next();
   assert.ok((await texts({ dialog: QUESTION })).length > 5);
   await slow.return?.(undefined);
@@ -175,7 +207,11 @@ Llama('loses a stream with a clear error when its replica is killed; the next on
   const pid = replicaPid();
   const error = await failure(
     (async () => {
-      for await (const _ of llm.stream('chat_stream', { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 400 } })) process.kill(pid, 'SIGKILL');
+      for await (const _ of llm.stream('chat_stream', {
+        dialog: dialog('Tell a long story.'),
+        sampling_params: { max_tokens: 400 },
+      }))
+        process.kill(pid, 'SIGKILL');
     })(),
   );
   assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
@@ -210,7 +246,11 @@ const SPLITS: readonly (readonly [kwargs: Record<string, unknown>, pattern: RegE
 ];
 for (const [kwargs, pattern] of SPLITS) {
   Llama(`refuses ${JSON.stringify(kwargs)} with two GPUs`, async () => {
-    const wrong = deployed({ ...OPTIONS, user_config: { ...OPTIONS.user_config, model_kwargs: kwargs }, ray_actor_options: { num_gpus: 2 } });
+    const wrong = deployed({
+      ...OPTIONS,
+      user_config: { ...OPTIONS.user_config, model_kwargs: kwargs },
+      ray_actor_options: { num_gpus: 2 },
+    });
     assert.match((await failure(wrong.start())).message, pattern);
   });
 }
@@ -219,7 +259,14 @@ Llama('replaces a replica whose engine ends, with what the engine said', async (
   if (process.platform !== 'linux') return;
   const folder = mkdtempSync(join(tmpdir(), 'aana-engine-'));
   const library = join(folder, 'failing-decode.so');
-  execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(packageRoot, 'native/lib/fixtures/failing-decode.c'), '-ldl']);
+  execFileSync('cc', [
+    '-shared',
+    '-fPIC',
+    '-o',
+    library,
+    join(packageRoot, 'native/lib/fixtures/failing-decode.c'),
+    '-ldl',
+  ]);
   const ending = deployed(OPTIONS, { LD_PRELOAD: library });
   try {
     const error = await failure(ending.start());

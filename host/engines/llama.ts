@@ -1,6 +1,11 @@
 // Runs in a replica: text generation with llama.cpp.
 import { isDeepStrictEqual } from 'node:util';
-import { assignedGpus, type LlamaLoadOptions, type LlamaSampling, type NativeLlamaEngine } from '../../native/lib/index.ts';
+import {
+  assignedGpus,
+  type LlamaLoadOptions,
+  type LlamaSampling,
+  type NativeLlamaEngine,
+} from '../../native/lib/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
@@ -83,7 +88,8 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: async (args) => llama.countTokens(args),
     },
-    warmUp: async () => void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
+    warmUp: async () =>
+      void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
     // An engine that ends while it has no request tells nobody.
     checkHealth: async () => {
@@ -120,7 +126,12 @@ class Llama {
   reconfigure(next: LlamaSpec): void {
     const { default_sampling_params: _, ...loaded } = this.#spec;
     const { default_sampling_params: defaults, ...wanted } = next;
-    if (!isDeepStrictEqual(loaded, wanted)) throw new AanaError('NotReconfigurable', 'conflict', `${this.#spec.model_name} is loaded otherwise; only default_sampling_params can be changed`);
+    if (!isDeepStrictEqual(loaded, wanted))
+      throw new AanaError(
+        'NotReconfigurable',
+        'conflict',
+        `${this.#spec.model_name} is loaded otherwise; only default_sampling_params can be changed`,
+      );
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
 
@@ -146,7 +157,10 @@ class Llama {
   }
 
   /** The pieces of the answer. What the answer was begun with is part of the first. */
-  async *chatPieces({ dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs, context: CallContext): AsyncGenerator<string> {
+  async *chatPieces(
+    { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
+    context: CallContext,
+  ): AsyncGenerator<string> {
     let begin = prefix ?? '';
     const prompt = this.#template(dialog, true) + begin;
     for await (const piece of this.#run(prompt, sampling, context)) {
@@ -165,7 +179,11 @@ class Llama {
     return { tokens: this.#engine.countTokens(text, true), max_tokens: this.#engine.info.contextTokens };
   }
 
-  #run(prompt: string, sampling: SamplingParams | null | undefined, context: CallContext): AsyncGenerator<string, void, undefined> {
+  #run(
+    prompt: string,
+    sampling: SamplingParams | null | undefined,
+    context: CallContext,
+  ): AsyncGenerator<string, void, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
     return this.#requests.run(this.#engine, prompt, merged, context);
   }
@@ -175,9 +193,14 @@ class Llama {
       return this.#engine.applyChatTemplate(dialog.messages, addAssistant);
     } catch (error) {
       const { message } = nativeFailure(error);
-      throw new AanaError('ChatTemplateException', 'bad-request', `the chat template of ${this.#spec.model_name} does not take this dialog: ${message}`, {
-        data: { model_name: this.#spec.model_name },
-      });
+      throw new AanaError(
+        'ChatTemplateException',
+        'bad-request',
+        `the chat template of ${this.#spec.model_name} does not take this dialog: ${message}`,
+        {
+          data: { model_name: this.#spec.model_name },
+        },
+      );
     }
   }
 }

@@ -2,10 +2,14 @@ import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { loadNative, nativeAddonPath, type NativeBinding, type NativeFault } from '../../native/lib/index.ts';
 
-/** The addon, its log lines in `log`; what the engines tell of each model they load is for debugging. Once per process. */
+/**
+ * The addon, its log lines in `log`; what the engines tell of each model they load is for debugging. Once per process.
+ */
 export function openNative(log: Logger): NativeBinding {
   const native = loadNative({ addonPath: nativeAddonPath(packageRoot) });
-  native.setLogger((level, message) => log[level === 'info' ? 'debug' : level](message.trimEnd(), { engine: 'native' }));
+  native.setLogger((level, message) =>
+    log[level === 'info' ? 'debug' : level](message.trimEnd(), { engine: 'native' }),
+  );
   return native;
 }
 

@@ -30,7 +30,9 @@ Pcm('of no length need no file', async () => {
 Pcm('that the file does not hold are an error with both numbers', async () => {
   const path = join(folder, 'short.f32');
   await writeFile(path, Buffer.alloc(8));
-  const error = await readPcm({ artifact: named('short.f32', 8), samples: 3 }, pathOf).catch((thrown: unknown) => thrown);
+  const error = await readPcm({ artifact: named('short.f32', 8), samples: 3 }, pathOf).catch(
+    (thrown: unknown) => thrown,
+  );
   assert.match(String(error), 'holds 2 samples, not 3');
 });
 

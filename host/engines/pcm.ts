@@ -5,8 +5,14 @@ import type { AudioReference } from '../schemas/index.ts';
 
 type Channel = AudioReference['channels'][number];
 
-/** Reads raw little-endian 32-bit floats; `artifactPath` says where they lie. Throws when the file does not hold as many as it should. */
-export async function readPcm({ artifact, samples }: Channel, artifactPath: StartContext['artifactPath']): Promise<Float32Array> {
+/**
+ * Reads raw little-endian 32-bit floats; `artifactPath` says where they lie. Throws when the file does not hold as many
+ * as it should.
+ */
+export async function readPcm(
+  { artifact, samples }: Channel,
+  artifactPath: StartContext['artifactPath'],
+): Promise<Float32Array> {
   const values = new Float32Array(samples);
   if (samples === 0) return values;
   const path = await artifactPath(artifact);
@@ -15,7 +21,12 @@ export async function readPcm({ artifact, samples }: Channel, artifactPath: Star
   let read = 0;
   while (read < bytes.length) {
     const { bytesRead } = await file.read(bytes, read, Math.min(bytes.length - read, 16 * 1024 * 1024), read);
-    if (bytesRead === 0) throw new AanaError('AudioReadingException', 'internal', `the audio ${artifact.id} holds ${read / 4} samples, not ${samples}`);
+    if (bytesRead === 0)
+      throw new AanaError(
+        'AudioReadingException',
+        'internal',
+        `the audio ${artifact.id} holds ${read / 4} samples, not ${samples}`,
+      );
     read += bytesRead;
   }
   return values;
@@ -31,6 +42,7 @@ export function mixDown(channels: readonly Float32Array[]): Float32Array {
   if (!first) return new Float32Array(0);
   if (others.length === 0) return first;
   const mixed = new Float32Array(Math.max(...channels.map(({ length }) => length)));
-  for (const channel of channels) for (let at = 0; at < channel.length; at += 1) mixed[at] = (mixed[at] ?? 0) + (channel[at] ?? 0) / channels.length;
+  for (const channel of channels)
+    for (let at = 0; at < channel.length; at += 1) mixed[at] = (mixed[at] ?? 0) + (channel[at] ?? 0) / channels.length;
   return mixed;
 }

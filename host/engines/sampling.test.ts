@@ -5,7 +5,16 @@ import { mergeSampling } from './sampling.ts';
 const Sampling = suite('merging sampling parameters');
 
 Sampling('gives greedy, 256 tokens, when nobody says anything', () => {
-  assert.equal(mergeSampling({}, undefined), { temperature: 0, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 42, maxTokens: 256, stop: [] });
+  assert.equal(mergeSampling({}, undefined), {
+    temperature: 0,
+    topK: -1,
+    topP: 1,
+    minP: 0,
+    repetitionPenalty: 1,
+    seed: 42,
+    maxTokens: 256,
+    stop: [],
+  });
 });
 
 Sampling('starts from the deployment and overrides only what the request sets', () => {

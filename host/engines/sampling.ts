@@ -2,11 +2,21 @@ import type { LlamaSampling } from '../../native/lib/index.ts';
 import type { SamplingParams } from '../schemas/index.ts';
 
 /** Greedy, 256 tokens at most, the same seed each time. */
-const DEFAULTS: LlamaSampling = { temperature: 0, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 42, maxTokens: 256, stop: [] };
+const DEFAULTS: LlamaSampling = {
+  temperature: 0,
+  topK: -1,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  seed: 42,
+  maxTokens: 256,
+  stop: [],
+};
 
 /** The defaults with what the deployment sets, and over that what the request sets. `null` sets nothing. */
 export function mergeSampling(deployment: SamplingParams, request: SamplingParams | null | undefined): LlamaSampling {
-  const pick = <Key extends keyof SamplingParams>(key: Key): NonNullable<SamplingParams[Key]> | undefined => request?.[key] ?? deployment[key] ?? undefined;
+  const pick = <Key extends keyof SamplingParams>(key: Key): NonNullable<SamplingParams[Key]> | undefined =>
+    request?.[key] ?? deployment[key] ?? undefined;
   return {
     temperature: pick('temperature') ?? DEFAULTS.temperature,
     topK: pick('top_k') ?? DEFAULTS.topK,

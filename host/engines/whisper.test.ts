@@ -73,18 +73,26 @@ Whisper('gives the times of words when asked', async () => {
   const { segments } = await transcribe(await files.write(speech), { word_timestamps: true });
   const words = segments.flatMap((segment) => segment.words);
   assert.is(wordErrors(SAMPLE_TEXT, words.map(({ word }) => word).join('')), 0);
-  for (const [index, { time_interval: at }] of words.entries()) assert.ok(index === 0 || at.start >= (words[index - 1]?.time_interval.start ?? 0));
+  for (const [index, { time_interval: at }] of words.entries())
+    assert.ok(index === 0 || at.start >= (words[index - 1]?.time_interval.start ?? 0));
 });
 
 Whisper('streams a segment at a time', async () => {
   const items: AsrOutput[] = [];
-  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(speech) })) items.push(...batch.map((item) => AsrOutput.parse(item)));
+  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(speech) }))
+    items.push(...batch.map((item) => AsrOutput.parse(item)));
   assert.ok(items.length > 0);
-  assert.ok(items.every(({ segments, transcription }) => segments.length === 1 && segments[0]?.text === transcription.text));
+  assert.ok(
+    items.every(({ segments, transcription }) => segments.length === 1 && segments[0]?.text === transcription.text),
+  );
   assert.is(wordErrors(SAMPLE_TEXT, items.map(({ transcription }) => transcription.text).join('')), 0);
 });
 
-const SILENT = { segments: [], transcription_info: { language: 'silence', language_confidence: 1 }, transcription: { text: '' } };
+const SILENT = {
+  segments: [],
+  transcription_info: { language: 'silence', language_confidence: 1 },
+  transcription: { text: '' },
+};
 for (const [what, channels] of [
   ['no channel', []],
   ['an empty channel', [new Float32Array(0)]],
@@ -98,7 +106,8 @@ for (const [what, channels] of [
 
 Whisper('says so once when it streams silence', async () => {
   const items: unknown[] = [];
-  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(new Float32Array(32_000)) })) items.push(...batch);
+  for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(new Float32Array(32_000)) }))
+    items.push(...batch);
   assert.equal(items, [SILENT]);
 });
 
@@ -106,11 +115,18 @@ Whisper('takes channels apart, names them, and merges their segments by time', a
   const later = new Float32Array(speech.length + 64_000);
   later.set(speech, 64_000);
   const output = await transcribe(await files.write(speech, later), { channels: 'separate' });
-  const of = (speaker: string): string => output.segments.filter((segment) => segment.speaker === speaker).map(({ text }) => text).join('');
+  const of = (speaker: string): string =>
+    output.segments
+      .filter((segment) => segment.speaker === speaker)
+      .map(({ text }) => text)
+      .join('');
   assert.is(wordErrors(SAMPLE_TEXT, of('CHANNEL_00')), 0);
   assert.is(wordErrors(SAMPLE_TEXT, of('CHANNEL_01')), 0);
   const starts = output.segments.map(({ time_interval: { start } }) => start);
-  assert.equal(starts, [...starts].sort((a, b) => a - b));
+  assert.equal(
+    starts,
+    [...starts].sort((a, b) => a - b),
+  );
 });
 
 Whisper('hears two speakers at the same time, one in each channel', async () => {
@@ -119,7 +135,11 @@ Whisper('hears two speakers at the same time, one in each channel', async () => 
     const speakers = await twoSpeakers(folder);
     if (typeof speakers === 'string') return skip('a Whisper deployment hears two speakers at the same time', speakers);
     const output = await transcribe(await files.write(...(await readWav(speakers.path))), { channels: 'separate' });
-    const of = (speaker: string): string => output.segments.filter((segment) => segment.speaker === speaker).map(({ text }) => text).join('');
+    const of = (speaker: string): string =>
+      output.segments
+        .filter((segment) => segment.speaker === speaker)
+        .map(({ text }) => text)
+        .join('');
     for (const [channel, text] of speakers.text.entries()) assert.is(wordErrors(text, of(`CHANNEL_0${channel}`)), 0);
   } finally {
     rmSync(folder, { recursive: true });
@@ -156,7 +176,10 @@ Whisper('lets go of a cancelled transcription before it would have ended', async
 Whisper('answers four requests at the same time', async () => {
   const audio = await files.write(speech);
   const outputs = await Promise.all([1, 2, 3, 4].map(() => transcribe(audio)));
-  assert.equal(outputs.map(({ transcription }) => wordErrors(SAMPLE_TEXT, transcription.text)), [0, 0, 0, 0]);
+  assert.equal(
+    outputs.map(({ transcription }) => wordErrors(SAMPLE_TEXT, transcription.text)),
+    [0, 0, 0, 0],
+  );
 });
 
 Whisper('does a request again whose replica is killed', async () => {
@@ -179,7 +202,11 @@ Whisper('does not start on a file that is no model, and says which', async () =>
 
 Whisper('is loaded onto the GPU that its place names', async () => {
   const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
-  const elsewhere = deployed({ type: 'WhisperDeployment', user_config: { model_size: 'tiny.en' }, ray_actor_options: { num_gpus: 1 } }, {}, machine);
+  const elsewhere = deployed(
+    { type: 'WhisperDeployment', user_config: { model_size: 'tiny.en' }, ray_actor_options: { num_gpus: 1 } },
+    {},
+    machine,
+  );
   assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a GPU that is not there/);
 });
 

@@ -1,5 +1,11 @@
 // Runs in a replica: speech to text with whisper.cpp.
-import { assignedGpus, type NativeWhisperEngine, type WhisperNativeParams, type WhisperNativeResult, type WhisperNativeSegment } from '../../native/lib/index.ts';
+import {
+  assignedGpus,
+  type NativeWhisperEngine,
+  type WhisperNativeParams,
+  type WhisperNativeResult,
+  type WhisperNativeSegment,
+} from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
@@ -82,7 +88,15 @@ class Whisper {
 
   /** Listens to a second of silence: one whole pass of the model, and nothing to say. */
   async warmUp(): Promise<void> {
-    const params = { language: 'en', beamSize: 1, bestOf: 1, temperatures: [0], withoutTimestamps: true, wordTimestamps: false, vad: false };
+    const params = {
+      language: 'en',
+      beamSize: 1,
+      bestOf: 1,
+      temperatures: [0],
+      withoutTimestamps: true,
+      wordTimestamps: false,
+      vad: false,
+    };
     await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, { signal: UNLIMITED }, undefined);
   }
 
@@ -97,8 +111,8 @@ class Whisper {
   }
 
   /**
-   * One item for each segment as it becomes final; channels in turn. Where the language has to be found first, these items leave it
-   * empty and a last one without segments tells it.
+   * One item for each segment as it becomes final; channels in turn. Where the language has to be found first, these
+   * items leave it empty and a last one without segments tells it.
    */
   async *transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
     const params = this.#params(args);
@@ -106,7 +120,8 @@ class Whisper {
     const known = this.#knownLanguage(params);
     const left = new AbortController();
     const queue = new AsyncQueue<AsrOutput>(() => left.abort());
-    const info = known === undefined ? { language: '', language_confidence: 0 } : { language: known, language_confidence: 1 };
+    const info =
+      known === undefined ? { language: '', language_confidence: 0 } : { language: known, language_confidence: 1 };
     let count = 0;
     const onSegment = (segment: WhisperNativeSegment, speaker: string | null): void => {
       count += 1;
@@ -114,7 +129,12 @@ class Whisper {
     };
     const work = async (): Promise<void> => {
       try {
-        const transcriptions = await this.#transcribeAll(channels, params, { ...context, signal: AbortSignal.any([context.signal, left.signal]) }, onSegment);
+        const transcriptions = await this.#transcribeAll(
+          channels,
+          params,
+          { ...context, signal: AbortSignal.any([context.signal, left.signal]) },
+          onSegment,
+        );
         if (count === 0) queue.push(silence());
         else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
         queue.end();
@@ -144,7 +164,10 @@ class Whisper {
     return read.map((samples, index) => ({ samples, speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
   }
 
-  /** Channels share the engine's states, so they are worked on at the same time. Waits for all of them also when one fails. */
+  /**
+   * Channels share the engine's states, so they are worked on at the same time. Waits for all of them also when one
+   * fails.
+   */
   async #transcribeAll(
     channels: readonly Channel[],
     params: WhisperParams,
@@ -155,7 +178,12 @@ class Whisper {
     const heard = channels.filter(({ samples }) => !isSilent(samples));
     const settled = await Promise.allSettled(
       heard.map(async ({ samples, speaker }): Promise<Transcription> => {
-        const result = await this.#transcribeOne(samples, native, context, onSegment && ((segment) => onSegment(segment, speaker)));
+        const result = await this.#transcribeOne(
+          samples,
+          native,
+          context,
+          onSegment && ((segment) => onSegment(segment, speaker)),
+        );
         return { result, speaker };
       }),
     );
@@ -189,13 +217,27 @@ class Whisper {
   #failure(thrown: unknown): AanaError {
     const { code, fault, message } = nativeFailure(thrown);
     const data = { model_name: this.#modelName };
-    if (code === 'deadline-exceeded') return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${this.#modelName} was given up: ${message}`, { data, fault });
-    if (fault === 'caller') return new AanaError('InvalidArguments', 'invalid-input', `${this.#modelName} cannot take the request: ${message}`, { data });
+    if (code === 'deadline-exceeded')
+      return new AanaError(
+        'DeadlineExceeded',
+        'deadline-exceeded',
+        `the request to ${this.#modelName} was given up: ${message}`,
+        { data, fault },
+      );
+    if (fault === 'caller')
+      return new AanaError(
+        'InvalidArguments',
+        'invalid-input',
+        `${this.#modelName} cannot take the request: ${message}`,
+        { data },
+      );
     return new InferenceException(this.#modelName, message);
   }
 
   #nativeParams(params: WhisperParams): WhisperNativeParams {
-    const temperatures = Array.isArray(params.temperature) ? [...params.temperature].sort((a, b) => a - b) : [params.temperature];
+    const temperatures = Array.isArray(params.temperature)
+      ? [...params.temperature].sort((a, b) => a - b)
+      : [params.temperature];
     return {
       language: this.#knownLanguage(params) ?? 'auto',
       beamSize: params.beam_size,
@@ -215,5 +257,7 @@ class Whisper {
 
 /** The language of what was heard; channels without speech have no say. */
 function languageOf(transcriptions: readonly Transcription[]): AsrOutput['transcription_info'] {
-  return combineInfo(transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)));
+  return combineInfo(
+    transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)),
+  );
 }

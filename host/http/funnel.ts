@@ -10,7 +10,12 @@ import type { BeginRequest } from './request/request-telemetry.ts';
 import { statusOfThrown } from './response/status.ts';
 
 /** Where every error of a request ends: logged once, answered with its status and the four keys. */
-export async function funnel(ctx: Context, next: () => Promise<unknown>, options: HttpAppOptions, begin: BeginRequest): Promise<void> {
+export async function funnel(
+  ctx: Context,
+  next: () => Promise<unknown>,
+  options: HttpAppOptions,
+  begin: BeginRequest,
+): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
   ctx.state['requestId'] = requestId;
@@ -27,7 +32,14 @@ export async function funnel(ctx: Context, next: () => Promise<unknown>, options
     const ms = Math.round(performance.now() - startedAt);
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
     record.end({ status, ms, error: failure });
-    options.log.info('request', { requestId, method: ctx.method, path: keyHider(ctx, status, options)(ctx.path), status, ms, ...(traceId !== undefined && { traceId }) });
+    options.log.info('request', {
+      requestId,
+      method: ctx.method,
+      path: keyHider(ctx, status, options)(ctx.path),
+      status,
+      ms,
+      ...(traceId !== undefined && { traceId }),
+    });
   }
 }
 
@@ -35,7 +47,12 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   const status = statusOfThrown(error);
   const hide = keyHider(ctx, status, options);
   const said = errorLogFields(error);
-  const fields = { requestId: ctx.state['requestId'], path: hide(ctx.path), ...said, ...(typeof said['reason'] === 'string' && { reason: hide(said['reason']) }) };
+  const fields = {
+    requestId: ctx.state['requestId'],
+    path: hide(ctx.path),
+    ...said,
+    ...(typeof said['reason'] === 'string' && { reason: hide(said['reason']) }),
+  };
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
@@ -57,15 +74,18 @@ function retryAfterS(error: unknown): number {
   return typeof wait === 'number' && wait >= 1 && wait <= MAX_RETRY_AFTER_S ? Math.ceil(wait) : RETRY_AFTER_S;
 }
 
-/** What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is there soon. */
+/**
+ * What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is
+ * there soon.
+ */
 const RETRY_AFTER_S = 1;
 const MAX_RETRY_AFTER_S = 86_400;
 const LINGER_MS = 2000;
 
 /**
- * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends. With
- * `connection: close` Node would end it at once, and the client would see a reset in place of the answer; so the answer goes out as
- * if the connection stayed, also to a client that asked for its end.
+ * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends.
+ * With `connection: close` Node would end it at once, and the client would see a reset in place of the answer; so the
+ * answer goes out as if the connection stayed, also to a client that asked for its end.
  */
 function dropRest({ req, res }: Context): void {
   const ends = !res.shouldKeepAlive;

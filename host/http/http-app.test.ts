@@ -24,7 +24,13 @@ interface Answer {
 async function send(path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(at.url + path, { method: 'POST', ...init });
   const text = await response.text();
-  return { status: response.status, type: response.headers.get('content-type'), headers: response.headers, body: JSON.parse(text), text };
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    headers: response.headers,
+    body: JSON.parse(text),
+    text,
+  };
 }
 
 function form(body: unknown, files: Record<string, Blob> = {}): { body: FormData } {
@@ -44,7 +50,8 @@ function assertError(answer: Answer, status: number, error: string): void {
   assert.match(answer.type ?? '', 'application/json');
 }
 
-const firstEntry = (answer: Answer) => (answer.body.data as { type: string; loc: unknown[]; msg: string; input: unknown }[])[0];
+const firstEntry = (answer: Answer) =>
+  (answer.body.data as { type: string; loc: unknown[]; msg: string; input: unknown }[])[0];
 
 Http('answers multipart, urlencoded and JSON alike, in compact JSON', async () => {
   const body = JSON.stringify({ text: 'ä & <b>' });
@@ -60,21 +67,38 @@ Http('answers multipart, urlencoded and JSON alike, in compact JSON', async () =
 Http('gives uploaded files to the endpoint, byte for byte, however the request is cut', async () => {
   const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => (i * 7) % 256));
   const sum = content.reduce((total, byte) => total + byte, 0);
-  const whole = await send('/video/size', form({ video: { content: 'clip' } }, { clip: new Blob([content], { type: 'video/webm' }) }));
+  const whole = await send(
+    '/video/size',
+    form({ video: { content: 'clip' } }, { clip: new Blob([content], { type: 'video/webm' }) }),
+  );
   assert.equal(whole.body, { bytes: 70_000, sum, filename: 'clip.bin', mime: 'video/webm' });
 
   // As some clients send: the file first and without a content type; in pieces that cut the boundary.
   const head = '--b\r\ncontent-disposition: form-data; name="clip"; filename="a.webm"\r\n\r\n';
-  const tail = '\r\n--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json\r\n\r\n{"video":{"content":"clip"}}\r\n--b--\r\n';
+  const tail =
+    '\r\n--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json\r\n\r\n{"video":{"content":"clip"}}\r\n--b--\r\n';
   const raw = Buffer.concat([Buffer.from(head), content, Buffer.from(tail)]);
   const text = await new Promise<string>((resolve, reject) => {
-    const req = request(`${at.url}/video/size`, { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=b' } }, async (res) => {
-      let answer = '';
-      for await (const part of res) answer += String(part);
-      resolve(answer);
-    });
+    const req = request(
+      `${at.url}/video/size`,
+      { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=b' } },
+      async (res) => {
+        let answer = '';
+        for await (const part of res) answer += String(part);
+        resolve(answer);
+      },
+    );
     req.on('error', reject);
-    const cuts = [3, 40, head.length - 1, head.length + 1, 60_000, head.length + content.length + 2, head.length + content.length + 90, raw.length];
+    const cuts = [
+      3,
+      40,
+      head.length - 1,
+      head.length + 1,
+      60_000,
+      head.length + content.length + 2,
+      head.length + content.length + 90,
+      raw.length,
+    ];
     void (async () => {
       let from = 0;
       for (const to of cuts) {
@@ -94,7 +118,10 @@ Http('takes an empty file and lets the endpoint judge it', async () => {
 });
 
 const latinForm = (): RequestInit => ({
-  body: Buffer.from('--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json; charset=iso-8859-1\r\n\r\n{"text":"caf\xe9"}\r\n--b--\r\n', 'latin1'),
+  body: Buffer.from(
+    '--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json; charset=iso-8859-1\r\n\r\n{"text":"caf\xe9"}\r\n--b--\r\n',
+    'latin1',
+  ),
   headers: { 'content-type': 'multipart/form-data; boundary=b' },
 });
 const clip = (): Blob => new Blob(['abc'], { type: 'video/mp4' });
@@ -105,18 +132,54 @@ const BAD: [title: string, path: string, init: () => RequestInit, type: string, 
   ['an unknown key', '/echo', () => form({ text: '', nope: 1 }), 'extra_forbidden', ['nope']],
   ['a prototype key', '/echo', () => json('{"text":"","__proto__":{"x":1}}'), 'extra_forbidden', ['__proto__']],
   ['a JSON value that is no object', '/echo', () => json('[1]'), 'model_type', []],
-  ['nesting without end', '/echo', () => json(`{"text":"","more":${'['.repeat(5000)}${']'.repeat(5000)}}`), 'json_too_deep', []],
+  [
+    'nesting without end',
+    '/echo',
+    () => json(`{"text":"","more":${'['.repeat(5000)}${']'.repeat(5000)}}`),
+    'json_too_deep',
+    [],
+  ],
   ['a form without body', '/echo', () => form(undefined, { clip: clip() }), 'missing', ['body', 'body']],
   ['no body at all', '/echo', () => ({}), 'missing', ['body', 'body']],
   ['an empty JSON body', '/echo', () => json(' '), 'missing', ['body', 'body']],
-  ['JSON that is not UTF-8', '/echo', () => ({ ...json(''), body: Buffer.from('{"text":"caf\xe9"}', 'latin1') }), 'json_invalid', []],
+  [
+    'JSON that is not UTF-8',
+    '/echo',
+    () => ({ ...json(''), body: Buffer.from('{"text":"caf\xe9"}', 'latin1') }),
+    'json_invalid',
+    [],
+  ],
   ['a field that is not UTF-8', '/echo', () => latinForm(), 'json_invalid', []],
-  ['half of a surrogate pair', '/echo', () => json('{"text":"","more":[{"a":"\\ud800"}]}'), 'string_unicode', ['more', 0, 'a']],
+  [
+    'half of a surrogate pair',
+    '/echo',
+    () => json('{"text":"","more":[{"a":"\\ud800"}]}'),
+    'string_unicode',
+    ['more', 0, 'a'],
+  ],
   ['an empty form', '/echo', () => ({ body: new URLSearchParams({}) }), 'missing', ['body', 'body']],
   ['no source of a video', '/video/size', () => form({ video: {} }), 'value_error', ['video']],
-  ['two sources of a video', '/video/size', () => form({ video: { url: 'http://x/', path: '/y' } }), 'value_error', ['video']],
-  ['a file part that nothing names', '/video/size', () => form({ video: { url: 'http://x/' } }, { clip: clip() }), 'extra_file', ['clip']],
-  ['a field that is neither body nor a file', '/echo', () => ({ body: new URLSearchParams({ body: '{"text":""}', extra: '1' }) }), 'extra_forbidden', ['extra']],
+  [
+    'two sources of a video',
+    '/video/size',
+    () => form({ video: { url: 'http://x/', path: '/y' } }),
+    'value_error',
+    ['video'],
+  ],
+  [
+    'a file part that nothing names',
+    '/video/size',
+    () => form({ video: { url: 'http://x/' } }, { clip: clip() }),
+    'extra_file',
+    ['clip'],
+  ],
+  [
+    'a field that is neither body nor a file',
+    '/echo',
+    () => ({ body: new URLSearchParams({ body: '{"text":""}', extra: '1' }) }),
+    'extra_forbidden',
+    ['extra'],
+  ],
   ['body twice', '/echo', () => ({ body: new URLSearchParams('body=%7B%7D&body=%7B%7D') }), 'duplicate_part', ['body']],
   [
     'two file parts of one name',
@@ -129,7 +192,13 @@ const BAD: [title: string, path: string, init: () => RequestInit, type: string, 
     'duplicate_part',
     ['clip'],
   ],
-  ['a file part named like a prototype', '/video/size', () => form({ video: { content: '__proto__' } }, { ['__proto__']: clip() } as never), 'extra_forbidden', ['__proto__']],
+  [
+    'a file part named like a prototype',
+    '/video/size',
+    () => form({ video: { content: '__proto__' } }, { ['__proto__']: clip() } as never),
+    'extra_forbidden',
+    ['__proto__'],
+  ],
 ];
 for (const [title, path, init, type, loc] of BAD) {
   Http(`answers ${title} with 422, naming it`, async () => {
@@ -153,7 +222,13 @@ Http('tells of a form without body that has another field both', async () => {
     const answer = await send('/echo', init);
     assertError(answer, 422, 'ValidationError');
     const entries = answer.body.data as { type: string; loc: unknown[] }[];
-    assert.equal(entries.map(({ type, loc }) => [type, loc]), [['missing', ['body', 'body']], ['extra_forbidden', ['bodi']]]);
+    assert.equal(
+      entries.map(({ type, loc }) => [type, loc]),
+      [
+        ['missing', ['body', 'body']],
+        ['extra_forbidden', ['bodi']],
+      ],
+    );
   }
 });
 
@@ -183,14 +258,24 @@ Http('takes a byte-order mark and whole surrogate pairs', async () => {
   assert.is((await send('/echo', json('\ufeff{"text":"\\ud83d\\ude00"}'))).text, '{"text":"😀"}');
 });
 
-Http('answers a request that is too large also when the client wants the connection closed and sends all of it first', async () => {
-  const body = Buffer.alloc(8_000_000, ' ');
-  const socket = connect(at.port, '127.0.0.1');
-  socket.write(Buffer.concat([Buffer.from(`POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`), body]));
-  let text = '';
-  for await (const part of socket) text += String(part);
-  assert.match(text, /^HTTP\/1\.1 413 /);
-});
+Http(
+  'answers a request that is too large also when the client wants the connection closed and sends all of it first',
+  async () => {
+    const body = Buffer.alloc(8_000_000, ' ');
+    const socket = connect(at.port, '127.0.0.1');
+    socket.write(
+      Buffer.concat([
+        Buffer.from(
+          `POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+        ),
+        body,
+      ]),
+    );
+    let text = '';
+    for await (const part of socket) text += String(part);
+    assert.match(text, /^HTTP\/1\.1 413 /);
+  },
+);
 
 Http('counts the bytes of a request that does not tell its length', async () => {
   const stream = new ReadableStream({
@@ -203,8 +288,15 @@ Http('counts the bytes of a request that does not tell its length', async () => 
 });
 
 Http('answers another content type with 415 and a broken form with 400', async () => {
-  assertError(await send('/echo', { body: 'text', headers: { 'content-type': 'text/plain' } }), 415, 'UnsupportedMediaType');
-  const typed = (type: string, more = {}): RequestInit => ({ body: Buffer.from('{"text":""}'), headers: { 'content-type': type, ...more } });
+  assertError(
+    await send('/echo', { body: 'text', headers: { 'content-type': 'text/plain' } }),
+    415,
+    'UnsupportedMediaType',
+  );
+  const typed = (type: string, more = {}): RequestInit => ({
+    body: Buffer.from('{"text":""}'),
+    headers: { 'content-type': type, ...more },
+  });
   const refused: [init: RequestInit, named: RegExp][] = [
     [typed('application/json; charset=utf-16le'), /"utf-16le"/],
     [typed('application/json', { 'content-encoding': 'gzip' }), /"gzip"/],
@@ -215,7 +307,10 @@ Http('answers another content type with 415 and a broken form with 400', async (
     assertError(answer, 415, 'UnsupportedMediaType');
     assert.match(answer.body.message ?? '', named);
   }
-  const multipart = (body: string, type = 'multipart/form-data; boundary=b'): RequestInit => ({ body, headers: { 'content-type': type } });
+  const multipart = (body: string, type = 'multipart/form-data; boundary=b'): RequestInit => ({
+    body,
+    headers: { 'content-type': type },
+  });
   for (const body of ['--b\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text"', '--c\r\n\r\n--c--\r\n']) {
     const answer = await send('/echo', multipart(body));
     assertError(answer, 400, 'MalformedRequest');
@@ -253,12 +348,15 @@ Http('says in Retry-After when an error says that trying again may help', async 
   assert.is(answer.headers.get('retry-after'), '12');
 });
 
-Http('answers an unexpected error with 500 and its class name, and an error whose data is not JSON with empty data', async () => {
-  assertError(await send('/fail', form({ kind: 'unknown' })), 500, 'RangeError');
-  const odd = await send('/fail', form({ kind: 'circular' }));
-  assertError(odd, 400, 'Odd');
-  assert.equal(odd.body.data, {});
-});
+Http(
+  'answers an unexpected error with 500 and its class name, and an error whose data is not JSON with empty data',
+  async () => {
+    assertError(await send('/fail', form({ kind: 'unknown' })), 500, 'RangeError');
+    const odd = await send('/fail', form({ kind: 'circular' }));
+    assertError(odd, 400, 'Odd');
+    assert.equal(odd.body.data, {});
+  },
+);
 
 Http('shows a stack trace only when it is asked to', async () => {
   await using loud = await startServer({ includeStacktrace: true });

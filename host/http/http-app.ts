@@ -17,8 +17,9 @@ import { systemRoutes } from './routes/system-routes.ts';
 /** The HTTP face of the application. It translates between HTTP and `invoke`, and decides nothing. */
 export interface HttpFace {
   /**
-   * For a server of one's own: answers every request. With `listensAt`, the address that this server listens on, requests for names that are not
-   * the server's are refused; without it, and in another application, only where `allowedHosts` says which names there are.
+   * For a server of one's own: answers every request. With `listensAt`, the address that this server listens on,
+   * requests for names that are not the server's are refused; without it, and in another application, only where
+   * `allowedHosts` says which names there are.
    */
   callback(options?: { readonly listensAt?: string }): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** For another Koa application: answers what there is below `prefix`, and leaves the rest to what comes next. */
@@ -32,7 +33,10 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
   const begin = requestRecorder(options);
-  const answerWith = (guards: readonly Guard[]) => (ctx: Context): Promise<void> => funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, begin);
+  const answerWith =
+    (guards: readonly Guard[]) =>
+    (ctx: Context): Promise<void> =>
+      funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, begin);
   return {
     callback: ({ listensAt } = {}) => {
       const app = new Koa();
@@ -42,7 +46,8 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     },
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
-      if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix)) throw new AanaError('RouterError', 'invalid-input', `${JSON.stringify(prefix)} is no prefix such as "/ai"`);
+      if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))
+        throw new AanaError('RouterError', 'invalid-input', `${JSON.stringify(prefix)} is no prefix such as "/ai"`);
       return async (ctx: Context, next) => {
         const { path } = ctx;
         const inner = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
@@ -59,7 +64,11 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
 }
 
 function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {
-  return system.match(path, 'GET').path.length > 0 || (!isOwnPath(path) && routers.methodsAt(path).length > 0) || registry.find(path) !== undefined;
+  return (
+    system.match(path, 'GET').path.length > 0 ||
+    (!isOwnPath(path) && routers.methodsAt(path).length > 0) ||
+    registry.find(path) !== undefined
+  );
 }
 
 async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): Promise<void> {
@@ -75,7 +84,12 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   // Routes do not see preflights, which any page can cause, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // Which paths there are is known when all plugins are loaded.
-  if (!isDeployed() && (route || ctx.method === 'POST')) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
+  if (!isDeployed() && (route || ctx.method === 'POST'))
+    throw new AanaError(
+      'NotReady',
+      'unavailable',
+      'the application is starting: try again when /api/ready answers 200',
+    );
   if (route) return enter(route, ctx);
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
@@ -90,7 +104,10 @@ async function enter(route: (ctx: never, next: () => Promise<void>) => unknown, 
 /** Tells which methods a path takes: to OPTIONS as the answer, to any other one as the reason of its refusal. */
 function refuseMethod(ctx: Context, methods: readonly string[]): void {
   const allow = methods.join(', ');
-  if (ctx.method !== 'OPTIONS') throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, { headers: { allow } });
+  if (ctx.method !== 'OPTIONS')
+    throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, {
+      headers: { allow },
+    });
   ctx.set('allow', allow);
   ctx.status = 204;
 }

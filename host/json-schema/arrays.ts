@@ -20,7 +20,8 @@ function list(element: SchemaNode | undefined, schema: Schema): SchemaNode {
     check(value, budget) {
       if (!Array.isArray(value)) return sized(wrongType('array', budget), value, schema, budget);
       // The elements of a list that is too long are not looked at.
-      if (typeof most === 'number' && value.length > most) return { issues: [issueOf('too_big', { origin: 'array', maximum: most, inclusive: true, continue: false })] };
+      if (typeof most === 'number' && value.length > most)
+        return { issues: [issueOf('too_big', { origin: 'array', maximum: most, inclusive: true, continue: false })] };
       if (!element) return FINE;
       budget.spend(1 + value.length);
       let issues: Issue[] | undefined;
@@ -34,7 +35,14 @@ function list(element: SchemaNode | undefined, schema: Schema): SchemaNode {
 }
 
 /** Elements by their place; `rest` is the schema of what follows them. */
-function tuple(places: readonly unknown[], at: string, rest: unknown, restAt: string, schema: Schema, compile: Compile): SchemaNode {
+function tuple(
+  places: readonly unknown[],
+  at: string,
+  rest: unknown,
+  restAt: string,
+  schema: Schema,
+  compile: Compile,
+): SchemaNode {
   const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0;
   const nodes = places.map((inner, n) => compile(inner, `${at}/${n}`));
   const needed = nodes.reduce((sum, node, n) => (n < least && !node.mayBeAbsent ? n + 1 : sum), 0);
@@ -44,13 +52,16 @@ function tuple(places: readonly unknown[], at: string, rest: unknown, restAt: st
       if (!Array.isArray(value)) return sized(wrongType('tuple', budget), value, schema, budget);
       budget.spend(1 + nodes.length + value.length);
       const issues: Issue[] = [];
-      const wrongSize = (code: string, limit: object): void => void issues.push(issueOf(code, { origin: 'array', inclusive: true, ...limit }));
+      const wrongSize = (code: string, limit: object): void =>
+        void issues.push(issueOf(code, { origin: 'array', inclusive: true, ...limit }));
       if (!following && value.length < needed) {
         wrongSize('too_small', { minimum: needed });
         return sized({ issues }, value, schema, budget);
       }
       if (!following && value.length > nodes.length) wrongSize('too_big', { maximum: nodes.length });
-      const after = value.slice(nodes.length).map((item, n) => [nodes.length + n, following?.check(item, budget).issues ?? []] as const);
+      const after = value
+        .slice(nodes.length)
+        .map((item, n) => [nodes.length + n, following?.check(item, budget).issues ?? []] as const);
       for (const [n, found] of after) issues.push(...under(n, found));
       const looked = nodes.slice(0, Math.max(least, value.length));
       for (const [n, node] of looked.entries()) issues.push(...under(n, node.check(value[n], budget).issues));
@@ -63,14 +74,28 @@ function tuple(places: readonly unknown[], at: string, rest: unknown, restAt: st
 const ANYTHING: SchemaNode = { check: () => FINE };
 
 /** `minItems` and `maxItems`, which zod looks at in a text, too, when that stands in place of a list. */
-function sized(finding: Finding, value: unknown, { minItems: least, maxItems: most }: Schema, budget: Budget, counted?: number): Finding {
-  if ((typeof least !== 'number' && typeof most !== 'number') || finding.issues.some((issue) => issue.continue === false)) return finding;
+function sized(
+  finding: Finding,
+  value: unknown,
+  { minItems: least, maxItems: most }: Schema,
+  budget: Budget,
+  counted?: number,
+): Finding {
+  if (
+    (typeof least !== 'number' && typeof most !== 'number') ||
+    finding.issues.some((issue) => issue.continue === false)
+  )
+    return finding;
   if (!Array.isArray(value) && typeof value !== 'string') return finding;
   const length = counted ?? (typeof value === 'string' ? [...value].length : value.length);
   const origin = typeof value === 'string' ? 'string' : 'array';
   const issues = [
-    ...(typeof least === 'number' && length < least ? [issueOf('too_small', { origin, minimum: least, inclusive: true, continue: true })] : []),
-    ...(typeof most === 'number' && length > most ? [issueOf('too_big', { origin, maximum: most, inclusive: true, continue: true })] : []),
+    ...(typeof least === 'number' && length < least
+      ? [issueOf('too_small', { origin, minimum: least, inclusive: true, continue: true })]
+      : []),
+    ...(typeof most === 'number' && length > most
+      ? [issueOf('too_big', { origin, maximum: most, inclusive: true, continue: true })]
+      : []),
   ];
   if (issues.length === 0) return finding;
   budget.spend(ISSUE_STEPS + finding.issues.length);
@@ -79,7 +104,12 @@ function sized(finding: Finding, value: unknown, { minItems: least, maxItems: mo
 
 /** `uniqueItems`, `contains`, `minContains` and `maxContains`: what does not fit them is not looked at further. */
 function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile): SchemaNode {
-  const { uniqueItems, contains, minContains: least = 1, maxContains: most } = schema as { minContains?: number; maxContains?: number } & Schema;
+  const {
+    uniqueItems,
+    contains,
+    minContains: least = 1,
+    maxContains: most,
+  } = schema as { minContains?: number; maxContains?: number } & Schema;
   if (uniqueItems !== true && contains === undefined) return node;
   const wanted = contains === undefined ? undefined : compile(contains, `${at}/contains`);
   return {
@@ -89,7 +119,8 @@ function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile)
       const say = (message: string): void => void issues.push(issueOf('custom', { message, continue: true }));
       if (wanted) {
         let matches = 0;
-        for (const item of value) if (wanted.check(item, budget).issues.length === 0 && ++matches > (most ?? Number.POSITIVE_INFINITY)) break;
+        for (const item of value)
+          if (wanted.check(item, budget).issues.length === 0 && ++matches > (most ?? Number.POSITIVE_INFINITY)) break;
         if (matches < least) say(`Array must contain at least ${least} matching ${elements(least)}; found ${matches}`);
         if (most !== undefined && matches > most) say(`Array must contain at most ${most} matching ${elements(most)}`);
       }
@@ -109,7 +140,13 @@ function duplicates(list: readonly unknown[], budget: Budget): Issue[] {
     if (first === undefined) firstOf.set(key, n);
     else {
       budget.spend(ISSUE_STEPS);
-      issues.push({ ...issueOf('custom', { message: `Array items must be unique: element at index ${n} duplicates the one at index ${first}`, continue: true }), path: [n] });
+      issues.push({
+        ...issueOf('custom', {
+          message: `Array items must be unique: element at index ${n} duplicates the one at index ${first}`,
+          continue: true,
+        }),
+        path: [n],
+      });
     }
   }
   return issues;

@@ -1,4 +1,7 @@
-/** Work that one check may take: an eighth of a second. A value of 4 MiB takes most of it where the schema looks at each of its numbers. */
+/**
+ * Work that one check may take: an eighth of a second. A value of 4 MiB takes most of it where the schema looks at each
+ * of its numbers.
+ */
 export const CHECK_STEPS = 2_500_000;
 /** Schemas inside each other while a value is checked. More would overflow the stack. */
 const MOST_LEVELS = 1_000;

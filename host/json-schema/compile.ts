@@ -12,20 +12,32 @@ const MOST_CHARS = 1024 * 1024;
 /** Schemas inside each other, as they are written. */
 const MOST_NESTING = 100;
 /** Keywords that are not checked; a schema that has one of them would say more than holds. */
-const UNSUPPORTED = ['unevaluatedItems', 'unevaluatedProperties', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired'];
+const UNSUPPORTED = [
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+  'dependentRequired',
+];
 
 const ANYTHING: SchemaNode = { check: () => FINE };
 const NOTHING: SchemaNode = { isNever: true, check: (_, budget) => wrongType('never', budget) };
 
 /** A schema that values are checked against. */
 export interface JsonSchemaCheck {
-  /** What is wrong with a value, for `validationEntries`; nothing when it fits. Throws `TooComplex` when that takes more than `CHECK_STEPS` of work. */
+  /**
+   * What is wrong with a value, for `validationEntries`; nothing when it fits. Throws `TooComplex` when that takes more
+   * than `CHECK_STEPS` of work.
+   */
   issues(value: unknown): readonly Issue[];
 }
 
 /**
- * Compiles a JSON Schema (2020-12, and the older spellings of tuples and definitions) of somebody who is not trusted: a check takes bounded time,
- * whatever the schema and the value are. Issues are those of `z.fromJSONSchema`. Throws `UnusableSchema`, naming the place and the keyword.
+ * Compiles a JSON Schema (2020-12, and the older spellings of tuples and definitions) of somebody who is not trusted: a
+ * check takes bounded time, whatever the schema and the value are. Issues are those of `z.fromJSONSchema`. Throws
+ * `UnusableSchema`, naming the place and the keyword.
  */
 export function compileJsonSchema(schema: unknown): JsonSchemaCheck {
   const text = JSON.stringify(schema);
@@ -36,7 +48,8 @@ export function compileJsonSchema(schema: unknown): JsonSchemaCheck {
       try {
         return node.check(value, new Budget()).issues;
       } catch (error) {
-        if (error instanceof RangeError) throw new TooComplex('the value is nested too deep to check', { cause: error });
+        if (error instanceof RangeError)
+          throw new TooComplex('the value is nested too deep to check', { cause: error });
         throw error;
       }
     },
@@ -55,7 +68,8 @@ class Compiler {
   readonly compile = (schema: unknown, at: string): SchemaNode => {
     if (typeof schema === 'boolean') return schema ? ANYTHING : NOTHING;
     if (!isSchemaObject(schema)) throw new UnusableSchema(`${at} is not a schema`);
-    if (++this.#nesting > MOST_NESTING) throw new UnusableSchema(`${at}: schemas are more than ${MOST_NESTING} deep inside each other`);
+    if (++this.#nesting > MOST_NESTING)
+      throw new UnusableSchema(`${at}: schemas are more than ${MOST_NESTING} deep inside each other`);
     const node = this.#withDefault(this.#composed(schema, at), schema);
     this.#nesting--;
     return node;
@@ -70,9 +84,13 @@ class Compiler {
   #composed(schema: Schema, at: string): SchemaNode {
     const { anyOf, oneOf, allOf } = schema;
     const hasType = Boolean(schema['type']) || schema['enum'] !== undefined || schema['const'] !== undefined;
-    const branches = (keyword: string, all: readonly unknown[]): SchemaNode[] => all.map((one, n) => this.compile(one, `${at}/${keyword}/${n}`));
+    const branches = (keyword: string, all: readonly unknown[]): SchemaNode[] =>
+      all.map((one, n) => this.compile(one, `${at}/${keyword}/${n}`));
     let node = this.#plain(schema, at);
-    for (const [keyword, list, make] of [['anyOf', anyOf, anyOfNode], ['oneOf', oneOf, oneOfNode]] as const) {
+    for (const [keyword, list, make] of [
+      ['anyOf', anyOf, anyOfNode],
+      ['oneOf', oneOf, oneOfNode],
+    ] as const) {
       if (!Array.isArray(list)) continue;
       const union = make(branches(keyword, list));
       node = hasType ? allOfNode(node, union) : union;
@@ -90,10 +108,12 @@ class Compiler {
       throw new UnusableSchema(`${at}/not cannot be used, other than {} for what may not be there`);
     }
     const unsupported = UNSUPPORTED.find((keyword) => schema[keyword] !== undefined);
-    if (unsupported !== undefined) throw new UnusableSchema(`${at}/${unsupported} cannot be used: the keyword is not supported`);
+    if (unsupported !== undefined)
+      throw new UnusableSchema(`${at}/${unsupported} cannot be used: the keyword is not supported`);
     if (schema['$ref']) return this.#reference(schema['$ref'], at);
     if (schema['enum'] !== undefined || schema['const'] !== undefined) return scalarNode(schema, at);
-    if (Array.isArray(type)) return type.length === 0 ? NOTHING : anyOfNode(type.map((one) => this.#plain({ ...schema, type: one }, at)));
+    if (Array.isArray(type))
+      return type.length === 0 ? NOTHING : anyOfNode(type.map((one) => this.#plain({ ...schema, type: one }, at)));
     switch (type) {
       case undefined:
       case '':

@@ -19,8 +19,14 @@ export const FINE: Finding = { issues: [] };
 /** Steps for one issue; values with many of them are the work of whoever wants to keep the server busy. */
 export const ISSUE_STEPS = 100;
 
-/** An issue at the place where the schema stands. What zod says by itself begins with "Invalid", and is put in our words later. */
-export function issueOf(code: string, facts: Readonly<Record<string, unknown>> & { readonly message?: string; readonly continue?: boolean }): Issue {
+/**
+ * An issue at the place where the schema stands. What zod says by itself begins with "Invalid", and is put in our words
+ * later.
+ */
+export function issueOf(
+  code: string,
+  facts: Readonly<Record<string, unknown>> & { readonly message?: string; readonly continue?: boolean },
+): Issue {
   return { message: 'Invalid input', path: [], ...facts, code };
 }
 

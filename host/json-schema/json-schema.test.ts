@@ -15,7 +15,8 @@ function reference(schema: object, value: unknown): unknown {
   return result.success ? [] : validationEntries(result.error.issues as never, value);
 }
 
-const entries = (schema: object, value: unknown): unknown => validationEntries(compileJsonSchema(schema).issues(value), value);
+const entries = (schema: object, value: unknown): unknown =>
+  validationEntries(compileJsonSchema(schema).issues(value), value);
 
 const Check = suite('checks against a JSON Schema');
 
@@ -27,15 +28,34 @@ const { schema: anySchema } = fc.letrec<{ schema: Json; inner: Json }>((tie) => 
   const inner = tie('inner');
   const some = fc.array(inner, { minLength: 1, maxLength: 3 });
   const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T> => arbitrary;
-  const text = fc.record({ type: fc.constant('string'), minLength: optional(small), maxLength: small, pattern: fc.constantFrom('^a+$', 'b', '^.{2}$', '[/]'), format: fc.constantFrom('date', 'email', 'uuid', 'unknown') }, { requiredKeys: ['type'] });
-  const number = fc.record({ type: fc.constantFrom('number', 'integer'), minimum: small, exclusiveMaximum: small, multipleOf: fc.constantFrom(2, 0.5) }, { requiredKeys: ['type'] });
+  const text = fc.record(
+    {
+      type: fc.constant('string'),
+      minLength: optional(small),
+      maxLength: small,
+      pattern: fc.constantFrom('^a+$', 'b', '^.{2}$', '[/]'),
+      format: fc.constantFrom('date', 'email', 'uuid', 'unknown'),
+    },
+    { requiredKeys: ['type'] },
+  );
+  const number = fc.record(
+    {
+      type: fc.constantFrom('number', 'integer'),
+      minimum: small,
+      exclusiveMaximum: small,
+      multipleOf: fc.constantFrom(2, 0.5),
+    },
+    { requiredKeys: ['type'] },
+  );
   const object = fc.record(
     {
       type: fc.constant('object'),
       properties: fc.dictionary(key, inner, { maxKeys: 3 }),
       required: fc.uniqueArray(key, { maxLength: 2 }),
       additionalProperties: fc.oneof(fc.boolean(), inner, fc.constant({ not: {} })),
-      patternProperties: fc.constantFrom(...[{ '^a': { type: 'string' } }, { b: { type: 'number' }, '^b': { minimum: 1, type: 'number' } }]),
+      patternProperties: fc.constantFrom(
+        ...[{ '^a': { type: 'string' } }, { b: { type: 'number' }, '^b': { minimum: 1, type: 'number' } }],
+      ),
       propertyNames: fc.constantFrom<unknown>({ pattern: '^a' }, { maxLength: 0 }, true),
       minProperties: small,
       maxProperties: small,
@@ -61,15 +81,34 @@ const { schema: anySchema } = fc.letrec<{ schema: Json; inner: Json }>((tie) => 
     fc.record({ oneOf: some }),
     fc.record({ allOf: some }),
     fc.record({ type: fc.constant('object'), anyOf: some }),
-    fc.record({ type: fc.constantFrom(['string', 'null'], ['number', 'array'], ['object', 'string']), maxLength: small, minItems: small, minimum: small }),
+    fc.record({
+      type: fc.constantFrom(['string', 'null'], ['number', 'array'], ['object', 'string']),
+      maxLength: small,
+      minItems: small,
+      minimum: small,
+    }),
     fc.record({ $ref: fc.constantFrom('#/$defs/x', '#/$defs/y') }),
-    fc.constantFrom<Json>({}, { type: 'boolean' }, { type: 'null' }, { enum: ['a', 'b'] }, { enum: ['a', 1, null] }, { const: 1 }, { const: 'a' }, { enum: [] }, { not: {} }),
+    fc.constantFrom<Json>(
+      {},
+      { type: 'boolean' },
+      { type: 'null' },
+      { enum: ['a', 'b'] },
+      { enum: ['a', 1, null] },
+      { const: 1 },
+      { const: 'a' },
+      { enum: [] },
+      { not: {} },
+    ),
     inner.map((schema) => ({ ...schema, default: 'a' })),
     inner.map((schema) => ({ ...schema, description: 'said', readOnly: true })),
   );
   return {
     schema: fc.record({ of: inner, x: inner, y: inner }).map(({ of, x, y }) => ({ ...of, $defs: { x, y } })),
-    inner: fc.oneof({ maxDepth: 3, depthSize: 'small' }, fc.oneof(text, number), fc.oneof(text, number, object, array, composed)),
+    inner: fc.oneof(
+      { maxDepth: 3, depthSize: 'small' },
+      fc.oneof(text, number),
+      fc.oneof(text, number, object, array, composed),
+    ),
   };
 });
 
@@ -106,38 +145,104 @@ Check('say what zod says, for every schema and value', () => {
 /** A definition for each of so many letters, in which the next one stands twice. */
 const doubling = (levels: number): Json => ({
   $ref: '#/$defs/d0',
-  $defs: Object.fromEntries(Array.from({ length: levels + 1 }, (_, n) => [`d${n}`, n === levels ? { type: 'string' } : { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] }])),
+  $defs: Object.fromEntries(
+    Array.from({ length: levels + 1 }, (_, n) => [
+      `d${n}`,
+      n === levels ? { type: 'string' } : { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+    ]),
+  ),
 });
 const nested = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels));
 const many = (count: number, of: unknown): unknown[] => Array.from({ length: count }, () => of);
-const keys = (count: number, of: unknown): Json => Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}`, of]));
+const keys = (count: number, of: unknown): Json =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}`, of]));
 
 for (const [what, schema, value] of [
   ['references that double', doubling(40), 1],
-  ['branches that each look at all that is below', { $ref: '#/$defs/x', $defs: { x: { anyOf: many(3, { type: 'object', properties: { a: { $ref: '#/$defs/x' }, b: { type: 'null' } }, required: ['a', 'b'] }) } } }, nested(60)],
+  [
+    'branches that each look at all that is below',
+    {
+      $ref: '#/$defs/x',
+      $defs: {
+        x: {
+          anyOf: many(3, {
+            type: 'object',
+            properties: { a: { $ref: '#/$defs/x' }, b: { type: 'null' } },
+            required: ['a', 'b'],
+          }),
+        },
+      },
+    },
+    nested(60),
+  ],
   ['a reference to itself', { $ref: '#/$defs/x', $defs: { x: { $ref: '#/$defs/x' } } }, 1],
   ['a branch of itself', { $ref: '#/$defs/x', $defs: { x: { anyOf: many(2, { $ref: '#/$defs/x' }) } } }, 1],
-  ['a value that is deeper than the stack', { $ref: '#/$defs/x', $defs: { x: { type: 'object', properties: { a: { $ref: '#/$defs/x' } } } } }, nested(100_000)],
+  [
+    'a value that is deeper than the stack',
+    { $ref: '#/$defs/x', $defs: { x: { type: 'object', properties: { a: { $ref: '#/$defs/x' } } } } },
+    nested(100_000),
+  ],
   ['a deep value that must be unique', { type: 'array', uniqueItems: true }, [nested(100_000), 1]],
-  ['many required keys that many objects lack', { type: 'array', items: { type: 'object', properties: keys(5000, { type: 'string' }), required: Object.keys(keys(5000, 1)) } }, many(100_000, {})],
-  ['many patterns for many keys', { type: 'object', patternProperties: Object.fromEntries(many(300, 0).map((_, n) => [`^k.*${n}$`, { type: 'null' }])) }, keys(100_000, null)],
+  [
+    'many required keys that many objects lack',
+    {
+      type: 'array',
+      items: { type: 'object', properties: keys(5000, { type: 'string' }), required: Object.keys(keys(5000, 1)) },
+    },
+    many(100_000, {}),
+  ],
+  [
+    'many patterns for many keys',
+    {
+      type: 'object',
+      patternProperties: Object.fromEntries(many(300, 0).map((_, n) => [`^k.*${n}$`, { type: 'null' }])),
+    },
+    keys(100_000, null),
+  ],
   ['a large pattern on a large text', { type: 'string', pattern: '^(?:[a-z]{1,300}[0-9])+$' }, 'a'.repeat(4e6)],
 ] as const) {
   Check(`end for ${what}`, () => {
-    assert.throws(() => compileJsonSchema(schema).issues(value), (error: unknown) => error instanceof TooComplex, what);
+    assert.throws(
+      () => compileJsonSchema(schema).issues(value),
+      (error: unknown) => error instanceof TooComplex,
+      what,
+    );
   });
 }
 
 Check('take values as large as a request may be', () => {
-  const word = { type: 'object', properties: { word: { type: 'string', pattern: '^\\S+$' }, start: { type: 'number', minimum: 0 } }, required: ['word', 'start'], additionalProperties: false };
-  assert.equal(compileJsonSchema({ type: 'array', items: word }).issues(many(100_000, { word: 'transcribed', start: 1.5 })), []);
+  const word = {
+    type: 'object',
+    properties: { word: { type: 'string', pattern: '^\\S+$' }, start: { type: 'number', minimum: 0 } },
+    required: ['word', 'start'],
+    additionalProperties: false,
+  };
+  assert.equal(
+    compileJsonSchema({ type: 'array', items: word }).issues(many(100_000, { word: 'transcribed', start: 1.5 })),
+    [],
+  );
   assert.equal(compileJsonSchema({ type: 'string', pattern: '^[A-Za-z0-9+/]*=*$' }).issues('a'.repeat(4e6)), []);
-  assert.equal(compileJsonSchema({ type: 'array', uniqueItems: true, items: { type: 'integer' } }).issues(Array.from({ length: 400_000 }, (_, n) => n)), []);
+  assert.equal(
+    compileJsonSchema({ type: 'array', uniqueItems: true, items: { type: 'integer' } }).issues(
+      Array.from({ length: 400_000 }, (_, n) => n),
+    ),
+    [],
+  );
 });
 
 Check('an exponential pattern is matched in linear time', () => {
-  assert.equal(entries({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}!`), [{ type: 'string_pattern_mismatch', loc: [], msg: "String should match pattern '^(a+)+$'", input: `${'a'.repeat(100)}!` }]);
-  for (const schema of [{ propertyNames: { pattern: '^(a+)+$' } }, { patternProperties: { '^(a+)+$': true }, additionalProperties: false }]) {
+  assert.equal(entries({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}!`), [
+    {
+      type: 'string_pattern_mismatch',
+      loc: [],
+      msg: "String should match pattern '^(a+)+$'",
+      input: `${'a'.repeat(100)}!`,
+    },
+  ]);
+  for (const schema of [
+    { propertyNames: { pattern: '^(a+)+$' } },
+    { patternProperties: { '^(a+)+$': true }, additionalProperties: false },
+  ]) {
     assert.is((entries({ type: 'object', ...schema }, { [`${'a'.repeat(100)}!`]: 1 }) as unknown[]).length, 1);
   }
 });
@@ -171,14 +276,26 @@ for (const [what, type, text] of [
 }
 
 for (const [what, schema, reason] of [
-  ['a lookahead', { type: 'object', properties: { a: { type: 'string', pattern: '^(?=.*\\d).+$' } } }, /^the pattern "\^\(\?=\.\*\\\\d\)\.\+\$" at #\/properties\/a\/pattern cannot be used: it has a lookahead/],
-  ['a back reference for keys', { type: 'object', patternProperties: { '(a)\\1': {} } }, /at #\/patternProperties cannot be used: it has a back reference/],
+  [
+    'a lookahead',
+    { type: 'object', properties: { a: { type: 'string', pattern: '^(?=.*\\d).+$' } } },
+    /^the pattern "\^\(\?=\.\*\\\\d\)\.\+\$" at #\/properties\/a\/pattern cannot be used: it has a lookahead/,
+  ],
+  [
+    'a back reference for keys',
+    { type: 'object', patternProperties: { '(a)\\1': {} } },
+    /at #\/patternProperties cannot be used: it has a back reference/,
+  ],
   ['a condition', { if: {} }, /^#\/if cannot be used/],
   ['not', { type: 'array', items: { not: { type: 'string' } } }, /^#\/items\/not cannot be used/],
   ['an unknown type', { anyOf: [{ type: 'text' }] }, /^#\/anyOf\/0\/type cannot be used: "text"/],
   ['a reference to what there is not', { $ref: '#/$defs/a' }, /^#\/\$ref: there is no "#\/\$defs\/a"/],
   ['a reference to another document', { $ref: 'https://a.example/b' }, /there is no "https/],
-  ['too much nesting', JSON.parse('{"type":"array","items":'.repeat(200) + '{}' + '}'.repeat(200)), /more than 100 deep/],
+  [
+    'too much nesting',
+    JSON.parse('{"type":"array","items":'.repeat(200) + '{}' + '}'.repeat(200)),
+    /more than 100 deep/,
+  ],
   ['too many characters', { description: 'x'.repeat(2 ** 21) }, /characters, 1048576 are allowed/],
 ] as const) {
   Check(`${what} is refused with its place`, () => {

@@ -13,8 +13,8 @@ const CHARS_PER_STEP = 4;
 const INSTRUCTIONS_PER_STEP = 64;
 
 /**
- * A pattern of a JSON Schema: JavaScript's regular expressions as with the flag `u`, matched anywhere in a text in time that is linear in its
- * length. `RegExp` goes back and tries again, which takes years for `^(a+)+$` and forty letters.
+ * A pattern of a JSON Schema: JavaScript's regular expressions as with the flag `u`, matched anywhere in a text in time
+ * that is linear in its length. `RegExp` goes back and tries again, which takes years for `^(a+)+$` and forty letters.
  */
 export class LinearPattern {
   /** As `RegExp` writes itself: `/^a$/`. */
@@ -55,15 +55,22 @@ function compiled(pattern: string): RE2JS {
     matcher = RE2JS.compile(inRe2(pattern));
   } catch (cause) {
     if (!(cause instanceof Error) || cause.name === 'NotLinear') throw cause;
-    throw new Error(`it cannot be matched in linear time (${cause.message.replace(/^error parsing regexp: /, '')})`, { cause });
+    throw new Error(`it cannot be matched in linear time (${cause.message.replace(/^error parsing regexp: /, '')})`, {
+      cause,
+    });
   }
   const instructions = matcher.programSize();
-  if (instructions > MOST_INSTRUCTIONS) throw new Error(`it is too large: its repetitions make ${instructions} instructions, ${MOST_INSTRUCTIONS} are allowed`);
+  if (instructions > MOST_INSTRUCTIONS)
+    throw new Error(
+      `it is too large: its repetitions make ${instructions} instructions, ${MOST_INSTRUCTIONS} are allowed`,
+    );
   return matcher;
 }
 
 /** Patterns that zod writes into a JSON Schema for its own formats. Some look ahead; all of them are linear. */
-const KNOWN = new Map(Object.values(z.core.regexes).flatMap((known) => (known instanceof RegExp ? [[known.source, known] as const] : [])));
+const KNOWN = new Map(
+  Object.values(z.core.regexes).flatMap((known) => (known instanceof RegExp ? [[known.source, known] as const] : [])),
+);
 
 function knownPattern(pattern: string): RegExp | undefined {
   const known = KNOWN.get(pattern);
@@ -72,11 +79,14 @@ function knownPattern(pattern: string): RegExp | undefined {
 
 const CHARACTER = String.raw`(?:\[dDwWsS]|\[^\w\s]|\[\^?(?:[^\\[\]]|\[dDwWsS]|\[^\w\s])+\]|[^\^$.*+?()\[\]{}|]|\.)`;
 const FIXED = String.raw`${CHARACTER}(?:\{\d\d?\})?`;
-const SIMPLE = new RegExp(String.raw`^\^(?:${FIXED}){0,8}(?:${CHARACTER}(?:[*+?]|\{\d{1,5}(?:,\d{0,5})?\}))?(?:${FIXED}){0,8}\$?$`);
+const SIMPLE = new RegExp(
+  String.raw`^\^(?:${FIXED}){0,8}(?:${CHARACTER}(?:[*+?]|\{\d{1,5}(?:,\d{0,5})?\}))?(?:${FIXED}){0,8}\$?$`,
+);
 
 /**
- * The pattern as a `RegExp` where that is linear, too, and an order of magnitude faster for short texts: it begins at the start of a text, and at most
- * one of its characters repeats without a fixed count, so that there is one thing to try again.
+ * The pattern as a `RegExp` where that is linear, too, and an order of magnitude faster for short texts: it begins at
+ * the start of a text, and at most one of its characters repeats without a fixed count, so that there is one thing to
+ * try again.
  */
 function simplePattern(pattern: string): RegExp | undefined {
   if (pattern.length > 200 || !SIMPLE.test(pattern)) return undefined;
@@ -102,7 +112,10 @@ const NONE = String.raw`[^\x{0}-\x{10ffff}]`;
 
 /** What the characters at the start of the rest of a pattern are. The first that fits counts. */
 const TOKENS: readonly (readonly [token: RegExp, write: (match: RegExpExecArray, inClass: boolean) => string])[] = [
-  [/^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/, ([, high, low]) => code(String.fromCharCode(Number.parseInt(high!, 16), Number.parseInt(low!, 16)).codePointAt(0)!)],
+  [
+    /^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/,
+    ([, high, low]) => code(String.fromCharCode(Number.parseInt(high!, 16), Number.parseInt(low!, 16)).codePointAt(0)!),
+  ],
   [/^\\u\{([0-9a-fA-F]+)\}/, ([, hex]) => code(Number.parseInt(hex!, 16))],
   [/^\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))/, ([, four, two]) => code(Number.parseInt(four ?? two!, 16))],
   [/^\\c([A-Za-z])/, ([, letter]) => code(letter!.charCodeAt(0) % 32)],
@@ -134,7 +147,7 @@ const OUTER: typeof TOKENS = [
 function inRe2(pattern: string): string {
   let written = '';
   let inClass = false;
-  for (let rest = pattern; rest !== ''; ) {
+  for (let rest = pattern; rest !== '';) {
     const [read, text] = next(rest, inClass);
     if (text === '[' || text === '[^') inClass = true;
     else if (inClass && read === ']') inClass = false;

@@ -17,7 +17,9 @@ export function objectNode(schema: Schema, at: string, compile: Compile): Schema
 /** `properties`, `required` and `additionalProperties`. */
 function declared(schema: Schema, at: string, compile: Compile, isOpen = false): SchemaNode {
   const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
-  const properties = Object.entries(isSchemaObject(schema['properties']) ? schema['properties'] : {}).map(([key, inner]) => ({ key, node: compile(inner, `${at}/properties/${key}`), isRequired: required.has(key) }));
+  const properties = Object.entries(isSchemaObject(schema['properties']) ? schema['properties'] : {}).map(
+    ([key, inner]) => ({ key, node: compile(inner, `${at}/properties/${key}`), isRequired: required.has(key) }),
+  );
   const known = new Set(properties.map(({ key }) => key));
   const additional = isOpen ? undefined : schema['additionalProperties'];
   const rest = typeof additional === 'object' ? compile(additional, `${at}/additionalProperties`) : undefined;
@@ -32,7 +34,8 @@ function declared(schema: Schema, at: string, compile: Compile, isOpen = false):
         if (!isPresent && !isRequired) continue;
         const found = node.check(isPresent ? value[key] : undefined, budget).issues;
         if (found.length > 0) (issues ??= []).push(...under(key, found));
-        else if (!isPresent && !node.mayBeAbsent) (issues ??= []).push({ ...issueOf('invalid_type', { expected: 'nonoptional' }), path: [key] });
+        else if (!isPresent && !node.mayBeAbsent)
+          (issues ??= []).push({ ...issueOf('invalid_type', { expected: 'nonoptional' }), path: [key] });
       }
       const more = isClosed || rest ? checkRest(value, known, isClosed ? undefined : rest, budget) : undefined;
       if (more) (issues ??= []).push(...more);
@@ -44,7 +47,12 @@ function declared(schema: Schema, at: string, compile: Compile, isOpen = false):
 }
 
 /** The keys that are not declared: none may be there, or their values fit `rest`. */
-function checkRest(value: Values, known: ReadonlySet<string>, rest: SchemaNode | undefined, budget: Budget): Issue[] | undefined {
+function checkRest(
+  value: Values,
+  known: ReadonlySet<string>,
+  rest: SchemaNode | undefined,
+  budget: Budget,
+): Issue[] | undefined {
   const keys = Object.keys(value).filter((key) => !known.has(key));
   budget.spend(known.size + keys.length);
   if (!rest) return keys.length > 0 ? [issueOf('unrecognized_keys', { keys, continue: true })] : undefined;
@@ -55,16 +63,24 @@ function checkRest(value: Values, known: ReadonlySet<string>, rest: SchemaNode |
 /** `patternProperties`: the values of keys that match. */
 function withPatterns(schema: Schema, patterns: unknown, at: string, compile: Compile): SchemaNode {
   if (!isSchemaObject(patterns)) throw new UnusableSchema(`${at}/patternProperties is not an object`);
-  const given = Object.entries(patterns).map(([source, inner]) => ({ pattern: patternAt(source, `${at}/patternProperties`), node: compile(inner, `${at}/patternProperties/${source}`) }));
+  const given = Object.entries(patterns).map(([source, inner]) => ({
+    pattern: patternAt(source, `${at}/patternProperties`),
+    node: compile(inner, `${at}/patternProperties/${source}`),
+  }));
   const known = new Set(Object.keys(isSchemaObject(schema['properties']) ? schema['properties'] : {}));
-  const parts = [...(known.size > 0 ? [declared(schema, at, compile, true)] : []), ...given.map(({ pattern, node }) => matchingKeys(pattern, node))];
+  const parts = [
+    ...(known.size > 0 ? [declared(schema, at, compile, true)] : []),
+    ...given.map(({ pattern, node }) => matchingKeys(pattern, node)),
+  ];
   const all = parts.length > 0 ? parts.reduce(allOfNode) : declared({}, at, compile);
   if (schema['additionalProperties'] !== false) return all;
   return {
     check(value, budget) {
       const finding = all.check(value, budget);
       if (!isSchemaObject(value) || finding.issues.some((issue) => issue.continue !== true)) return finding;
-      const keys = Object.keys(value).filter((key) => !known.has(key) && !given.some(({ pattern }) => pattern.test(key, budget)));
+      const keys = Object.keys(value).filter(
+        (key) => !known.has(key) && !given.some(({ pattern }) => pattern.test(key, budget)),
+      );
       return keys.length > 0 ? { issues: [...finding.issues, issueOf('unrecognized_keys', { keys })] } : finding;
     },
   };
@@ -76,7 +92,9 @@ function matchingKeys(pattern: LinearPattern, node: SchemaNode): SchemaNode {
       if (!isSchemaObject(value)) return wrongType('record', budget);
       const keys = Object.keys(value);
       budget.spend(1 + keys.length);
-      const issues = keys.flatMap((key) => (key !== '__proto__' && pattern.test(key, budget) ? under(key, node.check(value[key], budget).issues) : []));
+      const issues = keys.flatMap((key) =>
+        key !== '__proto__' && pattern.test(key, budget) ? under(key, node.check(value[key], budget).issues) : [],
+      );
       return issues.length > 0 ? { issues } : FINE;
     },
   };
@@ -85,7 +103,15 @@ function matchingKeys(pattern: LinearPattern, node: SchemaNode): SchemaNode {
 /** `minProperties`, `maxProperties` and `propertyNames`: what does not fit them is not looked at further. */
 function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile): SchemaNode {
   const { minProperties: least, maxProperties: most, propertyNames } = schema;
-  const names = propertyNames === undefined || propertyNames === true ? undefined : compile(isSchemaObject(propertyNames) && propertyNames['type'] === undefined ? { type: 'string', ...propertyNames } : propertyNames, `${at}/propertyNames`);
+  const names =
+    propertyNames === undefined || propertyNames === true
+      ? undefined
+      : compile(
+          isSchemaObject(propertyNames) && propertyNames['type'] === undefined
+            ? { type: 'string', ...propertyNames }
+            : propertyNames,
+          `${at}/propertyNames`,
+        );
   if (typeof least !== 'number' && typeof most !== 'number' && !names) return node;
   return {
     check(value, budget) {
@@ -93,13 +119,21 @@ function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile)
       const keys = Object.keys(value);
       budget.spend(1 + keys.length);
       const issues: Issue[] = [];
-      const count = (code: string, limit: object, words: string): void => void issues.push(issueOf(code, { origin: 'object', inclusive: true, message: words, continue: true, ...limit }));
-      if (typeof least === 'number' && keys.length < least) count('too_small', { minimum: least }, `Too small: expected object to have >=${least} properties`);
-      if (typeof most === 'number' && keys.length > most) count('too_big', { maximum: most }, `Too big: expected object to have <=${most} properties`);
+      const count = (code: string, limit: object, words: string): void =>
+        void issues.push(
+          issueOf(code, { origin: 'object', inclusive: true, message: words, continue: true, ...limit }),
+        );
+      if (typeof least === 'number' && keys.length < least)
+        count('too_small', { minimum: least }, `Too small: expected object to have >=${least} properties`);
+      if (typeof most === 'number' && keys.length > most)
+        count('too_big', { maximum: most }, `Too big: expected object to have <=${most} properties`);
       for (const key of names ? keys : []) {
         if (names!.check(key, budget).issues.length === 0) continue;
         budget.spend(ISSUE_STEPS);
-        issues.push({ ...issueOf('invalid_key', { origin: 'record', message: 'Invalid key in record', continue: true }), path: [key] });
+        issues.push({
+          ...issueOf('invalid_key', { origin: 'record', message: 'Invalid key in record', continue: true }),
+          path: [key],
+        });
       }
       return issues.length > 0 ? { issues, aborted: true } : node.check(value, budget);
     },

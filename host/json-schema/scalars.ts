@@ -10,7 +10,19 @@ const LEAF_STEPS = 5;
 /** Characters of a text that the check of a format reads in one step. */
 const CHARS_PER_STEP = 8;
 /** What zod reads of a schema of one of these types, besides `pattern`. */
-const KEYWORDS = ['type', 'format', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'enum', 'const'];
+const KEYWORDS = [
+  'type',
+  'format',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'enum',
+  'const',
+];
 
 /** Numbers, booleans, null, `enum` and `const`: zod checks them, in time that is linear in the value. */
 export function scalarNode(schema: Schema, at: string): SchemaNode {
@@ -28,14 +40,24 @@ export function scalarNode(schema: Schema, at: string): SchemaNode {
 
 /** Says of most values that fit that they do, without zod. */
 function quickCheck(schema: Schema): ((value: unknown) => boolean) | undefined {
-  const { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema as { type?: unknown; minimum?: number; maximum?: number };
-  if (['enum', 'const', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'].some((keyword) => keyword in schema)) return undefined;
-  if (type === 'number') return (value) => typeof value === 'number' && value >= minimum && value <= maximum && Number.isFinite(value);
-  if (type === 'integer') return (value) => Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum;
+  const {
+    type,
+    minimum = Number.NEGATIVE_INFINITY,
+    maximum = Number.POSITIVE_INFINITY,
+  } = schema as { type?: unknown; minimum?: number; maximum?: number };
+  if (['enum', 'const', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'].some((keyword) => keyword in schema))
+    return undefined;
+  if (type === 'number')
+    return (value) => typeof value === 'number' && value >= minimum && value <= maximum && Number.isFinite(value);
+  if (type === 'integer')
+    return (value) => Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum;
   return type === 'boolean' ? (value) => typeof value === 'boolean' : undefined;
 }
 
-/** Texts: zod checks length and format; the pattern is the schema's author's own, so that it needs a matcher that always ends. */
+/**
+ * Texts: zod checks length and format; the pattern is the schema's author's own, so that it needs a matcher that always
+ * ends.
+ */
 export function stringNode(schema: Schema, at: string): SchemaNode {
   const leaf = leafOf(schema, at);
   const source = schema['pattern'];
@@ -47,7 +69,12 @@ export function stringNode(schema: Schema, at: string): SchemaNode {
       budget.spend(typeof value === 'string' ? LEAF_STEPS + value.length / CHARS_PER_STEP : LEAF_STEPS);
       const finding = findingOf(leaf, value, budget);
       if (!pattern || typeof value !== 'string' || pattern.test(value, budget)) return finding;
-      return { issues: [...finding.issues, issueOf('invalid_format', { origin: 'string', format: 'regex', pattern: pattern.source, continue: true })] };
+      return {
+        issues: [
+          ...finding.issues,
+          issueOf('invalid_format', { origin: 'string', format: 'regex', pattern: pattern.source, continue: true }),
+        ],
+      };
     },
   };
 }
@@ -57,7 +84,10 @@ export function patternAt(source: string, at: string): LinearPattern {
   try {
     return new LinearPattern(source);
   } catch (cause) {
-    throw new UnusableSchema(`the pattern ${JSON.stringify(source.slice(0, 200))} at ${at} cannot be used: ${(cause as Error).message}`, { cause });
+    throw new UnusableSchema(
+      `the pattern ${JSON.stringify(source.slice(0, 200))} at ${at} cannot be used: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
@@ -72,8 +102,15 @@ function leafOf(schema: Schema, at: string): z.core.$ZodType {
 
 function findingOf(leaf: z.core.$ZodType, value: unknown, budget: Budget): Finding {
   const result = leaf._zod.run({ value, issues: [] }, { async: false });
-  if (result instanceof Promise) throw new AanaError('EndpointError', 'internal', 'a schema of JSON cannot be asynchronous');
+  if (result instanceof Promise)
+    throw new AanaError('EndpointError', 'internal', 'a schema of JSON cannot be asynchronous');
   if (result.issues.length === 0) return FINE;
   budget.spend(ISSUE_STEPS * result.issues.length);
-  return { issues: result.issues.map(({ inst: _inst, input: _input, ...issue }): Issue => ({ ...issue, message: issue.message ?? 'Invalid input', path: [...(issue.path ?? [])] })) };
+  return {
+    issues: result.issues.map(({ inst: _inst, input: _input, ...issue }): Issue => ({
+      ...issue,
+      message: issue.message ?? 'Invalid input',
+      path: [...(issue.path ?? [])],
+    })),
+  };
 }

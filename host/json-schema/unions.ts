@@ -65,8 +65,11 @@ function noneFits(findings: readonly Finding[], budget: Budget): Finding {
 
 /** A key that one side does not know is only wrong when the other does not know it, too. */
 function together(left: readonly Issue[], right: readonly Issue[]): Issue[] {
-  const isOfKeys = ({ code, path, origin }: Issue): boolean => (code === 'unrecognized_keys' && path.length === 0) || (code === 'invalid_key' && origin === 'record' && path.length === 1);
-  const keysOf = (issue: Issue): readonly string[] => (issue.code === 'unrecognized_keys' ? (issue['keys'] as string[]) : [String(issue.path[0])]);
+  const isOfKeys = ({ code, path, origin }: Issue): boolean =>
+    (code === 'unrecognized_keys' && path.length === 0) ||
+    (code === 'invalid_key' && origin === 'record' && path.length === 1);
+  const keysOf = (issue: Issue): readonly string[] =>
+    issue.code === 'unrecognized_keys' ? (issue['keys'] as string[]) : [String(issue.path[0])];
   const keysIn = (issues: readonly Issue[]): Set<string> => new Set(issues.filter(isOfKeys).flatMap(keysOf));
   const [mine, others] = [keysIn(left), keysIn(right)];
   const all = [...left, ...right];
@@ -76,6 +79,15 @@ function together(left: readonly Issue[], right: readonly Issue[]): Issue[] {
   const unrecognized = all.find((issue) => issue.code === 'unrecognized_keys' && isOfKeys(issue));
   const named = new Set(unrecognized ? keysOf(unrecognized) : []);
   const keys = both.filter((key) => named.has(key));
-  const invalid = new Map(all.filter((issue) => issue.code === 'invalid_key' && isOfKeys(issue)).toReversed().map((issue) => [String(issue.path[0]), issue]));
-  return [...wrong, ...(unrecognized && keys.length > 0 ? [{ ...unrecognized, keys }] : []), ...both.flatMap((key) => (named.has(key) ? [] : (invalid.get(key) ?? [])))];
+  const invalid = new Map(
+    all
+      .filter((issue) => issue.code === 'invalid_key' && isOfKeys(issue))
+      .toReversed()
+      .map((issue) => [String(issue.path[0]), issue]),
+  );
+  return [
+    ...wrong,
+    ...(unrecognized && keys.length > 0 ? [{ ...unrecognized, keys }] : []),
+    ...both.flatMap((key) => (named.has(key) ? [] : (invalid.get(key) ?? []))),
+  ];
 }

@@ -1,4 +1,5 @@
-// Files that make ffmpeg read other files or ask addresses, each against the real ffmpeg: first without our guards, to see that the file does what it should.
+// Files that make ffmpeg read other files or ask addresses, each against the real ffmpeg: first without our guards, to
+// see that the file does what it should.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +24,15 @@ if (ffmpegPath === undefined) {
   skip('what a media file can make ffmpeg do', 'no ffmpeg');
 } else {
   const speech = await makeMedia(ffmpegPath, join(folder, 'speech.wav'), ...sine(440, 1));
-  const segment = await makeMedia(ffmpegPath, join(folder, 'segment.ts'), ...sine(440, 1), '-c:a', 'mp2', '-f', 'mpegts');
+  const segment = await makeMedia(
+    ffmpegPath,
+    join(folder, 'segment.ts'),
+    ...sine(440, 1),
+    '-c:a',
+    'mp2',
+    '-f',
+    'mpegts',
+  );
   let asked: string[] = [];
   const server = createServer(({ url }, response) => {
     asked.push(url ?? '');
@@ -32,7 +41,15 @@ if (ffmpegPath === undefined) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const service = new MediaService({
-    ...{ ffmpegPath, allowPaths: [], allowPrivateUrls: true, maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 },
+    ...{
+      ffmpegPath,
+      allowPaths: [],
+      allowPrivateUrls: true,
+      maxBytes: 1e6,
+      maxDurationS: 60,
+      fetchTimeoutMs: 60_000,
+      maxRedirects: 2,
+    },
     ...{ tempDir: join(folder, 'temp'), log: silentLogger },
   });
   Confinement.before.each(() => void (asked = []));
@@ -42,7 +59,8 @@ if (ffmpegPath === undefined) {
     server.close();
   });
 
-  const playlist = (url: string): string => `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1.0,\n${url}\n#EXT-X-ENDLIST\n`;
+  const playlist = (url: string): string =>
+    `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1.0,\n${url}\n#EXT-X-ENDLIST\n`;
   const manifest = (url: string): string =>
     `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="audio/mp4"><Representation id="1" bandwidth="1"><BaseURL>${url}</BaseURL></Representation></AdaptationSet></Period></MPD>`;
 
@@ -51,13 +69,16 @@ if (ffmpegPath === undefined) {
     'a playlist that leads to a file': playlist(`file://${segment}`),
     'a playlist whose segments are put together from a file': playlist(`concat:${speech}|file:///etc/passwd`),
     'a playlist of playlists': `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${base}/inner.m3u8\n`,
-    'a playlist with a key elsewhere': playlist(`${base}/segment.ts`).replace('#EXTINF', `#EXT-X-KEY:METHOD=AES-128,URI="${base}/key"\n#EXTINF`),
+    'a playlist with a key elsewhere': playlist(`${base}/segment.ts`).replace(
+      '#EXTINF',
+      `#EXT-X-KEY:METHOD=AES-128,URI="${base}/key"\n#EXTINF`,
+    ),
     'a script that names files': `ffconcat version 1.0\nfile '${speech}'\n`,
     'a script that names an address': `ffconcat version 1.0\nfile '${base}/segment.ts'\n`,
     'a manifest': manifest(`${base}/segment.mp4`),
     'a session description': `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio ${(server.address() as AddressInfo).port} RTP/AVP 0\n`,
     'a drawing that names a file': `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9"><image xlink:href="file:///etc/passwd" width="9" height="9"/></svg>`,
-    'subtitles': `[Script Info]\nScriptType: v4.00+\n[Events]\nFormat: Layer, Start, End, Style, Text\nDialogue: 0,0:00:00.00,0:00:01.00,Default,x\n`,
+    subtitles: `[Script Info]\nScriptType: v4.00+\n[Events]\nFormat: Layer, Start, End, Style, Text\nDialogue: 0,0:00:00.00,0:00:01.00,Default,x\n`,
     'a list of addresses': `[playlist]\nFile1=${base}/segment.ts\nNumberOfEntries=1\nVersion=2\n`,
     'a reference': `[Reference]\nRef1=${base}/segment.ts\n`,
     'a graph of filters': `amovie=${speech}`,
@@ -67,11 +88,33 @@ if (ffmpegPath === undefined) {
   Confinement('without the guards a playlist is followed', async () => {
     const path = join(folder, 'control.m3u8');
     writeFileSync(path, ATTACKS['a playlist that leads to an address'] ?? '');
-    await runContained(ffmpegPath, ['-nostdin', '-v', 'error', '-protocol_whitelist', 'file,http,tcp', '-i', path, '-f', 'null', '-']);
+    await runContained(ffmpegPath, [
+      '-nostdin',
+      '-v',
+      'error',
+      '-protocol_whitelist',
+      'file,http,tcp',
+      '-i',
+      path,
+      '-f',
+      'null',
+      '-',
+    ]);
     assert.ok(asked.includes('/segment.ts'));
     const script = join(folder, 'control.ffconcat');
     writeFileSync(script, ATTACKS['a script that names files'] ?? '');
-    const { code } = await runContained(ffmpegPath, ['-nostdin', '-v', 'error', '-safe', '0', '-i', script, '-f', 'null', '-']);
+    const { code } = await runContained(ffmpegPath, [
+      '-nostdin',
+      '-v',
+      'error',
+      '-safe',
+      '0',
+      '-i',
+      script,
+      '-f',
+      'null',
+      '-',
+    ]);
     assert.is(code, 0);
   });
 
@@ -85,7 +128,9 @@ if (ffmpegPath === undefined) {
         const error = (await scope.open({ content: 'file' }, { files }).catch((thrown: unknown) => thrown)) as Error;
         assert.is(error.name, 'VideoReadingException', String(error));
         assert.not.match(JSON.stringify([error.message, (error as { data?: unknown }).data]), /root:|440/);
-        const image = (await scope.openImage({ content: 'file' }, { files }).catch((thrown: unknown) => thrown)) as Error;
+        const image = (await scope
+          .openImage({ content: 'file' }, { files })
+          .catch((thrown: unknown) => thrown)) as Error;
         assert.is(image.name, 'ImageReadingException');
         rmSync(path);
       }
@@ -94,24 +139,48 @@ if (ffmpegPath === undefined) {
   }
 
   if (launcherPath()) {
-    Confinement('it runs as a group of its own, niced and limited, and ends with all of its group when cancelled', async () => {
-      const client = new AbortController();
-      const endless = join(folder, 'endless.sh');
-      writeFileSync(endless, `#!/bin/sh\nsleep 1000 &\nulimit -a > ${folder}/limits\nwait\n`, { mode: 0o755 });
-      const running = runFfmpeg(endless, [], speech, [], { timeoutMs: 600_000, cpuSeconds: 33, fileBytes: 4096, signal: client.signal }).catch((error: unknown) => error);
-      const ours = async (): Promise<{ pid: number; command: string }[]> => (await descendants(process.pid)).filter(({ command }) => command.includes('sleep 1000') || command.includes(endless));
-      await until(async () => (await ours()).length === 2 && readFileSync(`/proc/${(await ours())[0]?.pid}/stat`, 'utf8').length > 0);
-      const [leader, child] = await ours();
-      const fields = (pid: number | undefined): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
-      assert.is(Number(fields(leader?.pid)[2]), leader?.pid, 'it leads its group');
-      assert.is(Number(fields(child?.pid)[2]), leader?.pid);
-      assert.ok(Number(fields(leader?.pid)[16]) >= 10, 'niceness');
-      const limits = readFileSync(`/proc/${leader?.pid}/limits`, 'utf8');
-      for (const line of [/^Max cpu time +33 /m, /^Max file size +4096 /m, /^Max address space +2147483648 /m, /^Max open files +64 /m, /^Max core file size +0 /m]) assert.match(limits, line);
-      client.abort(new Error('gone'));
-      await running;
-      await until(async () => (await ours()).length === 0);
-    });
+    Confinement(
+      'it runs as a group of its own, niced and limited, and ends with all of its group when cancelled',
+      async () => {
+        const client = new AbortController();
+        const endless = join(folder, 'endless.sh');
+        writeFileSync(endless, `#!/bin/sh\nsleep 1000 &\nulimit -a > ${folder}/limits\nwait\n`, { mode: 0o755 });
+        const running = runFfmpeg(endless, [], speech, [], {
+          timeoutMs: 600_000,
+          cpuSeconds: 33,
+          fileBytes: 4096,
+          signal: client.signal,
+        }).catch((error: unknown) => error);
+        const ours = async (): Promise<{ pid: number; command: string }[]> =>
+          (await descendants(process.pid)).filter(
+            ({ command }) => command.includes('sleep 1000') || command.includes(endless),
+          );
+        await until(
+          async () =>
+            (await ours()).length === 2 && readFileSync(`/proc/${(await ours())[0]?.pid}/stat`, 'utf8').length > 0,
+        );
+        const [leader, child] = await ours();
+        const fields = (pid: number | undefined): string[] =>
+          readFileSync(`/proc/${pid}/stat`, 'utf8')
+            .replace(/^.*\) /, '')
+            .split(' ');
+        assert.is(Number(fields(leader?.pid)[2]), leader?.pid, 'it leads its group');
+        assert.is(Number(fields(child?.pid)[2]), leader?.pid);
+        assert.ok(Number(fields(leader?.pid)[16]) >= 10, 'niceness');
+        const limits = readFileSync(`/proc/${leader?.pid}/limits`, 'utf8');
+        for (const line of [
+          /^Max cpu time +33 /m,
+          /^Max file size +4096 /m,
+          /^Max address space +2147483648 /m,
+          /^Max open files +64 /m,
+          /^Max core file size +0 /m,
+        ])
+          assert.match(limits, line);
+        client.abort(new Error('gone'));
+        await running;
+        await until(async () => (await ours()).length === 0);
+      },
+    );
   } else {
     skip('limits of ffmpeg', 'the launcher is not built');
   }

@@ -39,7 +39,8 @@ function frequency(pcm: Float32Array): number {
   return (crossings * 16_000) / pcm.length;
 }
 
-const near = (actual: number, expected: number, tolerance: number): void => assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected}`);
+const near = (actual: number, expected: number, tolerance: number): void =>
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected}`);
 const peak = (pcm: Float32Array): number => pcm.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
 const ffmpegPath = await testFfmpeg();
@@ -47,8 +48,21 @@ if (ffmpegPath === undefined) {
   skip('decodeAudio', 'no ffmpeg');
 } else {
   const source = { content: 'video' };
-  const decode = async (path: string, channels: AudioChannels = 'mix', maxDurationS = 60, to = out): Promise<AudioMedia> =>
-    decodeAudio(path, await probeFile(path, { ffmpegPath, source }), { ffmpegPath, source, channels, maxDurationS, root: folder, folder: to, name: 'a' });
+  const decode = async (
+    path: string,
+    channels: AudioChannels = 'mix',
+    maxDurationS = 60,
+    to = out,
+  ): Promise<AudioMedia> =>
+    decodeAudio(path, await probeFile(path, { ffmpegPath, source }), {
+      ffmpegPath,
+      source,
+      channels,
+      maxDurationS,
+      root: folder,
+      folder: to,
+      name: 'a',
+    });
   const fails = async (promise: Promise<unknown>): Promise<AanaError> => {
     const error = await promise.then(
       () => new Error('it did not fail'),
@@ -59,10 +73,33 @@ if (ffmpegPath === undefined) {
     return error;
   };
   const make = (name: string, ...args: readonly string[]) => makeMedia(ffmpegPath, join(folder, name), ...args);
-  const twoTones = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=2', '-f', 'lavfi', '-i', 'sine=frequency=1000:duration=2', '-filter_complex', 'amerge=inputs=2'];
+  const twoTones = [
+    '-f',
+    'lavfi',
+    '-i',
+    'sine=frequency=440:duration=2',
+    '-f',
+    'lavfi',
+    '-i',
+    'sine=frequency=1000:duration=2',
+    '-filter_complex',
+    'amerge=inputs=2',
+  ];
 
   Decode('gives 16 kHz mono of a compressed stereo track of another rate', async () => {
-    const audio = await decode(await make('stereo.m4a', '-f', 'lavfi', '-i', 'sine=frequency=440:duration=2:sample_rate=44100', '-ac', '2', '-c:a', 'aac'));
+    const audio = await decode(
+      await make(
+        'stereo.m4a',
+        '-f',
+        'lavfi',
+        '-i',
+        'sine=frequency=440:duration=2:sample_rate=44100',
+        '-ac',
+        '2',
+        '-c:a',
+        'aac',
+      ),
+    );
     assert.is(audio.reference.sample_rate, 16_000);
     assert.is(audio.reference.channels.length, 1);
     near(audio.duration, 2, 0.1);
@@ -80,9 +117,13 @@ if (ffmpegPath === undefined) {
   Decode('mixes channels into one', async () => {
     const both = await decode(await make('two.wav', ...twoTones));
     assert.is(both.reference.channels.length, 1);
-    const left = await decodeAudio(join(folder, 'two.wav'), await probeFile(join(folder, 'two.wav'), { ffmpegPath, source }), {
-      ...{ ffmpegPath, source, channels: 'separate', maxDurationS: 60, root: folder, folder: out, name: 'b' },
-    });
+    const left = await decodeAudio(
+      join(folder, 'two.wav'),
+      await probeFile(join(folder, 'two.wav'), { ffmpegPath, source }),
+      {
+        ...{ ffmpegPath, source, channels: 'separate', maxDurationS: 60, root: folder, folder: out, name: 'b' },
+      },
+    );
     const [mix, first, second] = [samples(both, 0), samples(left, 0), samples(left, 1)];
     for (let i = 1000; i < 1100; i++) near(mix[i] ?? 0, ((first[i] ?? 0) + (second[i] ?? 0)) / 2, 0.001);
   });
@@ -94,12 +135,25 @@ if (ffmpegPath === undefined) {
   });
 
   Decode('takes the first of several audio tracks', async () => {
-    const path = await make('tracks.mkv', ...sine(440, 1), ...sine(1000, 1), '-map', '0', '-map', '1', '-c:a', 'pcm_s16le');
+    const path = await make(
+      'tracks.mkv',
+      ...sine(440, 1),
+      ...sine(1000, 1),
+      '-map',
+      '0',
+      '-map',
+      '1',
+      '-c:a',
+      'pcm_s16le',
+    );
     near(frequency(samples(await decode(path), 0)), 440, 2);
   });
 
   Decode('bounds values that are too large, and those that are no number', async () => {
-    const pcm = Float32Array.from({ length: 16_000 }, (_, i) => [0.5, 100, -100, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][i % 6] ?? 0);
+    const pcm = Float32Array.from(
+      { length: 16_000 },
+      (_, i) => [0.5, 100, -100, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][i % 6] ?? 0,
+    );
     const raw = join(folder, 'wild.f32');
     writeFileSync(raw, Buffer.from(pcm.buffer));
     const audio = await decode(await make('wild.wav', '-f', 'f32le', '-ar', '16000', '-i', raw, '-c:a', 'pcm_f32le'));
@@ -153,7 +207,16 @@ if (ffmpegPath === undefined) {
     const probe = await probeFile(path, { ffmpegPath, source });
     const controller = new AbortController();
     const reason = new Error('client went away');
-    const options = { ffmpegPath, source, channels: 'mix', maxDurationS: 3600, root: folder, folder: out, name: 'a', signal: controller.signal } as const;
+    const options = {
+      ffmpegPath,
+      source,
+      channels: 'mix',
+      maxDurationS: 3600,
+      root: folder,
+      folder: out,
+      name: 'a',
+      signal: controller.signal,
+    } as const;
     const running = decodeAudio(path, probe, options).catch((error: unknown) => error);
     for (; readdirSync(out).length === 0; await new Promise(setImmediate));
     controller.abort(reason);
@@ -163,7 +226,9 @@ if (ffmpegPath === undefined) {
 
   const full = join(folder, 'full');
   mkdirSync(full);
-  const mounted = process.getuid?.() === 0 && (await runContained('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', full]).catch(() => undefined))?.code === 0;
+  const mounted =
+    process.getuid?.() === 0 &&
+    (await runContained('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', full]).catch(() => undefined))?.code === 0;
   if (mounted) {
     Decode('names the directory when the disk is full', async () => {
       try {

@@ -27,15 +27,18 @@ const SPARE_SECONDS = 1;
 const MAX_SEPARATE_CHANNELS = 32;
 
 /**
- * Decodes the first audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], a file for each channel.
- * A broken track gives what can be decoded of it. Throws `AudioReadingException` when that is nothing, `MediaTooLongException`,
- * `DiskFullException`; then no file is left.
+ * Decodes the first audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], a file for
+ * each channel. A broken track gives what can be decoded of it. Throws `AudioReadingException` when that is nothing,
+ * `MediaTooLongException`, `DiskFullException`; then no file is left.
  */
 export async function decodeAudio(path: string, probe: Probe, options: DecodeOptions): Promise<AudioMedia> {
   const { source, maxDurationS } = options;
   if (!probe.info.hasAudio) return { duration: 0, reference: { channels: [], sample_rate: SAMPLE_RATE } };
-  if (probe.info.duration !== undefined && probe.info.duration > maxDurationS + SPARE_SECONDS) throw mediaTooLongError(source, maxDurationS, probe.info.duration);
-  const outputs = filtersOf(probe, options).map((filter, channel) => outputIn(options.folder, `${options.name}-${channel}`, filter));
+  if (probe.info.duration !== undefined && probe.info.duration > maxDurationS + SPARE_SECONDS)
+    throw mediaTooLongError(source, maxDurationS, probe.info.duration);
+  const outputs = filtersOf(probe, options).map((filter, channel) =>
+    outputIn(options.folder, `${options.name}-${channel}`, filter),
+  );
   try {
     await runDecoder(path, outputs, options);
     const channels = await Promise.all(outputs.map((output) => channelOf(output, options.root)));
@@ -55,7 +58,9 @@ interface Output {
   /** Samples. */
   readonly name: string;
   readonly file: string;
-  /** The SHA-256 of the samples, as ffmpeg writes it: reading them again here would take the thread of every request. */
+  /**
+   * The SHA-256 of the samples, as ffmpeg writes it: reading them again here would take the thread of every request.
+   */
   readonly sumName: string;
   readonly sumFile: string;
 }
@@ -65,9 +70,17 @@ function outputIn(folder: string, name: string, filter: string): Output {
   return { filter, name: samples, file: join(folder, samples), sumName: sum, sumFile: join(folder, sum) };
 }
 
-async function channelOf({ file, sumFile }: Output, root: string): Promise<AudioMedia['reference']['channels'][number]> {
+async function channelOf(
+  { file, sumFile }: Output,
+  root: string,
+): Promise<AudioMedia['reference']['channels'][number]> {
   const sha256 = /^SHA256=([0-9a-f]{64})$/m.exec(await readFile(sumFile, 'utf8'))?.[1];
-  if (sha256 === undefined) throw new AanaError('AudioReadingException', 'internal', 'ffmpeg did not tell the SHA-256 of the audio that it decoded');
+  if (sha256 === undefined)
+    throw new AanaError(
+      'AudioReadingException',
+      'internal',
+      'ffmpeg did not tell the SHA-256 of the audio that it decoded',
+    );
   const artifact = await artifactOf(root, file, sha256);
   return { artifact, samples: Math.floor(artifact.bytes / BYTES_PER_SAMPLE) };
 }
@@ -79,8 +92,13 @@ function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] 
   const mix = [`aformat=channel_layouts=mono,${TO_PCM}`];
   if (channels === 'mix' || probe.audioChannels === 1) return mix;
   const count = probe.audioChannels;
-  if (count === undefined || count < 1) throw audioReadingError(source, 'the number of audio channels is not known, so they cannot be taken apart');
-  if (count > MAX_SEPARATE_CHANNELS) throw audioReadingError(source, `the audio has ${count} channels; at most ${MAX_SEPARATE_CHANNELS} are taken apart`);
+  if (count === undefined || count < 1)
+    throw audioReadingError(source, 'the number of audio channels is not known, so they cannot be taken apart');
+  if (count > MAX_SEPARATE_CHANNELS)
+    throw audioReadingError(
+      source,
+      `the audio has ${count} channels; at most ${MAX_SEPARATE_CHANNELS} are taken apart`,
+    );
   return Array.from({ length: count }, (_, channel) => `pan=mono|c0=c${channel},${TO_PCM}`);
 }
 
@@ -102,14 +120,21 @@ async function runDecoder(path: string, outputs: readonly Output[], options: Dec
     cpuSeconds,
     fileBytes,
   }).catch((error: unknown) => {
-    if (error instanceof AanaError && error.name === 'ProcessTimeout') throw audioReadingError(source, 'decoding the audio took too long', error);
+    if (error instanceof AanaError && error.name === 'ProcessTimeout')
+      throw audioReadingError(source, 'decoding the audio took too long', error);
     throw error;
   });
   const { code, signal, stderr } = result;
-  if (/No space left on device|Disk quota exceeded/.test(stderr)) throw diskFullError(dirname(outputs[0]?.file ?? options.folder));
+  if (/No space left on device|Disk quota exceeded/.test(stderr))
+    throw diskFullError(dirname(outputs[0]?.file ?? options.folder));
   if (signal === 'SIGXCPU' || signal === 'SIGXFSZ') throw mediaTooLongError(source, maxDurationS);
-  if (code !== 0) throw audioReadingError(source, `the audio track cannot be decoded (${signal ? `the decoder was ended by ${signal}` : complaint(stderr, path)})`);
-  if (stderr !== '' && (await isEmpty(outputs))) throw audioReadingError(source, `the audio track cannot be decoded (${complaint(stderr, path)})`);
+  if (code !== 0)
+    throw audioReadingError(
+      source,
+      `the audio track cannot be decoded (${signal ? `the decoder was ended by ${signal}` : complaint(stderr, path)})`,
+    );
+  if (stderr !== '' && (await isEmpty(outputs)))
+    throw audioReadingError(source, `the audio track cannot be decoded (${complaint(stderr, path)})`);
 }
 
 async function isEmpty(outputs: readonly Output[]): Promise<boolean> {

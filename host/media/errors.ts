@@ -4,9 +4,14 @@ import type { MediaSource } from './types.ts';
 
 export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
   const shown = withoutCredentials(url);
-  return new AanaError('MediaTooLargeException', 'too-large', `${shown} has more than ${maxBytes} bytes, the most that is fetched`, {
-    data: { url: shown, max_bytes: maxBytes },
-  });
+  return new AanaError(
+    'MediaTooLargeException',
+    'too-large',
+    `${shown} has more than ${maxBytes} bytes, the most that is fetched`,
+    {
+      data: { url: shown, max_bytes: maxBytes },
+    },
+  );
 }
 
 export function pageError(url: string, canBeVideo: boolean): AanaError {
@@ -16,9 +21,14 @@ export function pageError(url: string, canBeVideo: boolean): AanaError {
 
 export function mediaTooLongError(source: MediaSource, maxDurationS: number, durationS?: number): AanaError {
   const length = durationS === undefined ? `longer than ${maxDurationS} s` : `${Math.round(durationS)} s long`;
-  return new AanaError('MediaTooLongException', 'too-large', `the media is ${length}; at most ${maxDurationS} s are decoded`, {
-    data: { video: shownSource(source), max_duration: maxDurationS },
-  });
+  return new AanaError(
+    'MediaTooLongException',
+    'too-large',
+    `the media is ${length}; at most ${maxDurationS} s are decoded`,
+    {
+      data: { video: shownSource(source), max_duration: maxDurationS },
+    },
+  );
 }
 
 export function pathDeniedError(path: string): AanaError {
@@ -36,19 +46,30 @@ export function uploadMissingError(name: string): AanaError {
 }
 
 export function videoReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
-  return new AanaError('VideoReadingException', 'bad-request', message, { data: { video: shownSource(source), message }, cause });
+  return new AanaError('VideoReadingException', 'bad-request', message, {
+    data: { video: shownSource(source), message },
+    cause,
+  });
 }
 
 export function audioReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
-  return new AanaError('AudioReadingException', 'bad-request', message, { data: { audio: shownSource(source), message }, cause });
+  return new AanaError('AudioReadingException', 'bad-request', message, {
+    data: { audio: shownSource(source), message },
+    cause,
+  });
 }
 
 export function imageReadingError(source: MediaSource, message: string, cause?: unknown): AanaError {
-  return new AanaError('ImageReadingException', 'bad-request', message, { data: { image: shownSource(source), message }, cause });
+  return new AanaError('ImageReadingException', 'bad-request', message, {
+    data: { image: shownSource(source), message },
+    cause,
+  });
 }
 
 export function imageTooLargeError(source: MediaSource, what: string, maxPixels: number): AanaError {
-  return new AanaError('ImageTooLargeException', 'too-large', `${what}; the most are ${maxPixels}`, { data: { image: shownSource(source), max_pixels: maxPixels } });
+  return new AanaError('ImageTooLargeException', 'too-large', `${what}; the most are ${maxPixels}`, {
+    data: { image: shownSource(source), max_pixels: maxPixels },
+  });
 }
 
 export function diskFullError(directory: string, cause?: unknown): AanaError {

@@ -17,7 +17,13 @@ const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
 const file = join(folder, 'fetched');
 const servers: { close(): unknown; closeAllConnections?(): void }[] = [];
 
-const OPTIONS: FetchOptions = { maxBytes: 1000, timeoutMs: 20_000, idleTimeoutMs: 20_000, maxRedirects: 2, allowPrivate: true };
+const OPTIONS: FetchOptions = {
+  maxBytes: 1000,
+  timeoutMs: 20_000,
+  idleTimeoutMs: 20_000,
+  maxRedirects: 2,
+  allowPrivate: true,
+};
 /** The loopback network in two: 127.0.0.1 plays the public internet, the rest the private one. */
 const TWO_WORLDS = { allowPrivate: false, isPublic: (address: string) => address === '127.0.0.1' } as const;
 
@@ -30,7 +36,11 @@ Fetch.after.each(() => {
 });
 Fetch.after(() => rmSync(folder, { recursive: true }));
 
-async function serve(listener: RequestListener, host = '127.0.0.1', port = 0): Promise<{ url: string; port: number; requests: IncomingMessage[] }> {
+async function serve(
+  listener: RequestListener,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<{ url: string; port: number; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server: Server = createServer((request, response) => {
     requests.push(request);
@@ -59,21 +69,39 @@ Fetch('saves the body and gives its size', async () => {
   assert.is(requests[0]?.url, '/a%20b?c=d');
 });
 
-Fetch('refuses private addresses unless allowed, in every spelling and through a name, without connecting', async () => {
-  const { port, requests } = await serve((_, response) => response.end('secret'));
-  for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '0177.0.0.1', '[::ffff:127.0.0.1]', '[::1]', 'localhost', '0.0.0.0']) {
-    const error = await fails(fetchToFile(`http://${host}:${port}/`, file, { ...OPTIONS, allowPrivate: false }));
-    assert.is(error.name, 'PrivateAddressException', host);
-    assert.is(error.kind, 'denied');
-    assert.match(error.message, /^the host \S+ has a private address, or one of this server; start the server with --allow-private-urls to allow it$/);
-  }
-  assert.is(requests.length, 0);
-});
+Fetch(
+  'refuses private addresses unless allowed, in every spelling and through a name, without connecting',
+  async () => {
+    const { port, requests } = await serve((_, response) => response.end('secret'));
+    for (const host of [
+      '127.0.0.1',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '[::ffff:127.0.0.1]',
+      '[::1]',
+      'localhost',
+      '0.0.0.0',
+    ]) {
+      const error = await fails(fetchToFile(`http://${host}:${port}/`, file, { ...OPTIONS, allowPrivate: false }));
+      assert.is(error.name, 'PrivateAddressException', host);
+      assert.is(error.kind, 'denied');
+      assert.match(
+        error.message,
+        /^the host \S+ has a private address, or one of this server; start the server with --allow-private-urls to allow it$/,
+      );
+    }
+    assert.is(requests.length, 0);
+  },
+);
 
 Fetch('refuses a name of which one address is private', async () => {
   const { port, requests } = await serve((_, response) => response.end('x'));
   const lookup = async (): Promise<string[]> => ['127.0.0.1', '127.0.0.2'];
-  assert.is((await fails(fetchToFile(`http://both.test:${port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(
+    (await fails(fetchToFile(`http://both.test:${port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name,
+    'PrivateAddressException',
+  );
   assert.is(requests.length, 0);
 });
 
@@ -95,7 +123,10 @@ Fetch('connects to the address that was checked, although the name changes its a
   await fetchToFile(address, file, { ...OPTIONS, ...TWO_WORLDS, lookup });
   assert.is(readFileSync(file, 'utf8'), 'public');
   rmSync(file);
-  assert.is((await fails(fetchToFile(address, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(
+    (await fails(fetchToFile(address, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name,
+    'PrivateAddressException',
+  );
   assert.is(inner.requests.length, 0);
   assert.is(outer.requests[0]?.headers.host, `rebind.test:${outer.port}`);
 });
@@ -105,7 +136,10 @@ Fetch('checks a name again at a redirect to itself', async () => {
   const inner = await serve((_, response) => response.end('secret'), '127.0.0.2', outer.port);
   const answers = ['127.0.0.1'];
   const lookup = async (): Promise<string[]> => [answers.shift() ?? '127.0.0.2'];
-  assert.is((await fails(fetchToFile(`http://rebind.test:${outer.port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name, 'PrivateAddressException');
+  assert.is(
+    (await fails(fetchToFile(`http://rebind.test:${outer.port}/`, file, { ...OPTIONS, ...TWO_WORLDS, lookup }))).name,
+    'PrivateAddressException',
+  );
   assert.is(inner.requests.length, 0);
 });
 
@@ -132,7 +166,9 @@ Fetch('follows redirects to http and https alone', async () => {
 
 Fetch('gives the credentials of the URL to its own origin alone, and to no message', async () => {
   const other = await serve((_, response) => response.writeHead(404).end());
-  const first = await serve((request, response) => response.writeHead(302, { location: request.url === '/' ? '/same' : `${other.url}/` }).end());
+  const first = await serve((request, response) =>
+    response.writeHead(302, { location: request.url === '/' ? '/same' : `${other.url}/` }).end(),
+  );
   const error = await fails(fetchToFile(first.url.replace('//', '//user:s3cret@'), file, OPTIONS));
   assert.equal(
     first.requests.map(({ headers }) => headers.authorization),
@@ -145,17 +181,26 @@ Fetch('gives the credentials of the URL to its own origin alone, and to no messa
 Fetch('names what is wrong with a URL that is too long, or whose credentials are not encoded', async () => {
   const long = await fails(fetchToFile(`http://127.0.0.1:8/${'a'.repeat(100_000)}`, file, OPTIONS));
   assert.is(long.name, 'DownloadException');
-  assert.match(long.message, /^cannot fetch http:\/\/127\.0\.0\.1:8\/a+\.\.\.: the URL is longer than 8192 characters$/);
+  assert.match(
+    long.message,
+    /^cannot fetch http:\/\/127\.0\.0\.1:8\/a+\.\.\.: the URL is longer than 8192 characters$/,
+  );
   assert.ok(JSON.stringify(long.data).length < 300);
   const odd = await fails(fetchToFile('http://user:50%@127.0.0.1:8/', file, OPTIONS));
-  assert.is(odd.message, 'cannot fetch http://127.0.0.1:8/: a "%" in its user name or password is not followed by a code');
+  assert.is(
+    odd.message,
+    'cannot fetch http://127.0.0.1:8/: a "%" in its user name or password is not followed by a code',
+  );
 });
 
 Fetch('names the status of an HTTP error', async () => {
   for (const status of [404, 403, 500, 304]) {
     const { url } = await serve((_, response) => response.writeHead(status).end());
     const error = await fails(fetchToFile(`${url}/x`, file, OPTIONS));
-    assert.equal({ name: error.name, kind: error.kind, data: error.data }, { name: 'DownloadException', kind: 'bad-request', data: { url: `${url}/x` } });
+    assert.equal(
+      { name: error.name, kind: error.kind, data: error.data },
+      { name: 'DownloadException', kind: 'bad-request', data: { url: `${url}/x` } },
+    );
     assert.match(error.message, String(status));
   }
 });
@@ -168,7 +213,12 @@ Fetch('names a refused connection and an unknown host', async () => {
   const refused = await fails(fetchToFile(`http://127.0.0.1:${port}/`, file, OPTIONS));
   assert.is(refused.name, 'DownloadException');
   assert.match(refused.message, 'refused');
-  const unknown = await fails(fetchToFile('http://no-such-host.invalid/', file, { ...OPTIONS, lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) }));
+  const unknown = await fails(
+    fetchToFile('http://no-such-host.invalid/', file, {
+      ...OPTIONS,
+      lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })),
+    }),
+  );
   assert.is(unknown.name, 'DownloadException');
   assert.match(unknown.message, 'no-such-host.invalid');
 });
@@ -241,7 +291,9 @@ Fetch('rejects with the reason of the signal, closes the connection and leaves n
     response.write('a');
     response.on('close', () => (closed = true));
   });
-  const running = fails(fetchToFile(url, file, { ...OPTIONS, signal: controller.signal })).catch((error: unknown) => error);
+  const running = fails(fetchToFile(url, file, { ...OPTIONS, signal: controller.signal })).catch(
+    (error: unknown) => error,
+  );
   for (; !existsSync(file); await delay(5));
   controller.abort(reason);
   assert.is(await running, reason);
@@ -256,7 +308,12 @@ Fetch('rejects with the reason of the signal while the name is looked up', async
     return new Promise(() => {});
   };
   const keepAlive = setInterval(() => {}, 1000);
-  assert.is(await fails(fetchToFile('http://slow.test/', file, { ...OPTIONS, lookup, signal: controller.signal })).catch((error: unknown) => error), reason);
+  assert.is(
+    await fails(fetchToFile('http://slow.test/', file, { ...OPTIONS, lookup, signal: controller.signal })).catch(
+      (error: unknown) => error,
+    ),
+    reason,
+  );
   clearInterval(keepAlive);
 });
 
@@ -276,7 +333,10 @@ if (launcherPath() && boundsFiles()) {
     assert.not.ok(existsSync(file));
   });
 } else {
-  skip('fetchToFile names the directory when the disk is full', 'the size of files is not bounded here, or the launcher is not built');
+  skip(
+    'fetchToFile names the directory when the disk is full',
+    'the size of files is not bounded here, or the launcher is not built',
+  );
 }
 
 Fetch.run();

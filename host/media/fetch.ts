@@ -9,9 +9,10 @@ export interface FetchOptions extends Guards {
 }
 
 /**
- * Fetches `address` (http or https) into the new file `path` and gives its size, under the guards of outgoing requests; of a web page
- * nothing is read, and `'page'` is the answer. A file that was not finished is removed. Throws `DownloadException`, `PrivateAddressException`, `MediaTooLargeException`,
- * `DiskFullException`, or the signal's reason.
+ * Fetches `address` (http or https) into the new file `path` and gives its size, under the guards of outgoing requests;
+ * of a web page nothing is read, and `'page'` is the answer. A file that was not finished is removed. Throws
+ * `DownloadException`, `PrivateAddressException`, `MediaTooLargeException`, `DiskFullException`, or the signal's
+ * reason.
  */
 export async function fetchToFile(address: string, path: string, options: FetchOptions): Promise<number | 'page'> {
   options.signal?.throwIfAborted();
@@ -22,7 +23,10 @@ export async function fetchToFile(address: string, path: string, options: FetchO
       const status = message.statusCode ?? 0;
       if (status < 200 || status > 299) {
         message.destroy();
-        throw downloadError(start, `the server answered ${status}${message.statusMessage ? ` ${message.statusMessage}` : ''}`);
+        throw downloadError(
+          start,
+          `the server answered ${status}${message.statusMessage ? ` ${message.statusMessage}` : ''}`,
+        );
       }
       if (isPage(message)) {
         message.destroy();
@@ -40,7 +44,10 @@ function isPage({ headers }: IncomingMessage): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-/** The user name and password of the URL become a header, which goes to its own origin alone; those in a redirect are not used. */
+/**
+ * The user name and password of the URL become a header, which goes to its own origin alone; those in a redirect are
+ * not used.
+ */
 function firstHop(start: URL): Hop {
   const headers: [string, string][] = [];
   if (start.username !== '' || start.password !== '') {
@@ -55,7 +62,13 @@ function firstHop(start: URL): Hop {
   return { method: 'GET', url: start, headers };
 }
 
-async function save(url: URL, message: IncomingMessage, path: string, maxBytes: number, signal: AbortSignal): Promise<number> {
+async function save(
+  url: URL,
+  message: IncomingMessage,
+  path: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<number> {
   const announced = Number(message.headers['content-length']);
   if (announced > maxBytes) {
     message.destroy();
@@ -67,7 +80,8 @@ async function save(url: URL, message: IncomingMessage, path: string, maxBytes: 
     throw downloadError(url, `the server sent it in the encoding ${encoding}, which was not asked for`);
   }
   try {
-    // not pipeline(): it never settles when writing fails while the end of a response waits in memory, its connection closed (Node 20 to 24)
+    // not pipeline(): it never settles when writing fails while the end of a response waits in memory, its connection
+    // closed (Node 20 to 24)
     await using file = await open(path, 'wx', 0o600);
     let bytes = 0;
     for await (const chunk of message as AsyncIterable<Buffer>) {

@@ -23,13 +23,22 @@ const working = program('working', 'echo "ffmpeg version 9.8.7-test Copyright"')
 const broken = program('broken', 'exit 1');
 
 Find('takes the configured one and nothing else', async () => {
-  assert.equal(await findFfmpeg({ configured: working, cached: broken, log: silentLogger }), { path: working, source: 'configured', version: '9.8.7-test' });
+  assert.equal(await findFfmpeg({ configured: working, cached: broken, log: silentLogger }), {
+    path: working,
+    source: 'configured',
+    version: '9.8.7-test',
+  });
 });
 
 Find('fails when the configured one is missing or does not run, naming it', async () => {
   for (const configured of [broken, join(folder, 'missing')]) {
-    const error = await findFfmpeg({ configured, cached: working, log: silentLogger }).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof AanaError && error.name === 'FfmpegNotFound' && error.message.includes(configured), String(error));
+    const error = await findFfmpeg({ configured, cached: working, log: silentLogger }).catch(
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(
+      error instanceof AanaError && error.name === 'FfmpegNotFound' && error.message.includes(configured),
+      String(error),
+    );
   }
 });
 
@@ -40,26 +49,39 @@ Find('falls back to the cached one after ffmpeg-static and the system', async ()
   else assert.ok(['ffmpeg-static', 'system'].includes(found.source));
 });
 
-Find('takes that of ffmpeg-static before the one on the PATH, and passes over the package where its script fetched none', async () => {
-  // FFMPEG_BIN is what the package gives in place of the file that its install script fetches
-  const module = JSON.stringify(new URL('./ffmpeg.js', import.meta.url).href);
-  const bin = join(folder, 'system-bin');
-  await runContained('sh', ['-c', `mkdir -p ${bin} && cp ${working} ${bin}/ffmpeg`]);
-  const find = async (fetched: string): Promise<unknown> => {
-    const code = `import(${module}).then(async ({ findFfmpeg }) => {
+Find(
+  'takes that of ffmpeg-static before the one on the PATH, and passes over the package where its script fetched none',
+  async () => {
+    // FFMPEG_BIN is what the package gives in place of the file that its install script fetches
+    const module = JSON.stringify(new URL('./ffmpeg.js', import.meta.url).href);
+    const bin = join(folder, 'system-bin');
+    await runContained('sh', ['-c', `mkdir -p ${bin} && cp ${working} ${bin}/ffmpeg`]);
+    const find = async (fetched: string): Promise<unknown> => {
+      const code = `import(${module}).then(async ({ findFfmpeg }) => {
       const log = { warn() {}, info(...line) { console.error(JSON.stringify(line)) }, debug() {}, error() {} };
       console.log(JSON.stringify(await findFfmpeg({ log })));
     })`;
-    const { stdout, stderr } = await runContained(process.execPath, ['-e', code], { env: { PATH: `${bin}:${process.env['PATH']}`, FFMPEG_BIN: fetched } });
-    const found = JSON.parse(stdout.toString()) as unknown;
-    assert.equal(JSON.parse(stderr), ['ffmpeg found', found]);
-    return found;
-  };
-  const fetched = program('fetched', 'echo "ffmpeg version 6.1-static"');
-  const hasPackage = await import('ffmpeg-static' as string).then(() => true, () => false);
-  if (hasPackage) assert.equal(await find(fetched), { path: fetched, source: 'ffmpeg-static', version: '6.1-static' });
-  assert.equal(await find(join(folder, 'absent')), { path: join(bin, 'ffmpeg'), source: 'system', version: '9.8.7-test' });
-});
+      const { stdout, stderr } = await runContained(process.execPath, ['-e', code], {
+        env: { PATH: `${bin}:${process.env['PATH']}`, FFMPEG_BIN: fetched },
+      });
+      const found = JSON.parse(stdout.toString()) as unknown;
+      assert.equal(JSON.parse(stderr), ['ffmpeg found', found]);
+      return found;
+    };
+    const fetched = program('fetched', 'echo "ffmpeg version 6.1-static"');
+    const hasPackage = await import('ffmpeg-static' as string).then(
+      () => true,
+      () => false,
+    );
+    if (hasPackage)
+      assert.equal(await find(fetched), { path: fetched, source: 'ffmpeg-static', version: '6.1-static' });
+    assert.equal(await find(join(folder, 'absent')), {
+      path: join(bin, 'ffmpeg'),
+      source: 'system',
+      version: '9.8.7-test',
+    });
+  },
+);
 
 Find('takes the one on the PATH before the cached one, and gives undefined without any', async () => {
   const onPath = join(folder, 'bin');
@@ -73,11 +95,18 @@ Find('takes the one on the PATH before the cached one, and gives undefined witho
     return JSON.parse(stdout.toString());
   };
   const shells = join(folder, 'shells'); // a PATH with a shell and no ffmpeg
-  await runContained('sh', ['-c', `mkdir -p ${onPath} ${shells} && cp ${working} ${onPath}/ffmpeg && ln -s "$(command -v sh)" ${shells}/sh`]);
+  await runContained('sh', [
+    '-c',
+    `mkdir -p ${onPath} ${shells} && cp ${working} ${onPath}/ffmpeg && ln -s "$(command -v sh)" ${shells}/sh`,
+  ]);
   const nothing = (await find(shells, null)) as { source: string } | null;
   if (nothing?.source === 'ffmpeg-static') return; // installed here: it comes first whatever the PATH
   assert.is(nothing, null);
-  assert.equal(await find(`${onPath}:${shells}`, working), { path: join(onPath, 'ffmpeg'), source: 'system', version: '9.8.7-test' });
+  assert.equal(await find(`${onPath}:${shells}`, working), {
+    path: join(onPath, 'ffmpeg'),
+    source: 'system',
+    version: '9.8.7-test',
+  });
 });
 
 Find('passes over one that does not run, and says so', async () => {

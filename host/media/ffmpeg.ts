@@ -21,15 +21,20 @@ export interface FindFfmpegOptions {
 const CHECK_TIMEOUT_MS = 15_000;
 
 /**
- * The first ffmpeg that runs: the configured path, the binary of the optional package ffmpeg-static, the system's, the cached one.
- * `undefined` when there is none. Throws `FfmpegNotFound` when the configured one does not run.
+ * The first ffmpeg that runs: the configured path, the binary of the optional package ffmpeg-static, the system's, the
+ * cached one. `undefined` when there is none. Throws `FfmpegNotFound` when the configured one does not run.
  */
 export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLocation | undefined> {
   const { configured, cached, log, signal } = options;
   if (configured) {
     const version = await versionOf(configured, signal);
     if (version instanceof Error) {
-      throw new AanaError('FfmpegNotFound', 'invalid-input', `the configured ffmpeg ${configured} does not run: ${version.message}`, { cause: version });
+      throw new AanaError(
+        'FfmpegNotFound',
+        'invalid-input',
+        `the configured ffmpeg ${configured} does not run: ${version.message}`,
+        { cause: version },
+      );
     }
     return { path: configured, source: 'configured', version };
   }
@@ -51,20 +56,71 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
   return undefined;
 }
 
-/** Time, memory and priority of one ffmpeg process. Address space: audio of any format was seen to need less than 256 MiB, probing 4K video more. */
+/**
+ * Time, memory and priority of one ffmpeg process. Address space: audio of any format was seen to need less than 256
+ * MiB, probing 4K video more.
+ */
 const FFMPEG_LIMITS = { nice: 10, addressBytes: 2 ** 31, openFiles: 64, ownGroup: true, graceMs: 0 } as const;
 
 /**
- * What may be opened as media. Playlists, concat scripts and the like, which make ffmpeg open other files and addresses, are not here;
- * nor are pictures and texts.
+ * What may be opened as media. Playlists, concat scripts and the like, which make ffmpeg open other files and
+ * addresses, are not here; nor are pictures and texts.
  */
 const FORMATS = [
-  ...['mov,mp4,m4a,3gp,3g2,mj2', 'matroska,webm', 'avi', 'asf', 'flv', 'live_flv', 'mpeg', 'mpegts', 'mpegvideo', 'm4v', 'h264', 'hevc', 'ivf', 'mxf', 'nut', 'rm', 'dv', 'gif'],
-  ...['wav', 'w64', 'mp3', 'flac', 'ogg', 'aac', 'ac3', 'eac3', 'dts', 'truehd', 'aiff', 'au', 'caf', 'amr', 'ape', 'wv', 'tta', 'tak', 'gsm'],
+  ...[
+    'mov,mp4,m4a,3gp,3g2,mj2',
+    'matroska,webm',
+    'avi',
+    'asf',
+    'flv',
+    'live_flv',
+    'mpeg',
+    'mpegts',
+    'mpegvideo',
+    'm4v',
+    'h264',
+    'hevc',
+    'ivf',
+    'mxf',
+    'nut',
+    'rm',
+    'dv',
+    'gif',
+  ],
+  ...[
+    'wav',
+    'w64',
+    'mp3',
+    'flac',
+    'ogg',
+    'aac',
+    'ac3',
+    'eac3',
+    'dts',
+    'truehd',
+    'aiff',
+    'au',
+    'caf',
+    'amr',
+    'ape',
+    'wv',
+    'tta',
+    'tak',
+    'gsm',
+  ],
 ].join(',');
 
 /** Before `-i`: this one file of a known format and nothing that it points to. */
-const INPUT_GUARDS = ['-nostdin', '-hide_banner', '-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS, '-threads', '1'] as const;
+const INPUT_GUARDS = [
+  '-nostdin',
+  '-hide_banner',
+  '-protocol_whitelist',
+  'file,pipe',
+  '-format_whitelist',
+  FORMATS,
+  '-threads',
+  '1',
+] as const;
 
 export interface RunFfmpegOptions {
   /** The folder that relative names of outputs are in. Default: that of this process. */
@@ -77,8 +133,17 @@ export interface RunFfmpegOptions {
 }
 
 /** `ffmpeg <before> -i file <after>` in a contained process; it has ended when the promise settles. */
-export function runFfmpeg(ffmpegPath: string, before: readonly string[], file: string, after: readonly string[], options: RunFfmpegOptions): Promise<RunContainedResult> {
-  return runContained(ffmpegPath, [...INPUT_GUARDS, ...before, '-i', `file:${file}`, ...after], { ...FFMPEG_LIMITS, ...options });
+export function runFfmpeg(
+  ffmpegPath: string,
+  before: readonly string[],
+  file: string,
+  after: readonly string[],
+  options: RunFfmpegOptions,
+): Promise<RunContainedResult> {
+  return runContained(ffmpegPath, [...INPUT_GUARDS, ...before, '-i', `file:${file}`, ...after], {
+    ...FFMPEG_LIMITS,
+    ...options,
+  });
 }
 
 async function staticBinary(): Promise<string | undefined> {
@@ -92,16 +157,24 @@ async function staticBinary(): Promise<string | undefined> {
 }
 
 async function systemBinary(signal: AbortSignal | undefined): Promise<string | undefined> {
-  const [command, args] = process.platform === 'win32' ? (['where', ['ffmpeg']] as const) : (['sh', ['-c', 'command -v ffmpeg']] as const);
+  const [command, args] =
+    process.platform === 'win32' ? (['where', ['ffmpeg']] as const) : (['sh', ['-c', 'command -v ffmpeg']] as const);
   const { code, stdout } = await runContained(command, args, { signal, timeoutMs: CHECK_TIMEOUT_MS });
   return code === 0 ? stdout.toString().split(/\r?\n/)[0]?.trim() || undefined : undefined;
 }
 
 async function versionOf(path: string, signal: AbortSignal | undefined): Promise<string | Error> {
   try {
-    const { code, signal: endedBy, stdout } = await runContained(path, ['-version'], { ...FFMPEG_LIMITS, signal, timeoutMs: CHECK_TIMEOUT_MS });
+    const {
+      code,
+      signal: endedBy,
+      stdout,
+    } = await runContained(path, ['-version'], { ...FFMPEG_LIMITS, signal, timeoutMs: CHECK_TIMEOUT_MS });
     const version = /^ffmpeg version (\S+)/m.exec(stdout.toString())?.[1];
-    return version ?? new Error(`\`-version\` ${endedBy ? `was ended by ${endedBy}` : `exited with ${code}`} and named no version`);
+    return (
+      version ??
+      new Error(`\`-version\` ${endedBy ? `was ended by ${endedBy}` : `exited with ${code}`} and named no version`)
+    );
   } catch (error) {
     if (signal?.aborted) throw signal.reason ?? cancelledError();
     return error instanceof Error ? error : new Error(String(error));

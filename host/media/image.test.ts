@@ -15,7 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'aana-image-'));
 Image.after(() => rmSync(folder, { recursive: true }));
 
 Image('the size is read from the description, not from other numbers in it', () => {
-  const described = "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR 2835:2835 DAR 4:3], 25 fps\n";
+  const described =
+    "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR 2835:2835 DAR 4:3], 25 fps\n";
   assert.equal(parseImage(described), { width: 640, height: 480, format: 'png' });
   assert.is(parseImage('Stream #0:0: Video: png, none, 25 fps'), undefined);
 });
@@ -34,8 +35,22 @@ if (ffmpegPath === undefined) {
   };
 
   Image('say how large they are, by their content alone', async () => {
-    for (const [name, format] of [['a.png', 'png'], ['a.jpg', 'mjpeg'], ['a.gif', 'gif'], ['a.bmp', 'bmp']] as const) {
-      const made = await makeMedia(ffmpegPath, join(folder, name), '-f', 'lavfi', '-i', 'color=red:size=36x20', '-frames:v', '1');
+    for (const [name, format] of [
+      ['a.png', 'png'],
+      ['a.jpg', 'mjpeg'],
+      ['a.gif', 'gif'],
+      ['a.bmp', 'bmp'],
+    ] as const) {
+      const made = await makeMedia(
+        ffmpegPath,
+        join(folder, name),
+        '-f',
+        'lavfi',
+        '-i',
+        'color=red:size=36x20',
+        '-frames:v',
+        '1',
+      );
       const unnamed = join(folder, '%d');
       writeFileSync(unnamed, readFileSync(made));
       assert.equal(await probeImage(unnamed, { ffmpegPath, source: {} }), { width: 36, height: 20, format });
@@ -54,7 +69,8 @@ if (ffmpegPath === undefined) {
     const graph = 'color=red:size=4x2,format=rgb24[a];color=blue:size=4x2,format=rgb24[b];[a][b]vstack';
     const path = await makeMedia(ffmpegPath, join(folder, 'c.png'), '-f', 'lavfi', '-i', graph, '-frames:v', '1');
     const info = await probeImage(path, { ffmpegPath, source: {} });
-    const pixels = (width: number, height: number): Promise<Uint8Array> => imagePixels(path, info, { width, height }, { ffmpegPath, source: {} });
+    const pixels = (width: number, height: number): Promise<Uint8Array> =>
+      imagePixels(path, info, { width, height }, { ffmpegPath, source: {} });
     const own = [...(await pixels(4, 4))];
     const [red, blue] = [own.slice(0, 3), own.slice(-3)];
     assert.ok(red[0]! > 240 && red[2]! < 16 && blue[0]! < 16 && blue[2]! > 240, own.join());
@@ -63,21 +79,55 @@ if (ffmpegPath === undefined) {
     assert.is((await pixels(2048, 2048)).length, 3 * 2 ** 22);
   });
 
-  Image('are refused in sizes that are too large or none, and where they are broken or too large to decode', async () => {
-    const path = await makeMedia(ffmpegPath, join(folder, 'd.png'), '-f', 'lavfi', '-i', 'testsrc=size=64x64', '-frames:v', '1');
-    const info = { width: 64, height: 64, format: 'png' };
-    const options = { ffmpegPath, source: {} };
-    assert.is(await nameOf(imagePixels(path, info, { width: 2049, height: 2048 }, options)), 'ImageTooLargeException');
-    assert.is(await nameOf(imagePixels(path, info, { width: 0, height: 1 }, options)), 'ImageReadingException');
-    assert.is(await nameOf(imagePixels(path, { ...info, width: 2 ** 14, height: 2 ** 13 }, { width: 1, height: 1 }, options)), 'ImageTooLargeException');
-    writeFileSync(path, readFileSync(path).subarray(0, 60));
-    assert.is(await nameOf(imagePixels(path, info, { width: 8, height: 8 }, options)), 'ImageReadingException');
-  });
+  Image(
+    'are refused in sizes that are too large or none, and where they are broken or too large to decode',
+    async () => {
+      const path = await makeMedia(
+        ffmpegPath,
+        join(folder, 'd.png'),
+        '-f',
+        'lavfi',
+        '-i',
+        'testsrc=size=64x64',
+        '-frames:v',
+        '1',
+      );
+      const info = { width: 64, height: 64, format: 'png' };
+      const options = { ffmpegPath, source: {} };
+      assert.is(
+        await nameOf(imagePixels(path, info, { width: 2049, height: 2048 }, options)),
+        'ImageTooLargeException',
+      );
+      assert.is(await nameOf(imagePixels(path, info, { width: 0, height: 1 }, options)), 'ImageReadingException');
+      assert.is(
+        await nameOf(imagePixels(path, { ...info, width: 2 ** 14, height: 2 ** 13 }, { width: 1, height: 1 }, options)),
+        'ImageTooLargeException',
+      );
+      writeFileSync(path, readFileSync(path).subarray(0, 60));
+      assert.is(await nameOf(imagePixels(path, info, { width: 8, height: 8 }, options)), 'ImageReadingException');
+    },
+  );
 
   Image('are opened by path, URL or part like videos', async () => {
-    const path = await makeMedia(ffmpegPath, join(folder, 'b.png'), '-f', 'lavfi', '-i', 'color=red:size=8x6', '-frames:v', '1');
+    const path = await makeMedia(
+      ffmpegPath,
+      join(folder, 'b.png'),
+      '-f',
+      'lavfi',
+      '-i',
+      'color=red:size=8x6',
+      '-frames:v',
+      '1',
+    );
     const limits = { maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 };
-    await using service = new MediaService({ ...limits, ffmpegPath, allowPaths: [folder], allowPrivateUrls: true, tempDir: join(folder, 'temp'), log: silentLogger });
+    await using service = new MediaService({
+      ...limits,
+      ffmpegPath,
+      allowPaths: [folder],
+      allowPrivateUrls: true,
+      tempDir: join(folder, 'temp'),
+      log: silentLogger,
+    });
     await using scope = service.openScope();
     const files = new Map([['file', { path, bytes: 1 }]]);
     const opened = await scope.openImage({ path }, { files });

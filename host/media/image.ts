@@ -12,7 +12,10 @@ const MAX_PIXELS = 2 ** 22;
 /** 256 MiB in that of the decoder. */
 const MAX_DECODED_PIXELS = 2 ** 26;
 
-/** Demuxers of one image in one file, by how the file begins. They are named to ffmpeg, which would take file names as patterns otherwise. */
+/**
+ * Demuxers of one image in one file, by how the file begins. They are named to ffmpeg, which would take file names as
+ * patterns otherwise.
+ */
 const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
   [/^\x89PNG\r\n/, 'png_pipe'],
   [/^\xff\xd8\xff/, 'jpeg_pipe'],
@@ -24,44 +27,76 @@ const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
 /** What the image at `path` is. Throws `ImageReadingException` when it is none. */
 export async function probeImage(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<ImageInfo> {
   const demuxer = demuxerOf(await firstBytes(path));
-  if (demuxer === undefined) throw imageReadingError(source, 'the file is not an image that can be read (PNG, JPEG, GIF, WebP or BMP)');
+  if (demuxer === undefined)
+    throw imageReadingError(source, 'the file is not an image that can be read (PNG, JPEG, GIF, WebP or BMP)');
   const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS, cpuSeconds: PROBE_CPU_SECONDS };
-  const { stderr } = await runFfmpeg(ffmpegPath, ['-format_whitelist', demuxer, '-f', demuxer], path, [], limits).catch((error: unknown) => {
-    if (error instanceof AanaError && error.name === 'ProcessTimeout') throw imageReadingError(source, 'reading the image took too long', error);
-    throw error;
-  });
+  const { stderr } = await runFfmpeg(ffmpegPath, ['-format_whitelist', demuxer, '-f', demuxer], path, [], limits).catch(
+    (error: unknown) => {
+      if (error instanceof AanaError && error.name === 'ProcessTimeout')
+        throw imageReadingError(source, 'reading the image took too long', error);
+      throw error;
+    },
+  );
   const info = parseImage(stderr);
   if (!info) throw imageReadingError(source, `the image cannot be read (${complaint(stderr, path)})`);
   return info;
 }
 
 /**
- * Red, green and blue of each pixel, row by row from the top, of the image at `path` in another size; without transparency. Throws
- * `ImageTooLargeException`, or `ImageReadingException` for what cannot be decoded.
+ * Red, green and blue of each pixel, row by row from the top, of the image at `path` in another size; without
+ * transparency. Throws `ImageTooLargeException`, or `ImageReadingException` for what cannot be decoded.
  */
-export async function imagePixels(path: string, info: ImageInfo, size: { readonly width: number; readonly height: number }, { ffmpegPath, source, signal }: ProbeOptions): Promise<Uint8Array> {
+export async function imagePixels(
+  path: string,
+  info: ImageInfo,
+  size: { readonly width: number; readonly height: number },
+  { ffmpegPath, source, signal }: ProbeOptions,
+): Promise<Uint8Array> {
   const { width, height } = size;
-  if (!(width >= 1 && height >= 1)) throw imageReadingError(source, `an image cannot be scaled to ${width} × ${height} pixels`);
-  if (width * height > MAX_PIXELS) throw imageTooLargeError(source, `${width} × ${height} pixels are more than are given at once`, MAX_PIXELS);
-  if (info.width * info.height > MAX_DECODED_PIXELS) throw imageTooLargeError(source, `the image has ${info.width} × ${info.height} pixels, which is more than is decoded`, MAX_DECODED_PIXELS);
+  if (!(width >= 1 && height >= 1))
+    throw imageReadingError(source, `an image cannot be scaled to ${width} × ${height} pixels`);
+  if (width * height > MAX_PIXELS)
+    throw imageTooLargeError(source, `${width} × ${height} pixels are more than are given at once`, MAX_PIXELS);
+  if (info.width * info.height > MAX_DECODED_PIXELS)
+    throw imageTooLargeError(
+      source,
+      `the image has ${info.width} × ${info.height} pixels, which is more than is decoded`,
+      MAX_DECODED_PIXELS,
+    );
   const demuxer = demuxerOf(await firstBytes(path));
   if (demuxer === undefined) throw imageReadingError(source, 'the file is no image any more');
   const before = ['-v', 'error', '-noautorotate', '-format_whitelist', demuxer, '-f', demuxer];
-  const after = ['-map', '0:v:0', '-frames:v', '1', '-vf', `scale=${width}:${height}:flags=area`, '-pix_fmt', 'rgb24', '-f', 'rawvideo', 'pipe:1'];
+  const after = [
+    '-map',
+    '0:v:0',
+    '-frames:v',
+    '1',
+    '-vf',
+    `scale=${width}:${height}:flags=area`,
+    '-pix_fmt',
+    'rgb24',
+    '-f',
+    'rawvideo',
+    'pipe:1',
+  ];
   const bytes = 3 * width * height;
   const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS, cpuSeconds: PROBE_CPU_SECONDS, maxStdoutBytes: bytes };
   const { stdout, stderr } = await runFfmpeg(ffmpegPath, before, path, after, limits).catch((error: unknown) => {
-    if (error instanceof AanaError && error.name === 'ProcessTimeout') throw imageReadingError(source, 'decoding the image took too long', error);
+    if (error instanceof AanaError && error.name === 'ProcessTimeout')
+      throw imageReadingError(source, 'decoding the image took too long', error);
     throw error;
   });
-  if (stdout.length !== bytes) throw imageReadingError(source, `the image cannot be decoded (${complaint(stderr, path)})`);
+  if (stdout.length !== bytes)
+    throw imageReadingError(source, `the image cannot be decoded (${complaint(stderr, path)})`);
   return stdout;
 }
 
 /** Reads ffmpeg's description of an image: `Stream #0:0: Video: png, rgba(pc), 640x480, …`. */
 export function parseImage(stderr: string): ImageInfo | undefined {
   const [, format, width, height] = /^ {2,4}Stream #0:0\S*: Video: (\w+)\b.*?, (\d+)x(\d+)\b/m.exec(stderr) ?? [];
-  return format !== undefined && Number(width) > 0 && Number(height) > 0 ? { width: Number(width), height: Number(height), format } : undefined;
+  return format !== undefined && Number(width) > 0 && Number(height) > 0
+    ? { width: Number(width), height: Number(height), format }
+    : undefined;
 }
 
 function demuxerOf(bytes: string): string | undefined {

@@ -11,7 +11,14 @@ const Paths = suite('openAllowed');
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'aana-test-')));
 const [allowed, outside] = [join(base, 'allowed'), join(base, 'outside')];
 for (const folder of [allowed, outside, `${allowed}-too`, join(allowed, 'sub')]) mkdirSync(folder);
-for (const file of [join(allowed, 'a.mp4'), join(allowed, '..b.mp4'), join(allowed, 'sub', 'c.mp4'), join(outside, 'o.mp4'), `${allowed}-too/n.mp4`]) writeFileSync(file, 'x');
+for (const file of [
+  join(allowed, 'a.mp4'),
+  join(allowed, '..b.mp4'),
+  join(allowed, 'sub', 'c.mp4'),
+  join(outside, 'o.mp4'),
+  `${allowed}-too/n.mp4`,
+])
+  writeFileSync(file, 'x');
 symlinkSync(join(outside, 'o.mp4'), join(allowed, 'out.mp4'));
 symlinkSync(outside, join(allowed, 'outdir'));
 symlinkSync(join(outside, 'missing.mp4'), join(allowed, 'dangling.mp4'));
@@ -34,7 +41,13 @@ const DENIED = 'PathNotAllowedException denied';
 const UNUSABLE = 'FileNotFoundError bad-request';
 
 Paths('gives the real path of a file inside', async () => {
-  for (const path of [join(allowed, 'a.mp4'), join(allowed, 'in.mp4'), join(allowed, 'sub/../a.mp4'), join(base, 'link-to-allowed/a.mp4'), relative(process.cwd(), join(allowed, 'a.mp4'))]) {
+  for (const path of [
+    join(allowed, 'a.mp4'),
+    join(allowed, 'in.mp4'),
+    join(allowed, 'sub/../a.mp4'),
+    join(base, 'link-to-allowed/a.mp4'),
+    relative(process.cwd(), join(allowed, 'a.mp4')),
+  ]) {
     assert.is(await outcome(path), join(allowed, 'a.mp4'), path);
   }
   assert.is(await outcome(join(allowed, '..b.mp4')), join(allowed, '..b.mp4'));
@@ -42,12 +55,23 @@ Paths('gives the real path of a file inside', async () => {
 });
 
 Paths('denies everything outside, whether it exists or not', async () => {
-  const paths = [join(outside, 'o.mp4'), join(outside, 'missing.mp4'), join(allowed, '../outside/o.mp4'), `${allowed}-too/n.mp4`, join(base, 'nowhere/x.mp4'), allowed, '/', '/etc/passwd', ''];
+  const paths = [
+    join(outside, 'o.mp4'),
+    join(outside, 'missing.mp4'),
+    join(allowed, '../outside/o.mp4'),
+    `${allowed}-too/n.mp4`,
+    join(base, 'nowhere/x.mp4'),
+    allowed,
+    '/',
+    '/etc/passwd',
+    '',
+  ];
   for (const path of [...paths, `${allowed}/a.mp4\0.mp4`]) assert.is(await outcome(path), DENIED, path);
 });
 
 Paths('denies links that lead outside, whether their target exists or not', async () => {
-  for (const name of ['out.mp4', 'outdir/o.mp4', 'outdir/missing.mp4', 'dangling.mp4']) assert.is(await outcome(join(allowed, name)), DENIED, name);
+  for (const name of ['out.mp4', 'outdir/o.mp4', 'outdir/missing.mp4', 'dangling.mp4'])
+    assert.is(await outcome(join(allowed, name)), DENIED, name);
 });
 
 Paths('denies everything when nothing is allowed, or the allowed folder is missing', async () => {
@@ -75,8 +99,10 @@ Paths('names the option that allows a path', async () => {
 Paths('refuses pipes, devices, sockets and what the kernel makes up, without waiting for anybody', async () => {
   await runContained('mkfifo', [join(allowed, 'pipe.mp4')]);
   assert.is(await outcome(join(allowed, 'pipe.mp4')), UNUSABLE);
-  for (const path of ['/dev/zero', '/dev/stdin', '/dev/tty']) assert.match(await outcome(path, ['/']), /^(FileNotFoundError|PathNotAllowedException)/, path);
-  for (const path of ['/proc/self/environ', '/proc/self/fd/0', '/dev/fd/0', '/sys/kernel/uevent_seqnum']) assert.is(await outcome(path), DENIED, path);
+  for (const path of ['/dev/zero', '/dev/stdin', '/dev/tty'])
+    assert.match(await outcome(path, ['/']), /^(FileNotFoundError|PathNotAllowedException)/, path);
+  for (const path of ['/proc/self/environ', '/proc/self/fd/0', '/dev/fd/0', '/sys/kernel/uevent_seqnum'])
+    assert.is(await outcome(path), DENIED, path);
 });
 
 Paths('takes odd names as what they are', async () => {
@@ -84,14 +110,26 @@ Paths('takes odd names as what they are', async () => {
     writeFileSync(join(allowed, name), 'x');
     assert.is(await outcome(join(allowed, name)), join(allowed, name));
   }
-  for (const name of ['x'.repeat(256), 'a.mp4/', 'a.mp4/..', '\ud800.mp4', '%2e%2e/outside/o.mp4', '..\\outside\\o.mp4']) assert.not.match(await outcome(join(allowed, name)), 'outside', name);
+  for (const name of [
+    'x'.repeat(256),
+    'a.mp4/',
+    'a.mp4/..',
+    '\ud800.mp4',
+    '%2e%2e/outside/o.mp4',
+    '..\\outside\\o.mp4',
+  ])
+    assert.not.match(await outcome(join(allowed, name)), 'outside', name);
   assert.is(await outcome(`${allowed}/%2e%2e/outside/o.mp4`), UNUSABLE);
 });
 
 Paths('sees that another file was put in the place of the one that was checked', async () => {
   const target = join(allowed, 'raced.mp4');
   const isAllowed = (real: string): boolean => real.startsWith(`${allowed}/`);
-  const raced = async (): Promise<string> => openPlace(target, target, isAllowed).then((file) => (void file[Symbol.asyncDispose](), 'opened'), (error: AanaError) => `${error.name} ${error.kind}`);
+  const raced = async (): Promise<string> =>
+    openPlace(target, target, isAllowed).then(
+      (file) => (void file[Symbol.asyncDispose](), 'opened'),
+      (error: AanaError) => `${error.name} ${error.kind}`,
+    );
   symlinkSync(join(outside, 'o.mp4'), target);
   assert.is(await raced(), DENIED);
   rmSync(target);
@@ -99,7 +137,11 @@ Paths('sees that another file was put in the place of the one that was checked',
   assert.is(await raced(), UNUSABLE);
   rmSync(target);
   assert.is(await raced(), UNUSABLE);
-  if (process.platform === 'linux') assert.is(await openPlace(target, join(outside, 'o.mp4'), isAllowed).catch((error: AanaError) => error.name), 'PathNotAllowedException');
+  if (process.platform === 'linux')
+    assert.is(
+      await openPlace(target, join(outside, 'o.mp4'), isAllowed).catch((error: AanaError) => error.name),
+      'PathNotAllowedException',
+    );
 });
 
 if (process.platform === 'linux') {

@@ -8,18 +8,21 @@ const MAX_PATH_LENGTH = 4096;
 
 /** A file that a client named by path; open until it is disposed. */
 export interface AllowedFile extends AsyncDisposable {
-  /** What it can be read by: where the system has it, a name of the open file rather than of the place where it lies. */
+  /**
+   * What it can be read by: where the system has it, a name of the open file rather than of the place where it lies.
+   */
   readonly path: string;
 }
 
 /**
- * Opens the regular file that `path` names, when it lies under one of `allowed`; links are followed on both sides first, and the file that was opened is checked
- * again, so that nobody puts another in its place meanwhile. Throws `PathNotAllowedException` for everything outside, whether it exists or not, and
- * `FileNotFoundError` inside.
+ * Opens the regular file that `path` names, when it lies under one of `allowed`; links are followed on both sides
+ * first, and the file that was opened is checked again, so that nobody puts another in its place meanwhile. Throws
+ * `PathNotAllowedException` for everything outside, whether it exists or not, and `FileNotFoundError` inside.
  */
 export async function openAllowed(path: string, allowed: readonly string[]): Promise<AllowedFile> {
   if (path.includes('\0')) throw pathDeniedError(path);
-  if (path.length > MAX_PATH_LENGTH) throw pathUnusableError(`${path.slice(0, 100)}…`, `is longer than ${MAX_PATH_LENGTH} characters`);
+  if (path.length > MAX_PATH_LENGTH)
+    throw pathUnusableError(`${path.slice(0, 100)}…`, `is longer than ${MAX_PATH_LENGTH} characters`);
   const roots = (await Promise.all(allowed.map(realOrNothing))).filter((root) => root !== undefined);
   const isAllowed = (real: string): boolean => roots.some((root) => isInside(real, root));
   const place = await placeOf(resolve(path));
@@ -30,7 +33,11 @@ export async function openAllowed(path: string, allowed: readonly string[]): Pro
 }
 
 /** @internal for the test: what happens after the first look at the path */
-export async function openPlace(path: string, real: string, isAllowed: (real: string) => boolean): Promise<AllowedFile> {
+export async function openPlace(
+  path: string,
+  real: string,
+  isAllowed: (real: string) => boolean,
+): Promise<AllowedFile> {
   let file: FileHandle;
   try {
     file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // of a pipe in its place, nobody need be at the other end
@@ -50,7 +57,10 @@ export async function openPlace(path: string, real: string, isAllowed: (real: st
   }
 }
 
-/** Where the open file lies, and a name by which children of this user open that very file; nothing where the system has no such names for us. */
+/**
+ * Where the open file lies, and a name by which children of this user open that very file; nothing where the system has
+ * no such names for us.
+ */
 async function nameOfOpen(file: FileHandle): Promise<{ readonly real: string; readonly name: string } | undefined> {
   const name = `/proc/${process.pid}/fd/${file.fd}`;
   try {
@@ -67,7 +77,10 @@ interface Place {
   readonly exists: boolean;
 }
 
-/** The path with all links followed; for a missing one, that of its nearest existing folder and the rest. Nothing for a dangling link. */
+/**
+ * The path with all links followed; for a missing one, that of its nearest existing folder and the rest. Nothing for a
+ * dangling link.
+ */
 async function placeOf(path: string): Promise<Place | undefined> {
   const real = await realOrNothing(path);
   if (real !== undefined) return { path: real, exists: true };

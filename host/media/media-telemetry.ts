@@ -12,8 +12,15 @@ export class MediaTelemetry {
 
   constructor(telemetry: Telemetry) {
     this.#fetches = new WorkTelemetry(telemetry, 'aana.media.fetch', 'Time of fetching a media from its URL.');
-    this.#decodings = new WorkTelemetry(telemetry, 'aana.media.decode', 'Time of decoding audio or an image, waiting for a place included.');
-    this.#sizes = telemetry.histogram('aana.media.fetch.size', { unit: 'By', description: 'Bytes of a media that was fetched from its URL.' });
+    this.#decodings = new WorkTelemetry(
+      telemetry,
+      'aana.media.decode',
+      'Time of decoding audio or an image, waiting for a place included.',
+    );
+    this.#sizes = telemetry.histogram('aana.media.fetch.size', {
+      unit: 'By',
+      description: 'Bytes of a media that was fetched from its URL.',
+    });
   }
 
   fetch<T>(traceparent: string | undefined, fetching: () => Promise<T>): Promise<T> {

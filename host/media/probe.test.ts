@@ -14,18 +14,45 @@ const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
 Probes.after(() => rmSync(folder, { recursive: true }));
 
 const describe = (...streams: string[]): string =>
-  ["Input #0, mov,mp4, from 'file:x':", '  Metadata:', '    title           : Stream #0:7: Audio: opus, 48000 Hz, stereo', '  Duration: 01:02:03.50, start: 0.000000, bitrate: 1 kb/s', ...streams, 'At least one output file must be specified'].join('\n');
+  [
+    "Input #0, mov,mp4, from 'file:x':",
+    '  Metadata:',
+    '    title           : Stream #0:7: Audio: opus, 48000 Hz, stereo',
+    '  Duration: 01:02:03.50, start: 0.000000, bitrate: 1 kb/s',
+    ...streams,
+    'At least one output file must be specified',
+  ].join('\n');
 
 Probes('reads duration, tracks and channels', () => {
-  const text = describe('  Stream #0:0[0x1](und): Video: h264 (High), yuv420p, 1280x720', '    Stream #0:1(eng): Audio: aac (LC), 48000 Hz, 5.1(side), fltp, 189 kb/s (default)');
+  const text = describe(
+    '  Stream #0:0[0x1](und): Video: h264 (High), yuv420p, 1280x720',
+    '    Stream #0:1(eng): Audio: aac (LC), 48000 Hz, 5.1(side), fltp, 189 kb/s (default)',
+  );
   assert.equal(parseProbe(text), { info: { duration: 3723.5, hasAudio: true, hasVideo: true }, audioChannels: 6 });
 });
 
 Probes('knows the number of channels of every kind of layout', () => {
   const layouts: readonly (readonly [string, number | undefined])[] = [
-    ...([['mono', 1], ['stereo', 2], ['2.1', 3], ['5.1', 6], ['5.1.4', 10], ['7.1(wide-side)', 8], ['22.2', 24], ['quad(side)', 4], ['3 channels (FL+FR+LFE)', 3], ['17 channels', 17], ['ambisonic 1', undefined]] as const),
+    ...([
+      ['mono', 1],
+      ['stereo', 2],
+      ['2.1', 3],
+      ['5.1', 6],
+      ['5.1.4', 10],
+      ['7.1(wide-side)', 8],
+      ['22.2', 24],
+      ['quad(side)', 4],
+      ['3 channels (FL+FR+LFE)', 3],
+      ['17 channels', 17],
+      ['ambisonic 1', undefined],
+    ] as const),
   ];
-  for (const [layout, channels] of layouts) assert.is(parseProbe(describe(`  Stream #0:0: Audio: opus, 48000 Hz, ${layout}, fltp`))?.audioChannels, channels, layout);
+  for (const [layout, channels] of layouts)
+    assert.is(
+      parseProbe(describe(`  Stream #0:0: Audio: opus, 48000 Hz, ${layout}, fltp`))?.audioChannels,
+      channels,
+      layout,
+    );
 });
 
 Probes('has no duration where the file does not say', () => {
@@ -34,7 +61,12 @@ Probes('has no duration where the file does not say', () => {
 });
 
 Probes('takes neither cover art for video nor metadata for a track', () => {
-  assert.equal(parseProbe(describe('  Stream #0:0: Audio: mp3, 44100 Hz, stereo', '  Stream #0:1: Video: mjpeg, 300x300 (attached pic)'))?.info.hasVideo, false);
+  assert.equal(
+    parseProbe(
+      describe('  Stream #0:0: Audio: mp3, 44100 Hz, stereo', '  Stream #0:1: Video: mjpeg, 300x300 (attached pic)'),
+    )?.info.hasVideo,
+    false,
+  );
   assert.equal(parseProbe(describe('  Stream #0:0: Video: h264'))?.info.hasAudio, false);
   assert.is(parseProbe(describe('  Stream #0:0: Subtitle: subrip')), undefined);
   assert.is(parseProbe('Error opening input files: Invalid data'), undefined);
@@ -50,7 +82,16 @@ if (ffmpegPath === undefined) {
   Probes('describes an audio file and a video', async () => {
     const audio = await makeMedia(ffmpegPath, join(folder, 'a.wav'), ...sine(440, 2), '-ac', '2');
     assert.equal(await probe(audio), { info: { duration: 2, hasAudio: true, hasVideo: false }, audioChannels: 2 });
-    const video = await makeMedia(ffmpegPath, join(folder, 'v.mp4'), '-f', 'lavfi', '-i', 'testsrc=size=64x64:rate=5:duration=1', '-c:v', 'mpeg4');
+    const video = await makeMedia(
+      ffmpegPath,
+      join(folder, 'v.mp4'),
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc=size=64x64:rate=5:duration=1',
+      '-c:v',
+      'mpeg4',
+    );
     assert.equal(await probe(video), { info: { duration: 1, hasAudio: false, hasVideo: true }, audioChannels: 0 });
   });
 
@@ -64,8 +105,21 @@ if (ffmpegPath === undefined) {
   };
 
   Probes('refuses what is not media, naming the source and not the temporary file', async () => {
-    const picture = await makeMedia(ffmpegPath, join(folder, 'p.png'), '-f', 'lavfi', '-i', 'testsrc=size=64x64', '-frames:v', '1');
-    const [text, empty, cut] = ['t\nline.mp4', 'e.mp4', 'c.mp4'].map((name) => join(folder, name)) as [string, string, string];
+    const picture = await makeMedia(
+      ffmpegPath,
+      join(folder, 'p.png'),
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc=size=64x64',
+      '-frames:v',
+      '1',
+    );
+    const [text, empty, cut] = ['t\nline.mp4', 'e.mp4', 'c.mp4'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
     writeFileSync(text, 'no media at all\n'.repeat(100));
     writeFileSync(empty, '');
     const whole = await makeMedia(ffmpegPath, join(folder, 'w.mp4'), ...sine(440, 2), '-c:a', 'aac');
@@ -73,7 +127,10 @@ if (ffmpegPath === undefined) {
     for (const path of [picture, text, empty, cut]) {
       const error = await fails(path);
       assert.equal([error.name, error.kind], ['VideoReadingException', 'bad-request'], path);
-      assert.equal(error.data, { video: { path: null, url: 'http://host.test/x.mp4', content: null, media_id: null }, message: error.message });
+      assert.equal(error.data, {
+        video: { path: null, url: 'http://host.test/x.mp4', content: null, media_id: null },
+        message: error.message,
+      });
       assert.not.ok(error.message.includes(folder) || error.message.includes('line.mp4'), error.message);
     }
     assert.is((await fails(empty)).message, 'the file is empty');
@@ -94,9 +151,24 @@ if (ffmpegPath === undefined) {
 
   const picture = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:rate=5:duration=3'];
   const kinds: readonly (readonly [string, string, () => readonly string[], object])[] = [
-    ['a video with stereo sound', 'sound.mp4', () => [...picture, ...sine(440, 3), '-c:v', 'mpeg4', '-c:a', 'aac', '-ac', '2'], { hasAudio: true, hasVideo: true, channels: 2 }],
-    ['six channels of Opus', 'six.webm', () => [...sine(440, 3), '-ac', '6', '-c:a', 'libopus'], { hasAudio: true, hasVideo: false, channels: 6 }],
-    ['speech as MP3', 'speech.mp3', () => ['-t', '3', '-i', speechPath(), '-c:a', 'libmp3lame'], { hasAudio: true, hasVideo: false, channels: 1 }],
+    [
+      'a video with stereo sound',
+      'sound.mp4',
+      () => [...picture, ...sine(440, 3), '-c:v', 'mpeg4', '-c:a', 'aac', '-ac', '2'],
+      { hasAudio: true, hasVideo: true, channels: 2 },
+    ],
+    [
+      'six channels of Opus',
+      'six.webm',
+      () => [...sine(440, 3), '-ac', '6', '-c:a', 'libopus'],
+      { hasAudio: true, hasVideo: false, channels: 6 },
+    ],
+    [
+      'speech as MP3',
+      'speech.mp3',
+      () => ['-t', '3', '-i', speechPath(), '-c:a', 'libmp3lame'],
+      { hasAudio: true, hasVideo: false, channels: 1 },
+    ],
   ];
   for (const [what, name, args, expected] of kinds) {
     Probes(`describes ${what}`, async () => {

@@ -26,9 +26,14 @@ export async function probeFile(path: string, { ffmpegPath, source, signal }: Pr
   let stderr: string;
   try {
     // without an output ffmpeg describes the input, then complains: the exit code says nothing
-    ({ stderr } = await runFfmpeg(ffmpegPath, [], path, [], { signal, timeoutMs: PROBE_TIMEOUT_MS, cpuSeconds: PROBE_CPU_SECONDS }));
+    ({ stderr } = await runFfmpeg(ffmpegPath, [], path, [], {
+      signal,
+      timeoutMs: PROBE_TIMEOUT_MS,
+      cpuSeconds: PROBE_CPU_SECONDS,
+    }));
   } catch (error) {
-    if (error instanceof AanaError && error.name === 'ProcessTimeout') throw videoReadingError(source, 'reading the media took too long', error);
+    if (error instanceof AanaError && error.name === 'ProcessTimeout')
+      throw videoReadingError(source, 'reading the media took too long', error);
     throw error;
   }
   const probe = parseProbe(stderr);
@@ -41,7 +46,9 @@ export function parseProbe(stderr: string): Probe | undefined {
   const input = /^Input #0, .*$/m.exec(stderr);
   if (!input) return undefined;
   const description = stderr.slice(input.index);
-  const streams = [...description.matchAll(/^ {2,4}Stream #0:\d+\S*: (Audio|Video): (.*)$/gm)].map(([, kind, details = '']) => ({ kind, details }));
+  const streams = [...description.matchAll(/^ {2,4}Stream #0:\d+\S*: (Audio|Video): (.*)$/gm)].map(
+    ([, kind, details = '']) => ({ kind, details }),
+  );
   const audio = streams.find(({ kind }) => kind === 'Audio');
   const hasVideo = streams.some(({ kind, details }) => kind === 'Video' && !details.includes('(attached pic)'));
   if (!audio && !hasVideo) return undefined;
@@ -57,7 +64,17 @@ function parseDuration(description: string): number | undefined {
   return match ? Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]) : undefined;
 }
 
-const NAMED_LAYOUTS: Readonly<Record<string, number>> = { mono: 1, stereo: 2, downmix: 2, binaural: 2, quad: 4, hexagonal: 6, octagonal: 8, cube: 8, hexadecagonal: 16 };
+const NAMED_LAYOUTS: Readonly<Record<string, number>> = {
+  mono: 1,
+  stereo: 2,
+  downmix: 2,
+  binaural: 2,
+  quad: 4,
+  hexagonal: 6,
+  octagonal: 8,
+  cube: 8,
+  hexadecagonal: 16,
+};
 
 /** `… 48000 Hz, 5.1(side), fltp …`: what follows the sample rate is a name, or speakers by level, or a number. */
 function parseChannels(details: string): number | undefined {
@@ -77,6 +94,8 @@ export function complaint(stderr: string, path: string): string {
     .replaceAll(path, 'the file')
     .split('\n')
     .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim());
-  const said = lines.filter((line) => line !== '' && !/^(Error opening input files?\b|At least one output)/.test(line)).at(-1);
+  const said = lines
+    .filter((line) => line !== '' && !/^(Error opening input files?\b|At least one output)/.test(line))
+    .at(-1);
   return (said ?? lines.filter((line) => line !== '').at(-1) ?? 'no reason given').slice(0, 300);
 }

@@ -34,10 +34,21 @@ if (ffmpegPath === undefined) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const options: MediaOptions = {
-    ...{ ffmpegPath, allowPaths: [folder], allowPrivateUrls: true, maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 },
+    ...{
+      ffmpegPath,
+      allowPaths: [folder],
+      allowPrivateUrls: true,
+      maxBytes: 1e6,
+      maxDurationS: 60,
+      fetchTimeoutMs: 60_000,
+      maxRedirects: 2,
+    },
     ...{ tempDir, log: silentLogger },
   };
-  const leftovers = (): string[] => (existsSync(tempDir) ? readdirSync(tempDir, { recursive: true }).map(String) : []).filter((path) => /[/\\]/.test(path));
+  const leftovers = (): string[] =>
+    (existsSync(tempDir) ? readdirSync(tempDir, { recursive: true }).map(String) : []).filter((path) =>
+      /[/\\]/.test(path),
+    );
   const nameOf = async (promise: Promise<unknown>): Promise<string> => {
     const error = await promise.then(
       () => new Error('it did not fail'),
@@ -78,7 +89,10 @@ if (ffmpegPath === undefined) {
   Service('fetches a URL once for a scope, also when it is opened twice at the same time', async () => {
     await using scope = service.openScope();
     const url = `${base}/speech.wav`;
-    const [first, second] = await Promise.all([scope.open({ url }, { files: NO_FILES }), scope.open({ url }, { files: NO_FILES })]);
+    const [first, second] = await Promise.all([
+      scope.open({ url }, { files: NO_FILES }),
+      scope.open({ url }, { files: NO_FILES }),
+    ]);
     const third = await scope.open({ url }, { files: NO_FILES });
     assert.is(requests, 1);
     assert.is(new Set([first.mediaId, second.mediaId, third.mediaId]).size, 3);
@@ -110,7 +124,12 @@ if (ffmpegPath === undefined) {
   Service('names an uploaded part that is not there', async () => {
     await using scope = service.openScope();
     const error = await scope.open({ content: 'vidoe' }, { files: NO_FILES }).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof AanaError && error.name === 'UploadedFileNotFound' && error.kind === 'invalid-input' && error.message.includes('vidoe'));
+    assert.ok(
+      error instanceof AanaError &&
+        error.name === 'UploadedFileNotFound' &&
+        error.kind === 'invalid-input' &&
+        error.message.includes('vidoe'),
+    );
   });
 
   Service('denies other paths, and private addresses unless they are allowed', async () => {
@@ -127,7 +146,9 @@ if (ffmpegPath === undefined) {
     const reason = new Error('client went away');
     {
       await using scope = service.openScope();
-      const opening = scope.open({ url: `${base}/slow` }, { files: NO_FILES, signal: controller.signal }).catch((error: unknown) => error);
+      const opening = scope
+        .open({ url: `${base}/slow` }, { files: NO_FILES, signal: controller.signal })
+        .catch((error: unknown) => error);
       for (; leftovers().length < 2; await delay(5)); // the scope's folder and the file in it
       controller.abort(reason);
       assert.is(await opening, reason);

@@ -15,7 +15,17 @@ import { type AllowedFile, openAllowed } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 import { downloadPage, type PageMedia } from './yt-dlp.ts';
-import type { AudioChannels, AudioMedia, ImageMedia, MediaOptions, MediaSource, MediaWorkOptions, UploadedFile, VideoInfo, VideoMedia } from './types.ts';
+import type {
+  AudioChannels,
+  AudioMedia,
+  ImageMedia,
+  MediaOptions,
+  MediaSource,
+  MediaWorkOptions,
+  UploadedFile,
+  VideoInfo,
+  VideoMedia,
+} from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 /** Downloads from pages at a time: a Python process each, which mostly waits. */
@@ -36,11 +46,17 @@ export interface OpenAudioOptions {
   readonly signal?: AbortSignal | undefined;
   /** Where a `content` is looked for: the file parts of the request by field name. */
   readonly files?: ReadonlyMap<string, UploadedFile> | undefined;
-  /** Folders that a `path` may lie in, instead of those that the operator allows to clients. `['/']` allows every file that this process can read. */
+  /**
+   * Folders that a `path` may lie in, instead of those that the operator allows to clients. `['/']` allows every file
+   * that this process can read.
+   */
   readonly allowPaths?: readonly string[] | undefined;
 }
 
-/** How often is looked for what other processes left: of those that cannot be seen, some is known as left over only later. */
+/**
+ * How often is looked for what other processes left: of those that cannot be seen, some is known as left over only
+ * later.
+ */
 const CLEAN_MS = 3_600_000;
 
 /** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
@@ -70,8 +86,14 @@ export class MediaService {
     return new MediaScope({ ...this.#options, ...rules }, this.#shared, () => this.#makeFolder());
   }
 
-  /** Decodes one audio that may outlive a request, under the rules for what clients name. Throws what {@link MediaScope.open} does. */
-  async openAudio(source: MediaSource, { channels = 'mix', signal, files = new Map(), allowPaths }: OpenAudioOptions = {}): Promise<DecodedAudio> {
+  /**
+   * Decodes one audio that may outlive a request, under the rules for what clients name. Throws what {@link
+   * MediaScope.open} does.
+   */
+  async openAudio(
+    source: MediaSource,
+    { channels = 'mix', signal, files = new Map(), allowPaths }: OpenAudioOptions = {},
+  ): Promise<DecodedAudio> {
     const scope = this.openScope(allowPaths && { allowPaths });
     try {
       const media = await scope.open(source, { files, signal });
@@ -132,7 +154,11 @@ export class MediaScope {
   #folder: Promise<string> | undefined;
 
   /** @internal use {@link MediaService.openScope} */
-  constructor(options: MediaOptions, { decoding, pages, telemetry }: SharedByScopes, makeFolder: () => Promise<string>) {
+  constructor(
+    options: MediaOptions,
+    { decoding, pages, telemetry }: SharedByScopes,
+    makeFolder: () => Promise<string>,
+  ) {
     this.#options = options;
     this.#limiter = decoding;
     this.#pages = pages;
@@ -141,8 +167,9 @@ export class MediaScope {
   }
 
   /**
-   * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching. Throws what
-   * {@link fetchToFile} and {@link openAllowed} throw, `UploadedFileNotFound`, or `VideoReadingException` for what is not media.
+   * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching.
+   * Throws what {@link fetchToFile} and {@link openAllowed} throw, `UploadedFileNotFound`, or `VideoReadingException`
+   * for what is not media.
    */
   async open(source: MediaSource, options: OpenOptions): Promise<VideoMedia> {
     const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
@@ -155,7 +182,9 @@ export class MediaScope {
       }
       return opened;
     });
-    return new OpenedVideo(source.media_id ?? newId(), file, (channels, work) => this.#extract(source, file, channels, work));
+    return new OpenedVideo(source.media_id ?? newId(), file, (channels, work) =>
+      this.#extract(source, file, channels, work),
+    );
   }
 
   /** The same for an image. Throws `ImageReadingException` for what is none. */
@@ -166,7 +195,9 @@ export class MediaScope {
       const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
       const pixels: ImageMedia['pixels'] = (size, more) =>
         this.#track(more?.signal, (ends) =>
-          this.#telemetry.decode('image', more?.traceparent, () => this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends)),
+          this.#telemetry.decode('image', more?.traceparent, () =>
+            this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends),
+          ),
         );
       return { info, pixels };
     });
@@ -184,7 +215,10 @@ export class MediaScope {
   async #open(source: MediaSource, opening: Opening): Promise<OpenedFile> {
     const { path, ...told } = await this.#locate(source, opening, true);
     const { signal } = opening;
-    const probe = await this.#limiter.run(() => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }), signal);
+    const probe = await this.#limiter.run(
+      () => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }),
+      signal,
+    );
     return { path, probe: { ...probe, info: { ...probe.info, ...told } }, audio: new Map() };
   }
 
@@ -208,8 +242,25 @@ export class MediaScope {
     return file.path;
   }
 
-  async #fetch(source: MediaSource, url: string, { refusalOf, signal }: Opening, canBePage: boolean): Promise<PageMedia> {
-    const { maxBytes, maxDurationS, fetchTimeoutMs, fetchIdleTimeoutMs, maxRedirects, allowPrivateUrls, network, lookup, isPublic, ytDlp, log } = this.#options;
+  async #fetch(
+    source: MediaSource,
+    url: string,
+    { refusalOf, signal }: Opening,
+    canBePage: boolean,
+  ): Promise<PageMedia> {
+    const {
+      maxBytes,
+      maxDurationS,
+      fetchTimeoutMs,
+      fetchIdleTimeoutMs,
+      maxRedirects,
+      allowPrivateUrls,
+      network,
+      lookup,
+      isPublic,
+      ytDlp,
+      log,
+    } = this.#options;
     const path = await this.#newPath();
     const guards = {
       timeoutMs: fetchTimeoutMs,
@@ -229,12 +280,29 @@ export class MediaScope {
       return { path };
     }
     if (!ytDlp || !canBePage) throw pageError(url, canBePage);
-    const found = await this.#pages.run(() => downloadPage(new URL(url), { ...guards, maxBytes, maxDurationS, source, folder: path, ytDlpPath: ytDlp.path, env: ytDlp.env }), signal);
+    const found = await this.#pages.run(
+      () =>
+        downloadPage(new URL(url), {
+          ...guards,
+          maxBytes,
+          maxDurationS,
+          source,
+          folder: path,
+          ytDlpPath: ytDlp.path,
+          env: ytDlp.env,
+        }),
+      signal,
+    );
     log.debug('media downloaded from a page');
     return found;
   }
 
-  async #extract(source: MediaSource, file: OpenedFile, channels: AudioChannels, { signal, traceparent }: MediaWorkOptions): Promise<AudioMedia> {
+  async #extract(
+    source: MediaSource,
+    file: OpenedFile,
+    channels: AudioChannels,
+    { signal, traceparent }: MediaWorkOptions,
+  ): Promise<AudioMedia> {
     return this.#track(signal, async (combined) => {
       let audio = file.audio.get(channels);
       if (!audio) {
@@ -246,11 +314,26 @@ export class MediaScope {
     });
   }
 
-  async #decode(source: MediaSource, file: OpenedFile, channels: AudioChannels, signal: AbortSignal): Promise<AudioMedia> {
+  async #decode(
+    source: MediaSource,
+    file: OpenedFile,
+    channels: AudioChannels,
+    signal: AbortSignal,
+  ): Promise<AudioMedia> {
     const { ffmpegPath, maxDurationS, tempDir } = this.#options;
     const folder = await this.#ownFolder();
     return this.#limiter.run(
-      () => decodeAudio(file.path, file.probe, { ffmpegPath, source, channels, maxDurationS, root: tempDir, folder, name: randomSuffix(), signal }),
+      () =>
+        decodeAudio(file.path, file.probe, {
+          ffmpegPath,
+          source,
+          channels,
+          maxDurationS,
+          root: tempDir,
+          folder,
+          name: randomSuffix(),
+          signal,
+        }),
       signal,
     );
   }
@@ -292,7 +375,11 @@ class OpenedVideo implements VideoMedia {
   readonly info: VideoInfo;
   readonly #extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>;
 
-  constructor(mediaId: string, file: OpenedFile, extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>) {
+  constructor(
+    mediaId: string,
+    file: OpenedFile,
+    extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>,
+  ) {
     this.mediaId = mediaId;
     this.info = file.probe.info;
     this.#extract = extract;

@@ -16,39 +16,61 @@ const ownerScript = fileURLToPath(new URL('fixtures/temp-folder-owner.js', impor
 const tempDir = mkdtempSync(join(tmpdir(), 'aana-test-'));
 Folders.after(() => rmSync(tempDir, { recursive: true }));
 
-Folders('removes those of dead processes alone, and of those that cannot be seen what was not used for long', async () => {
-  const dead = spawnSync(process.execPath, ['-e', '']).pid;
-  const mine = await makeProcessFolder(tempDir);
-  const [, , , space = ''] = basename(mine).split('-');
-  const old = [`aana-host-${process.pid}-00000000-0123456789ab`, `aana-host-${process.pid}-0123456789ab`];
-  const stale = [`aana-host-${dead}-${space}-0123456789ab`, `aana-host-${process.pid}-${space}-0123456789ab`, ...old];
-  const unseen = [`aana-host-${dead}-00000000-0123456789ab`, `aana-host-${process.pid}-ffffffff-0123456789ab`, `aana-host-${dead}-0123456789ab`];
-  const kept = [...unseen, `aana-host-${process.ppid}-${space}-0123456789ab`, `aana-host-${dead}`, `aana-host-${dead}-x`, 'another', basename(mine)];
-  for (const name of [...stale, ...kept]) {
-    mkdirSync(join(tempDir, name, 'sub'), { recursive: true });
-    writeFileSync(join(tempDir, name, 'sub', 'file'), 'x');
-  }
-  for (const name of old) utimesSync(join(tempDir, name), 1, 1);
-  await removeStaleFolders(tempDir, silentLogger);
-  for (const name of stale) assert.not.ok(existsSync(join(tempDir, name)), name);
-  for (const name of kept) assert.ok(existsSync(join(tempDir, name, 'sub', 'file')), name);
-});
+Folders(
+  'removes those of dead processes alone, and of those that cannot be seen what was not used for long',
+  async () => {
+    const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    const mine = await makeProcessFolder(tempDir);
+    const [, , , space = ''] = basename(mine).split('-');
+    const old = [`aana-host-${process.pid}-00000000-0123456789ab`, `aana-host-${process.pid}-0123456789ab`];
+    const stale = [`aana-host-${dead}-${space}-0123456789ab`, `aana-host-${process.pid}-${space}-0123456789ab`, ...old];
+    const unseen = [
+      `aana-host-${dead}-00000000-0123456789ab`,
+      `aana-host-${process.pid}-ffffffff-0123456789ab`,
+      `aana-host-${dead}-0123456789ab`,
+    ];
+    const kept = [
+      ...unseen,
+      `aana-host-${process.ppid}-${space}-0123456789ab`,
+      `aana-host-${dead}`,
+      `aana-host-${dead}-x`,
+      'another',
+      basename(mine),
+    ];
+    for (const name of [...stale, ...kept]) {
+      mkdirSync(join(tempDir, name, 'sub'), { recursive: true });
+      writeFileSync(join(tempDir, name, 'sub', 'file'), 'x');
+    }
+    for (const name of old) utimesSync(join(tempDir, name), 1, 1);
+    await removeStaleFolders(tempDir, silentLogger);
+    for (const name of stale) assert.not.ok(existsSync(join(tempDir, name)), name);
+    for (const name of kept) assert.ok(existsSync(join(tempDir, name, 'sub', 'file')), name);
+  },
+);
 
-const canUnshare = process.platform === 'linux' && spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
+const canUnshare =
+  process.platform === 'linux' && spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 if (!canUnshare) skip('folders of containers that share a volume', 'a namespace of processes cannot be made');
 else {
   Folders('are left alone by the process of another container that has the same pid', async () => {
     const shared = join(tempDir, 'volume');
     mkdirSync(shared);
     const start = async (): Promise<{ pid: string; folder: string; end: () => Promise<unknown> }> => {
-      const child = spawn('unshare', ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, ownerScript, shared], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const child = spawn(
+        'unshare',
+        ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, ownerScript, shared],
+        { stdio: ['pipe', 'pipe', 'inherit'] },
+      );
       const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
       const [pid = '', folder = ''] = line.trim().split(' ');
       return { pid, folder, end: () => (child.stdin.end(), once(child, 'exit')) };
     };
     const [first, second] = [await start(), await start()]; // each removes what is left over, and then makes its own
     assert.equal([first.pid, second.pid], ['1', '1']);
-    assert.equal([first, second].map(({ folder }) => existsSync(folder)), [true, true]);
+    assert.equal(
+      [first, second].map(({ folder }) => existsSync(folder)),
+      [true, true],
+    );
     await Promise.all([first.end(), second.end()]);
   });
 }
@@ -78,11 +100,18 @@ Folders('are made when they are needed, once, and can be made again after a fail
 
 Folders('are refused where none can be made, naming the setting', async () => {
   writeFileSync(join(tempDir, 'taken'), '');
-  const places = [join(tempDir, 'taken'), join(tempDir, 'taken', 'in'), ...(existsSync('/proc/self') ? ['/proc/none', '/proc/none/in'] : [])];
+  const places = [
+    join(tempDir, 'taken'),
+    join(tempDir, 'taken', 'in'),
+    ...(existsSync('/proc/self') ? ['/proc/none', '/proc/none/in'] : []),
+  ];
   for (const place of places) {
     const error = await prepareTempDir(place).catch((thrown: unknown) => thrown);
     assert.ok(error instanceof AanaError && error.name === 'ConfigError' && error.kind === 'invalid-input', place);
-    assert.ok(error.message.startsWith(`media.temp_dir: ${place} cannot be used for temporary files (E`), error.message);
+    assert.ok(
+      error.message.startsWith(`media.temp_dir: ${place} cannot be used for temporary files (E`),
+      error.message,
+    );
   }
   await prepareTempDir(join(tempDir, 'made', 'here'));
   await prepareTempDir(join(tempDir, 'made', 'here'));

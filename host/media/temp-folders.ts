@@ -11,7 +11,9 @@ import type { Logger } from '../core/log/logger.ts';
 const NAME = /^aana-host-(\d+)-(?:([0-9a-f]{8})-)?[0-9a-f]{12}$/;
 /** Paths of the folders of this process, so that one of an earlier process with the same pid is known as stale. */
 const own = new Set<string>();
-/** How often a process shows that its folders are in use, and how long after that others may take them for left over. */
+/**
+ * How often a process shows that its folders are in use, and how long after that others may take them for left over.
+ */
 const TOUCH_MS = 600_000;
 const STALE_AFTER_MS = 3_600_000;
 
@@ -22,7 +24,12 @@ export async function prepareTempDir(tempDir: string): Promise<void> {
     await access(tempDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new AanaError('ConfigError', 'invalid-input', `media.temp_dir: ${tempDir} cannot be used for temporary files (${reason}); choose another with --temp-dir`, { cause: error });
+    throw new AanaError(
+      'ConfigError',
+      'invalid-input',
+      `media.temp_dir: ${tempDir} cannot be used for temporary files (${reason}); choose another with --temp-dir`,
+      { cause: error },
+    );
   }
 }
 
@@ -49,11 +56,14 @@ export async function makeProcessFolder(tempDir: string): Promise<string> {
 }
 
 /**
- * Names what a pid is unique in: a start of the system and, on Linux, a namespace of processes. Containers that share a volume all have a pid 1, and
- * cannot look for each other's processes.
+ * Names what a pid is unique in: a start of the system and, on Linux, a namespace of processes. Containers that share a
+ * volume all have a pid 1, and cannot look for each other's processes.
  */
 async function pidSpace(): Promise<string> {
-  const parts = await Promise.all([readFile('/proc/sys/kernel/random/boot_id', 'utf8'), readlink('/proc/self/ns/pid')]).catch(() => [hostname()]);
+  const parts = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    readlink('/proc/self/ns/pid'),
+  ]).catch(() => [hostname()]);
   return createHash('sha256').update(parts.join(' ')).digest('hex').slice(0, 8);
 }
 
@@ -95,8 +105,8 @@ export class ProcessFolder {
 }
 
 /**
- * Removes what processes that are no more left in `tempDir`. Of processes that this one cannot see, in other containers or on other machines, that is what was
- * not used for an hour. What cannot be removed stays, and is told.
+ * Removes what processes that are no more left in `tempDir`. Of processes that this one cannot see, in other containers
+ * or on other machines, that is what was not used for an hour. What cannot be removed stays, and is told.
  */
 export async function removeStaleFolders(tempDir: string, log: Logger): Promise<void> {
   const space = await pidSpace();

@@ -7,7 +7,9 @@ import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 export interface MediaOptions {
   readonly ffmpegPath: string;
   /** Downloads the videos of web pages; without it a page is refused. */
-  readonly ytDlp?: { readonly path: string; /** Of which it gets what programs need to run. */ readonly env: NodeJS.ProcessEnv } | undefined;
+  readonly ytDlp?:
+    | { readonly path: string; /** Of which it gets what programs need to run. */ readonly env: NodeJS.ProcessEnv }
+    | undefined;
   /** Directories whose files a client may name by `path`. */
   readonly allowPaths: readonly string[];
   /** Whether URLs may lead to addresses that are not on the public internet. */
@@ -47,7 +49,10 @@ export interface MediaSource {
 /** A file part of the request, already on disk and owned by whoever received it. */
 export interface UploadedFile {
   readonly path: string;
-  /** Names the file for deployments, which open it with `context.artifactPath`. Absent in files of tasks that an older version kept. */
+  /**
+   * Names the file for deployments, which open it with `context.artifactPath`. Absent in files of tasks that an older
+   * version kept.
+   */
   readonly artifact?: Artifact | undefined;
   readonly filename?: string | undefined;
   readonly mimeType?: string | undefined;

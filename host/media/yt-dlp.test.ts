@@ -38,7 +38,8 @@ async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<{ u
   return { url: `http://${host}:${(server.address() as AddressInfo).port}`, asked };
 }
 
-const page = (body: string): string => `<!doctype html><html><head><title>A short talk</title><meta property="og:description" content="About tea; and cups"></head><body>${body}</body></html>`;
+const page = (body: string): string =>
+  `<!doctype html><html><head><title>A short talk</title><meta property="og:description" content="About tea; and cups"></head><body>${body}</body></html>`;
 
 const ffmpegPath = await testFfmpeg();
 const ytDlpPath = await testYtDlp();
@@ -49,12 +50,29 @@ const program = (name: string, script: string): string => {
 };
 
 const options = (path: string | undefined, more: Partial<MediaOptions> = {}): MediaOptions => ({
-  ...{ ffmpegPath: ffmpegPath ?? '', allowPaths: [], allowPrivateUrls: true, maxBytes: 10_000_000, maxDurationS: 60, fetchTimeoutMs: 120_000, maxRedirects: 3 },
-  ...{ tempDir: join(folder, 'temp'), log: silentLogger, ...(path !== undefined && { ytDlp: { path, env: { ...process.env, AANA_SECRET: 's3cret' } } }) },
+  ...{
+    ffmpegPath: ffmpegPath ?? '',
+    allowPaths: [],
+    allowPrivateUrls: true,
+    maxBytes: 10_000_000,
+    maxDurationS: 60,
+    fetchTimeoutMs: 120_000,
+    maxRedirects: 3,
+  },
+  ...{
+    tempDir: join(folder, 'temp'),
+    log: silentLogger,
+    ...(path !== undefined && { ytDlp: { path, env: { ...process.env, AANA_SECRET: 's3cret' } } }),
+  },
   ...more,
 });
 
-async function open<T>(url: string, given: MediaOptions, use: (media: VideoMedia) => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+async function open<T>(
+  url: string,
+  given: MediaOptions,
+  use: (media: VideoMedia) => Promise<T> | T,
+  signal?: AbortSignal,
+): Promise<T> {
   await using service = new MediaService(given);
   await using scope = service.openScope();
   return await use(await scope.open({ url }, { files: new Map(), signal }));
@@ -66,17 +84,25 @@ async function failure(opening: Promise<unknown>): Promise<AanaError> {
 }
 
 Pages('a page is refused with a sentence that says what to do, where no yt-dlp is configured', async () => {
-  const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'Text/HTML; charset=utf-8' }).end(page('')));
+  const { url } = await serve((_, response) =>
+    response.writeHead(200, { 'content-type': 'Text/HTML; charset=utf-8' }).end(page('')),
+  );
   const error = await failure(open(`${url}/watch`, options(undefined), () => {}));
   assert.equal([error.name, error.kind], ['DownloadException', 'bad-request']);
-  assert.is(error.message, `cannot fetch ${url}/watch: it is a web page; give the address of the file itself, or have the server set up to download videos from pages (media.yt_dlp_path)`);
+  assert.is(
+    error.message,
+    `cannot fetch ${url}/watch: it is a web page; give the address of the file itself, or have the server set up to download videos from pages (media.yt_dlp_path)`,
+  );
 });
 
 Pages('an image is never looked for in a page', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   await using service = new MediaService(options('/bin/false'));
   await using scope = service.openScope();
-  assert.match((await failure(scope.openImage({ url }, { files: new Map() }))).message, /it is a web page; give the address of the file itself$/);
+  assert.match(
+    (await failure(scope.openImage({ url }, { files: new Map() }))).message,
+    /it is a web page; give the address of the file itself$/,
+  );
 });
 
 Pages('a configured yt-dlp that cannot be run is named', async () => {
@@ -100,10 +126,14 @@ Pages('the program gets no secret of the server, no folder but its own, and the 
 
 Pages('a video that is too long, one that has no end, and what goes wrong in the program, are named', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
-  const said = async (script: string): Promise<AanaError> => failure(open(url, options(program('says', script)), () => {}));
+  const said = async (script: string): Promise<AanaError> =>
+    failure(open(url, options(program('says', script)), () => {}));
   assert.is((await said(`echo '{"duration": 61}'`)).name, 'MediaTooLongException');
   assert.match((await said(`echo '{"is_live": true}'`)).message, /live stream/);
-  assert.is((await said(`echo 'ERROR: [site] x: gone; please report this issue' >&2; exit 1`)).message, `cannot fetch ${url}/: [site] x: gone`);
+  assert.is(
+    (await said(`echo 'ERROR: [site] x: gone; please report this issue' >&2; exit 1`)).message,
+    `cannot fetch ${url}/: [site] x: gone`,
+  );
   assert.match((await said('echo no JSON; exit 3')).message, /yt-dlp ended with 3$/);
   assert.is((await said(`echo 'ERROR: No space left on device' >&2; exit 1`)).name, 'DiskFullException');
   assert.match((await said('ln -s /etc/passwd media.mp4')).message, /leads to no video/);
@@ -111,13 +141,18 @@ Pages('a video that is too long, one that has no end, and what goes wrong in the
 
 Pages('a version of the program that knows no scripts is run without the option that turns them off', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
-  const old = program('old', `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`);
+  const old = program(
+    'old',
+    `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`,
+  );
   assert.match((await failure(open(url, options(old), () => {}))).message, /: asked with \d+$/);
 });
 
 if (launcherPath()) {
   Pages('what the program started ends with it when the client goes away', async () => {
-    const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
+    const { url } = await serve((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page('')),
+    );
     const pids = join(folder, 'pids');
     const busy = program('busy', `sleep 1000 & echo "$$ $!" > ${pids}.new; mv ${pids}.new ${pids}; wait`);
     const client = new AbortController();
@@ -126,20 +161,35 @@ if (launcherPath()) {
     const gone = new Error('gone');
     client.abort(gone);
     assert.is(await opening, gone);
-    for (const pid of readFileSync(pids, 'utf8').trim().split(' ')) await until(async () => !(await isRunning(Number(pid))));
+    for (const pid of readFileSync(pids, 'utf8').trim().split(' '))
+      await until(async () => !(await isRunning(Number(pid))));
   });
 }
 
 if (ytDlpPath === undefined || ffmpegPath === undefined) {
   skip('videos of web pages, with yt-dlp', ffmpegPath === undefined ? 'no ffmpeg' : 'yt-dlp cannot be installed');
 } else {
-  const video = await makeMedia(ffmpegPath, join(folder, 'talk.mp4'), ...sine(440, 2), '-f', 'lavfi', '-i', 'color=size=64x64:duration=2', '-shortest');
+  const video = await makeMedia(
+    ffmpegPath,
+    join(folder, 'talk.mp4'),
+    ...sine(440, 2),
+    '-f',
+    'lavfi',
+    '-i',
+    'color=size=64x64:duration=2',
+    '-shortest',
+  );
   const bytes = readFileSync(video);
-  const site = (body: string): RequestListener => (request, response) => {
-    if (request.url?.startsWith('/talk.mp4')) response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': bytes.length }).end(request.method === 'HEAD' ? undefined : bytes);
-    else if (request.url === '/watch') response.writeHead(200, { 'content-type': 'text/html' }).end(page(body));
-    else response.writeHead(404).end();
-  };
+  const site =
+    (body: string): RequestListener =>
+    (request, response) => {
+      if (request.url?.startsWith('/talk.mp4'))
+        response
+          .writeHead(200, { 'content-type': 'video/mp4', 'content-length': bytes.length })
+          .end(request.method === 'HEAD' ? undefined : bytes);
+      else if (request.url === '/watch') response.writeHead(200, { 'content-type': 'text/html' }).end(page(body));
+      else response.writeHead(404).end();
+    };
 
   Pages('the video of a page is downloaded and decoded, with what the page says of it', async () => {
     const { url } = await serve(site('<video src="/talk.mp4"></video>'));
@@ -158,8 +208,26 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     const started = join(folder, 'started');
     const decoys = join(folder, 'decoys');
     mkdirSync(decoys);
-    for (const name of ['deno', 'node', 'bun', 'qjs', 'quickjs', 'phantomjs', 'ffmpeg', 'ffprobe', 'avconv', 'avprobe', 'AtomicParsley', 'rtmpdump', 'aria2c', 'curl', 'wget']) {
-      writeFileSync(join(decoys, name), `#!/bin/sh\necho ${name} "$@" >> ${started}\necho ${name} 2.9.9\n`, { mode: 0o755 });
+    for (const name of [
+      'deno',
+      'node',
+      'bun',
+      'qjs',
+      'quickjs',
+      'phantomjs',
+      'ffmpeg',
+      'ffprobe',
+      'avconv',
+      'avprobe',
+      'AtomicParsley',
+      'rtmpdump',
+      'aria2c',
+      'curl',
+      'wget',
+    ]) {
+      writeFileSync(join(decoys, name), `#!/bin/sh\necho ${name} "$@" >> ${started}\necho ${name} 2.9.9\n`, {
+        mode: 0o755,
+      });
     }
     const env = { ...process.env, PATH: `${decoys}:${process.env['PATH']}` };
     await open(`${url}/watch`, options(undefined, { ytDlp: { path: ytDlpPath, env } }), () => {});
@@ -174,7 +242,11 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     const inner = await serve(site(''), '127.0.0.2');
     const outer = await serve((request, response) => {
       if (request.url === '/moved.mp4') response.writeHead(302, { location: `${inner.url}/talk.mp4` }).end();
-      else site(`<video src="${request.url?.endsWith('2') ? '/moved.mp4' : `${inner.url}/talk.mp4`}"></video>`)({ ...request, url: '/watch' } as typeof request, response);
+      else
+        site(`<video src="${request.url?.endsWith('2') ? '/moved.mp4' : `${inner.url}/talk.mp4`}"></video>`)(
+          { ...request, url: '/watch' } as typeof request,
+          response,
+        );
     });
     const strict = options(ytDlpPath, { allowPrivateUrls: false, isPublic: (address) => address === '127.0.0.1' });
     for (const path of ['/1', '/2']) {
@@ -186,9 +258,14 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
 
   Pages('a page without a video, and one whose video is too large, are named', async () => {
     const none = await serve(site('no video here'));
-    assert.match((await failure(open(`${none.url}/watch`, options(ytDlpPath), () => {}))).message, /^cannot fetch http:\S+\/watch: .*Unsupported URL/);
+    assert.match(
+      (await failure(open(`${none.url}/watch`, options(ytDlpPath), () => {}))).message,
+      /^cannot fetch http:\S+\/watch: .*Unsupported URL/,
+    );
     const large = await serve(site('<video src="/talk.mp4"></video>'));
-    const error = await failure(open(`${large.url}/watch`, options(ytDlpPath, { maxBytes: bytes.length - 1 }), () => {}));
+    const error = await failure(
+      open(`${large.url}/watch`, options(ytDlpPath, { maxBytes: bytes.length - 1 }), () => {}),
+    );
     assert.match(error.message, new RegExp(`at most ${bytes.length - 1} bytes|more than ${bytes.length - 1} bytes`));
   });
 }

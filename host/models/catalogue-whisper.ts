@@ -72,12 +72,37 @@ const SIZES: readonly WhisperSize[] = [
   },
   { size: 'base.en', bytes: [147_964_211, 81_781_811, 59_721_011], sha1: '137c40403d78fd54d454da0f9bd998f78703390c' },
   { size: 'small', bytes: [487_601_967, 264_464_607, 190_085_487], sha1: '55356645c2b361a969dfd0ef2c5a50d530afd8d5' },
-  { size: 'small.en', bytes: [487_614_201, 264_477_561, 190_098_681], sha1: 'db8a495a91d927739e50b3fc1cc4c6b8f6c2d022' },
-  { size: 'medium', bytes: [1_533_763_059, 823_369_779, 586_572_019], sha1: 'fd9727b6e1217c2f614f9b698455c4ffd82463b4' },
-  { size: 'medium.en', bytes: [1_533_774_781, 823_382_461, 586_585_021], sha1: '8c30f0e44ce9560643ebd10bbe50cd20eafd3723' },
-  { size: 'large-v1', bytes: [3_094_623_691, 1_656_129_691, 1_176_631_691], sha1: 'b1caaf735c4cc1429223d5a74f0f4d0b9b59a299' },
-  { size: 'large-v2', bytes: [3_094_623_691, 1_656_129_691, 1_176_631_691], sha1: '0f4c8e34f21cf1a914c59d8b3ce882345ad349d6' },
-  { size: 'large-v3', aliases: ['large'], bytes: [3_095_033_483, 1_656_538_283, 1_177_039_883], sha1: 'ad82bf6a9043ceed055076d0fd39f5f186ff8062' },
+  {
+    size: 'small.en',
+    bytes: [487_614_201, 264_477_561, 190_098_681],
+    sha1: 'db8a495a91d927739e50b3fc1cc4c6b8f6c2d022',
+  },
+  {
+    size: 'medium',
+    bytes: [1_533_763_059, 823_369_779, 586_572_019],
+    sha1: 'fd9727b6e1217c2f614f9b698455c4ffd82463b4',
+  },
+  {
+    size: 'medium.en',
+    bytes: [1_533_774_781, 823_382_461, 586_585_021],
+    sha1: '8c30f0e44ce9560643ebd10bbe50cd20eafd3723',
+  },
+  {
+    size: 'large-v1',
+    bytes: [3_094_623_691, 1_656_129_691, 1_176_631_691],
+    sha1: 'b1caaf735c4cc1429223d5a74f0f4d0b9b59a299',
+  },
+  {
+    size: 'large-v2',
+    bytes: [3_094_623_691, 1_656_129_691, 1_176_631_691],
+    sha1: '0f4c8e34f21cf1a914c59d8b3ce882345ad349d6',
+  },
+  {
+    size: 'large-v3',
+    aliases: ['large'],
+    bytes: [3_095_033_483, 1_656_538_283, 1_177_039_883],
+    sha1: 'ad82bf6a9043ceed055076d0fd39f5f186ff8062',
+  },
   {
     size: 'large-v3-turbo',
     aliases: ['turbo'],
@@ -87,8 +112,8 @@ const SIZES: readonly WhisperSize[] = [
 ];
 
 /**
- * Every size at 16 bit, q8_0 (the default) and q5_1. A quantised file comes from the hub where its digest is known; else it is
- * made here from the 16-bit file, whose digest is.
+ * Every size at 16 bit, q8_0 (the default) and q5_1. A quantised file comes from the hub where its digest is known;
+ * else it is made here from the 16-bit file, whose digest is.
  */
 export const whisperEntries: readonly CatalogueEntry[] = [
   ...SIZES.flatMap((size) => [entry(size, 'q8_0'), entry(size, 'q5_1'), entry(size, 'f16')]),
@@ -109,7 +134,12 @@ function entry(size: WhisperSize, variant: 'f16' | QuantisedType): CatalogueEntr
     return { ...base, bytes: size.bytes[0], sha256, sha1: size.sha1, sources: [hub, ...converted] };
   }
   const quantise: ModelSource = { from: 'quantise', base: `whisper-${size.size}:f16`, type: variant };
-  return { ...base, bytes: size.bytes[variant === 'q8_0' ? 1 : 2], sha256, sources: sha256 === undefined ? [quantise] : [hub, quantise] };
+  return {
+    ...base,
+    bytes: size.bytes[variant === 'q8_0' ? 1 : 2],
+    sha256,
+    sources: sha256 === undefined ? [quantise] : [hub, quantise],
+  };
 }
 
 function common(size: string, aliases: readonly string[], variant: string) {

@@ -25,7 +25,8 @@ const vadEntries: readonly CatalogueEntry[] = [
             registry: 'npm',
             name: '@livekit/agents-plugin-silero',
             version: '1.9.0',
-            integrity: 'sha512-V0zh+X1K2GVXPTZb+31OpcDaoEF2wGe8cVbJVzkDoodp8eS4oHVPoaM+0RiwkGXcHAmpYjOD06Ksrv9GsJrqXA==',
+            integrity:
+              'sha512-V0zh+X1K2GVXPTZb+31OpcDaoEF2wGe8cVbJVzkDoodp8eS4oHVPoaM+0RiwkGXcHAmpYjOD06Ksrv9GsJrqXA==',
             bytes: 3_926_547,
           },
           members: ['package/dist/silero_vad.onnx'],
@@ -48,7 +49,8 @@ export function findEntry(id: string): CatalogueEntry | undefined {
   const [name = '', variant] = id.toLowerCase().split(':');
   return catalogue.find(
     (entry) =>
-      ((entry.name === name || entry.aliases.includes(name)) && (variant === undefined ? entry.isDefault : entry.variant === variant)) ||
+      ((entry.name === name || entry.aliases.includes(name)) &&
+        (variant === undefined ? entry.isDefault : entry.variant === variant)) ||
       entry.fileName.toLowerCase() === id.toLowerCase(),
   );
 }

@@ -10,13 +10,28 @@ export interface CommandOutput {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `models list`: the default variant of each model, and what else is on this machine; `all` shows every variant. Returns the exit code. */
-export async function modelsList(store: ModelStore, io: CommandOutput, options: { readonly all?: boolean } = {}): Promise<number> {
+/**
+ * `models list`: the default variant of each model, and what else is on this machine; `all` shows every variant.
+ * Returns the exit code.
+ */
+export async function modelsList(
+  store: ModelStore,
+  io: CommandOutput,
+  options: { readonly all?: boolean } = {},
+): Promise<number> {
   return reporting(io, async () => {
     const rows = (await store.list()).filter((row) => options.all || row.isDefault || row.state !== 'absent');
-    const cells = rows.map((row) => [row.id, row.bytes === undefined ? '' : formatBytes(row.bytes), stateText(row), row.licence]);
+    const cells = rows.map((row) => [
+      row.id,
+      row.bytes === undefined ? '' : formatBytes(row.bytes),
+      stateText(row),
+      row.licence,
+    ]);
     io.out.write(table([['MODEL', 'SIZE', 'HERE', 'LICENCE'], ...cells]));
-    if (!options.all) io.out.write('\nWhisper models also come as :f16 and :q5_1 (list --all shows every file); owner/repo[/file.gguf] names any GGUF of the hub.\n');
+    if (!options.all)
+      io.out.write(
+        '\nWhisper models also come as :f16 and :q5_1 (list --all shows every file); owner/repo[/file.gguf] names any GGUF of the hub.\n',
+      );
   });
 }
 
@@ -25,7 +40,12 @@ export async function modelsPull(store: ModelStore, ids: readonly string[], io: 
   let code = 0;
   for (const id of ids) {
     const one = await reporting(io, async () => {
-      const model = await withProgress(id, undefined, (onProgress: ReportProgress) => store.pull(id, { signal: io.signal, onProgress }), { stream: io.err });
+      const model = await withProgress(
+        id,
+        undefined,
+        (onProgress: ReportProgress) => store.pull(id, { signal: io.signal, onProgress }),
+        { stream: io.err },
+      );
       io.out.write(`${model.path}\n`);
     });
     code = Math.max(code, one);
@@ -38,16 +58,32 @@ export async function modelsPull(store: ModelStore, ids: readonly string[], io: 
 export async function modelsPath(store: ModelStore, id: string, io: CommandOutput): Promise<number> {
   return reporting(io, async () => {
     const model = await store.resolve(id);
-    if (!model) throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine; run "aana-host models pull ${id}"`, { data: { id } });
+    if (!model)
+      throw new AanaError(
+        'ModelNotFound',
+        'not-found',
+        `${id} is not on this machine; run "aana-host models pull ${id}"`,
+        { data: { id } },
+      );
     io.out.write(`${model.path}\n`);
   });
 }
 
 /** `models import DIR|FILE`. */
-export async function modelsImport(store: ModelStore, source: string, options: ImportOptions, io: CommandOutput): Promise<number> {
+export async function modelsImport(
+  store: ModelStore,
+  source: string,
+  options: ImportOptions,
+  io: CommandOutput,
+): Promise<number> {
   return reporting(io, async () => {
     const { signal } = io;
-    const model = await withProgress(source, undefined, (onProgress: ReportProgress) => store.import(source, { ...options, signal, onProgress }), { stream: io.err });
+    const model = await withProgress(
+      source,
+      undefined,
+      (onProgress: ReportProgress) => store.import(source, { ...options, signal, onProgress }),
+      { stream: io.err },
+    );
     io.out.write(`${model.id}: ${formatBytes(model.bytes)}, ${model.path}\n`);
   });
 }
@@ -83,7 +119,14 @@ function stateText(row: CatalogueRow): string {
 
 function table(rows: readonly (readonly string[])[]): string {
   const columns = rows[0]?.length ?? 0;
-  const widths = Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => row.map((cell, column) => (column === 1 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd());
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => (column === 1 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
   return `${lines.join('\n')}\n`;
 }

@@ -24,9 +24,23 @@ export interface ImportOptions {
 
 /** The id that `source` gets. Throws when it is not one, or is taken by the catalogue. */
 export function importIdOf(source: string, given: string | undefined): string {
-  const id = given ?? path.basename(path.resolve(source)).replace(/\.(gguf|bin|onnx)$/i, '').replace(/^ggml-/, '');
-  if (!isImportId(id)) throw new AanaError('InvalidModelId', 'invalid-input', `"${id}" is no id for a model: letters, digits, ".", "_" and "-" are`, { data: { id } });
-  if (findEntry(id)) throw new AanaError('ModelExists', 'conflict', `"${id}" is a model of the catalogue; give another id with --id`, { data: { id } });
+  const id =
+    given ??
+    path
+      .basename(path.resolve(source))
+      .replace(/\.(gguf|bin|onnx)$/i, '')
+      .replace(/^ggml-/, '');
+  if (!isImportId(id))
+    throw new AanaError(
+      'InvalidModelId',
+      'invalid-input',
+      `"${id}" is no id for a model: letters, digits, ".", "_" and "-" are`,
+      { data: { id } },
+    );
+  if (findEntry(id))
+    throw new AanaError('ModelExists', 'conflict', `"${id}" is a model of the catalogue; give another id with --id`, {
+      data: { id },
+    });
   return id;
 }
 
@@ -64,7 +78,12 @@ interface Imported {
 async function fromFolder(source: string, work: string, options: ImportOptions): Promise<Imported> {
   const model = path.join(source, 'model.bin');
   if (!(await stat(model).catch(() => undefined))) {
-    throw new AanaError('ModelFormatError', 'bad-request', `${source} has no model.bin: a folder must hold a CTranslate2 model`, { data: { path: source } });
+    throw new AanaError(
+      'ModelFormatError',
+      'bad-request',
+      `${source} has no model.bin: a folder must hold a CTranslate2 model`,
+      { data: { path: source } },
+    );
   }
   const file = path.join(work, 'f16.bin');
   await convertCtranslate2({ model: [model], tokenizer: path.join(source, 'tokenizer.json') }, file, {
@@ -91,7 +110,11 @@ async function fromFile(source: string, work: string, options: ImportOptions): P
 async function quantised(imported: Imported, work: string, options: ImportOptions): Promise<Imported> {
   if (options.quantise === undefined) return imported;
   if (imported.kind !== 'whisper') {
-    throw new AanaError('InvalidInput', 'invalid-input', `only Whisper models are quantised on import, this is ${imported.kind}`);
+    throw new AanaError(
+      'InvalidInput',
+      'invalid-input',
+      `only Whisper models are quantised on import, this is ${imported.kind}`,
+    );
   }
   const file = path.join(work, 'quantised.bin');
   await quantiseGgml(imported.file, file, options.quantise, {

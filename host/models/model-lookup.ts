@@ -3,7 +3,16 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import { catalogue, findEntry, variantsOf } from './catalogue.ts';
-import { hubFolder, importFolder, isImportId, isPathId, type ModelTarget, parseHubReference, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import {
+  hubFolder,
+  importFolder,
+  isImportId,
+  isPathId,
+  type ModelTarget,
+  parseHubReference,
+  targetOfEntry,
+  targetOfHubFile,
+} from './model-target.ts';
 import { readSidecar, type Sidecar } from './sidecar.ts';
 import { chooseGguf } from './sources/gguf-choice.ts';
 
@@ -31,7 +40,9 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
   const stored = await storedIn(path.join(cacheDir, hubFolder(reference.repo)));
   const chosen = chooseGguf(stored.map(({ file }) => file));
   const found = stored.find(({ file }) => file === chosen);
-  return found ? { state: 'target', target: targetOfSidecar(found, hubFolder(reference.repo)) } : { state: 'repo', repo: reference.repo };
+  return found
+    ? { state: 'target', target: targetOfSidecar(found, hubFolder(reference.repo)) }
+    : { state: 'repo', repo: reference.repo };
 }
 
 export interface StoredFile {
@@ -61,7 +72,9 @@ export function targetOfSidecar({ file, sidecar }: StoredFile, folder: string): 
 export function unknownModelError(id: string): AanaError {
   const variants = variantsOf(id);
   const [name = ''] = id.toLowerCase().split(':');
-  const near = [...new Set(catalogue.map((entry) => entry.name))].filter((known) => known.includes(name) || name.includes(known));
+  const near = [...new Set(catalogue.map((entry) => entry.name))].filter(
+    (known) => known.includes(name) || name.includes(known),
+  );
   const hint =
     variants.length > 0
       ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`

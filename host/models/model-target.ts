@@ -24,7 +24,11 @@ export interface HubReference {
 
 export function targetOfEntry(entry: CatalogueEntry): ModelTarget {
   const isTool = entry.kind === 'tool' || entry.kind === 'sample';
-  return { ...entry, id: entry.isDefault ? entry.name : entry.id, folder: path.join(isTool ? 'tools' : 'models', entry.name) };
+  return {
+    ...entry,
+    id: entry.isDefault ? entry.name : entry.id,
+    folder: path.join(isTool ? 'tools' : 'models', entry.name),
+  };
 }
 
 export function hubFolder(repo: string): string {

@@ -14,13 +14,15 @@ const PUBLISHED = {
   'silero-vad-v6.2.0': '2aa269b785eeb53a82983a20501ddf7c1d9c48e33ab63a41391ac6c9f7fb6987',
 } as const;
 
-const cacheDir = process.env.AANA_CACHE_DIR ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'aana-host');
+const cacheDir =
+  process.env.AANA_CACHE_DIR ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'aana-host');
 const Pull = suite('pulled weights');
 
 /** The pulled model, or what keeps every source from giving it. */
 async function pull(id: string, folder: string, hfEndpoint?: string) {
   return new ModelStore({ cacheDir: folder, log: silentLogger, hfEndpoint }).pull(id).catch((error: unknown) => {
-    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum')) return error;
+    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum'))
+      return error;
     throw error;
   });
 }
@@ -38,12 +40,19 @@ for (const [id, sha256] of Object.entries(PUBLISHED)) {
 // without the hub, so that it is made here
 const freshDir = await mkdtemp(path.join(tmpdir(), 'aana-pull-'));
 const converted = await pull('silero-vad-v6.2.0', freshDir, 'http://127.0.0.1:9');
-if (converted instanceof Error) skip('a model converted from a package is the published file', converted.message.replaceAll('\n', ' '));
+if (converted instanceof Error)
+  skip('a model converted from a package is the published file', converted.message.replaceAll('\n', ' '));
 else
   Pull('a model converted from a package is the published file, and nothing else stays in the cache', async () => {
     assert.is(await hashFile(converted.path, 'sha256', 'hex'), PUBLISHED['silero-vad-v6.2.0']);
     const entries = await readdir(freshDir, { recursive: true, withFileTypes: true });
-    assert.equal(entries.filter((entry) => entry.isFile()).map((entry) => entry.name).sort(), ['ggml-silero-v6.2.0.bin', 'ggml-silero-v6.2.0.bin.json']);
+    assert.equal(
+      entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => entry.name)
+        .sort(),
+      ['ggml-silero-v6.2.0.bin', 'ggml-silero-v6.2.0.bin.json'],
+    );
   });
 Pull.after(() => rm(freshDir, { recursive: true, force: true }));
 

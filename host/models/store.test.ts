@@ -33,7 +33,10 @@ function makeGguf(): Buffer {
     return out;
   };
   const text = (value: string): Buffer => Buffer.concat([uint64(value.length), Buffer.from(value)]);
-  const pairs = [Buffer.concat([text('general.name'), uint32(8), text('tiny')]), Buffer.concat([text('list'), uint32(9), uint32(8), uint64(2), text('a'), text('b')])];
+  const pairs = [
+    Buffer.concat([text('general.name'), uint32(8), text('tiny')]),
+    Buffer.concat([text('list'), uint32(9), uint32(8), uint64(2), text('a'), text('b')]),
+  ];
   const tensor = Buffer.concat([text('t'), uint32(1), uint64(32), uint32(0), uint64(0)]);
   const head = Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(1), uint64(pairs.length), ...pairs, tensor]);
   return Buffer.concat([head, Buffer.alloc(Math.ceil(head.length / 32) * 32 - head.length), Buffer.alloc(128, 1)]);
@@ -51,13 +54,19 @@ async function messageOf(promise: Promise<unknown>): Promise<string> {
 
 function recorder() {
   const text = { out: '', err: '' };
-  const io = { out: { write: (part: string) => void (text.out += part) }, err: { write: (part: string) => void (text.err += part) } };
+  const io = {
+    out: { write: (part: string) => void (text.out += part) },
+    err: { write: (part: string) => void (text.err += part) },
+  };
   return { io, text };
 }
 
 async function filesBelow(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
 }
 
 const Store = suite<Context>('ModelStore');
@@ -67,9 +76,17 @@ Store.before.each(async (context) => {
   context.cacheDir = path.join(context.dir, 'cache');
   context.server = await startFileServer();
   context.server.files.set('/owner/repo/resolve/main/model-Q8_0.gguf', GGUF);
-  const description = { siblings: [{ rfilename: 'README.md' }, { rfilename: 'model-Q8_0.gguf' }], cardData: { license: 'mit' } };
+  const description = {
+    siblings: [{ rfilename: 'README.md' }, { rfilename: 'model-Q8_0.gguf' }],
+    cardData: { license: 'mit' },
+  };
   context.server.files.set('/api/models/owner/repo', Buffer.from(JSON.stringify(description)));
-  context.store = new ModelStore({ cacheDir: context.cacheDir, log: silentLogger, hfEndpoint: context.server.url, hfToken: 'secret' });
+  context.store = new ModelStore({
+    cacheDir: context.cacheDir,
+    log: silentLogger,
+    hfEndpoint: context.server.url,
+    hfToken: 'secret',
+  });
 });
 Store.after.each(async ({ dir, server }) => {
   await server[Symbol.asyncDispose]();
@@ -82,7 +99,9 @@ Store('the catalogue has each id and each file once, and a pin or a way to make 
   for (const entry of catalogue) {
     const isMade = entry.sources.every((source) => source.from === 'quantise');
     assert.ok(entry.sha256 ?? entry.sha1 ?? isMade, entry.id);
-    for (const source of entry.sources) if (source.from === 'quantise') assert.ok(findEntry(source.base)?.sha256 ?? findEntry(source.base)?.sha1, entry.id);
+    for (const source of entry.sources)
+      if (source.from === 'quantise')
+        assert.ok(findEntry(source.base)?.sha256 ?? findEntry(source.base)?.sha1, entry.id);
   }
 });
 
@@ -97,23 +116,26 @@ for (const [id, file] of [
   Store(`${id} is ${file}`, () => assert.is(findEntry(id)?.fileName, file));
 }
 
-Store('pulls a file of a hub repository, verified against the hub, with the token', async ({ store, cacheDir, server }) => {
-  server.handler = (request, response) => {
-    if (!request.url?.startsWith('/owner/repo/resolve')) return false;
-    response.writeHead(302, { location: '/content', 'x-linked-etag': `"${GGUF_SHA256}"` }).end();
-    return true;
-  };
-  server.files.set('/content', GGUF);
-  assert.is(await store.resolve('owner/repo/model-Q8_0.gguf'), undefined);
-  const model = await store.pull('owner/repo/model-Q8_0.gguf');
-  assert.equal(await readFile(model.path), GGUF);
-  assert.is(model.sha256, GGUF_SHA256);
-  assert.is(server.seen[0]?.authorization, 'Bearer secret');
-  assert.equal(await filesBelow(cacheDir), ['model-Q8_0.gguf', 'model-Q8_0.gguf.json']);
-  const asked = server.seen.length;
-  assert.is((await store.pull('owner/repo/model-Q8_0.gguf')).path, model.path);
-  assert.is(server.seen.length, asked);
-});
+Store(
+  'pulls a file of a hub repository, verified against the hub, with the token',
+  async ({ store, cacheDir, server }) => {
+    server.handler = (request, response) => {
+      if (!request.url?.startsWith('/owner/repo/resolve')) return false;
+      response.writeHead(302, { location: '/content', 'x-linked-etag': `"${GGUF_SHA256}"` }).end();
+      return true;
+    };
+    server.files.set('/content', GGUF);
+    assert.is(await store.resolve('owner/repo/model-Q8_0.gguf'), undefined);
+    const model = await store.pull('owner/repo/model-Q8_0.gguf');
+    assert.equal(await readFile(model.path), GGUF);
+    assert.is(model.sha256, GGUF_SHA256);
+    assert.is(server.seen[0]?.authorization, 'Bearer secret');
+    assert.equal(await filesBelow(cacheDir), ['model-Q8_0.gguf', 'model-Q8_0.gguf.json']);
+    const asked = server.seen.length;
+    assert.is((await store.pull('owner/repo/model-Q8_0.gguf')).path, model.path);
+    assert.is(server.seen.length, asked);
+  },
+);
 
 Store('picks a GGUF of a repository, and finds it again without the hub', async ({ store, cacheDir }) => {
   const model = await store.pull('owner/repo');
@@ -123,26 +145,41 @@ Store('picks a GGUF of a repository, and finds it again without the hub', async 
   assert.is((await offline.pull('owner/repo')).path, model.path);
 });
 
-Store('content with another digest than the hub gives is an error and leaves nothing', async ({ store, cacheDir, server }) => {
-  server.handler = (request, response) => {
-    if (!request.url?.startsWith('/owner/repo/resolve')) return false;
-    response.writeHead(302, { location: '/content', 'x-linked-etag': `"${'ab'.repeat(32)}"` }).end();
-    return true;
-  };
-  server.files.set('/content', GGUF);
-  assert.match(await messageOf(store.pull('owner/repo/model-Q8_0.gguf')), /^DownloadException: .*\n.*checksum differs/);
-  assert.equal(await filesBelow(cacheDir), []);
-});
+Store(
+  'content with another digest than the hub gives is an error and leaves nothing',
+  async ({ store, cacheDir, server }) => {
+    server.handler = (request, response) => {
+      if (!request.url?.startsWith('/owner/repo/resolve')) return false;
+      response.writeHead(302, { location: '/content', 'x-linked-etag': `"${'ab'.repeat(32)}"` }).end();
+      return true;
+    };
+    server.files.set('/content', GGUF);
+    assert.match(
+      await messageOf(store.pull('owner/repo/model-Q8_0.gguf')),
+      /^DownloadException: .*\n.*checksum differs/,
+    );
+    assert.equal(await filesBelow(cacheDir), []);
+  },
+);
 
-Store('content with another digest than the pinned one is refused, whatever the hub says', async ({ store, cacheDir, server }) => {
-  server.files.set('/ggerganov/whisper.cpp/resolve/main/ggml-large-v3-turbo-q5_0.bin', GGUF);
-  assert.match(await messageOf(store.pull('whisper-turbo:q5_0')), /expected sha1 e050f7970618a659205450ad97eb95a18d69c9ee/);
-  assert.equal(await filesBelow(cacheDir), []);
-});
+Store(
+  'content with another digest than the pinned one is refused, whatever the hub says',
+  async ({ store, cacheDir, server }) => {
+    server.files.set('/ggerganov/whisper.cpp/resolve/main/ggml-large-v3-turbo-q5_0.bin', GGUF);
+    assert.match(
+      await messageOf(store.pull('whisper-turbo:q5_0')),
+      /expected sha1 e050f7970618a659205450ad97eb95a18d69c9ee/,
+    );
+    assert.equal(await filesBelow(cacheDir), []);
+  },
+);
 
 Store('two stores that pull at once download once', async ({ store, cacheDir, server }) => {
   const other = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: server.url });
-  const [one, two] = await Promise.all([store.pull('owner/repo/model-Q8_0.gguf'), other.pull('owner/repo/model-Q8_0.gguf')]);
+  const [one, two] = await Promise.all([
+    store.pull('owner/repo/model-Q8_0.gguf'),
+    other.pull('owner/repo/model-Q8_0.gguf'),
+  ]);
   assert.equal(one, two);
   assert.is(server.seen.length, 1);
 });
@@ -160,12 +197,18 @@ Store('a pull that was cut off is continued by the next one', async ({ store, ca
 Store('says why each source failed when all do', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   const message = await messageOf(store.pull('whisper-small:f16'));
-  assert.match(message, /^DownloadException: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/);
+  assert.match(
+    message,
+    /^DownloadException: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/,
+  );
 });
 
 Store('counts the sources of a 16-bit file among those of the quantised one', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
-  assert.match(await messageOf(store.pull('whisper-small')), /^DownloadException: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/);
+  assert.match(
+    await messageOf(store.pull('whisper-small')),
+    /^DownloadException: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/,
+  );
 });
 
 Store('does not ask a hub twice that could not be reached', async ({ cacheDir, server }) => {
@@ -197,7 +240,10 @@ Store('a truncated file is told by resolve and pull, and rm makes room for a new
   const { path: file } = await store.pull('owner/repo/model-Q8_0.gguf');
   await truncate(file, 100);
   for (const attempt of ['resolve', 'pull'] as const) {
-    assert.match(await messageOf(store[attempt]('owner/repo/model-Q8_0.gguf')), /^ModelDamaged: .*100 bytes instead of .*models rm owner\/repo\/model-Q8_0\.gguf/);
+    assert.match(
+      await messageOf(store[attempt]('owner/repo/model-Q8_0.gguf')),
+      /^ModelDamaged: .*100 bytes instead of .*models rm owner\/repo\/model-Q8_0\.gguf/,
+    );
   }
   assert.is((await store.list()).find((row) => row.path === file)?.state, 'damaged');
   await store.remove('owner/repo/model-Q8_0.gguf');
@@ -255,15 +301,18 @@ Store('imports a CTranslate2 folder as it is and quantised', async ({ store, dir
   assert.match(await messageOf(store.import(dir, { id: 'x' })), /has no model\.bin/);
 });
 
-Store('takes a file that was put into the cache by hand when its digest is right, and replaces it otherwise', async ({ store, cacheDir, server }) => {
-  const id = 'owner/repo/model-Q8_0.gguf';
-  const folder = path.join(cacheDir, 'models', 'hub', 'owner', 'repo');
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, 'model-Q8_0.gguf'), 'left by hand');
-  assert.is(await store.resolve(id), undefined);
-  assert.is((await store.pull(id)).sha256, GGUF_SHA256);
-  assert.is(server.seen.length, 1);
-});
+Store(
+  'takes a file that was put into the cache by hand when its digest is right, and replaces it otherwise',
+  async ({ store, cacheDir, server }) => {
+    const id = 'owner/repo/model-Q8_0.gguf';
+    const folder = path.join(cacheDir, 'models', 'hub', 'owner', 'repo');
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'model-Q8_0.gguf'), 'left by hand');
+    assert.is(await store.resolve(id), undefined);
+    assert.is((await store.pull(id)).sha256, GGUF_SHA256);
+    assert.is(server.seen.length, 1);
+  },
+);
 
 Store('abort stops a pull with its reason and releases the lock', async ({ store, cacheDir, server }) => {
   const reason = new Error('client went away');
@@ -275,7 +324,10 @@ Store('abort stops a pull with its reason and releases the lock', async ({ store
   };
   const pulling = store.pull('owner/repo/model-Q8_0.gguf', { signal: controller.signal });
   assert.is(await pulling.catch((error: unknown) => error), reason);
-  assert.equal((await filesBelow(cacheDir)).filter((name) => name.endsWith('.lock')), []);
+  assert.equal(
+    (await filesBelow(cacheDir)).filter((name) => name.endsWith('.lock')),
+    [],
+  );
 });
 
 Store('the commands print what they did and tell errors in a line', async ({ store }) => {

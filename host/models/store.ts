@@ -62,8 +62,8 @@ export interface PullOptions {
 }
 
 /**
- * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` below the cache folder, each with `<file>.json` that says
- * what was verified. Several processes may use one folder.
+ * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` below the cache folder, each with
+ * `<file>.json` that says what was verified. Several processes may use one folder.
  */
 export class ModelStore {
   readonly #options: ModelStoreOptions;
@@ -79,14 +79,15 @@ export class ModelStore {
     const rows: CatalogueRow[] = [];
     for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
     for (const folder of await this.#otherFolders()) {
-      for (const stored of await storedIn(path.join(this.#options.cacheDir, folder))) rows.push(await this.#row(targetOfSidecar(stored, folder), true));
+      for (const stored of await storedIn(path.join(this.#options.cacheDir, folder)))
+        rows.push(await this.#row(targetOfSidecar(stored, folder), true));
     }
     return rows;
   }
 
   /**
-   * The model if it is here; nothing is fetched. Throws `ModelDamaged` when the file is not the size that was verified, and
-   * `ModelFormatError` when a path names a file that is truncated or no model.
+   * The model if it is here; nothing is fetched. Throws `ModelDamaged` when the file is not the size that was verified,
+   * and `ModelFormatError` when a path names a file that is truncated or no model.
    */
   async resolve(id: string): Promise<ResolvedModel | undefined> {
     const found = await lookUp(id, this.#options.cacheDir);
@@ -94,7 +95,10 @@ export class ModelStore {
     return found.state === 'target' ? this.#resolveTarget(found.target) : undefined;
   }
 
-  /** The model, fetched and verified first if it is not here. Throws `DownloadException`, `InsufficientResources`, `ModelNotFound`. */
+  /**
+   * The model, fetched and verified first if it is not here. Throws `DownloadException`, `InsufficientResources`,
+   * `ModelNotFound`.
+   */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
     const present = await this.resolve(id);
@@ -105,7 +109,13 @@ export class ModelStore {
       const meanwhile = (await this.#resolveTarget(target)) ?? (await this.#adopt(target));
       if (meanwhile) return meanwhile;
       const output = `${file}.verified`;
-      const context = { ...options, cacheDir: this.#options.cacheDir, hub: this.#hub, network: this.#options.network, log: this.#options.log };
+      const context = {
+        ...options,
+        cacheDir: this.#options.cacheDir,
+        hub: this.#hub,
+        network: this.#options.network,
+        log: this.#options.log,
+      };
       try {
         const made = await makeTarget(target, output, context);
         if (target.executable) await chmod(output, 0o755);
@@ -116,21 +126,27 @@ export class ModelStore {
         await rm(output, { force: true });
       }
       const resolved = await this.#resolveTarget(target);
-      if (!resolved) throw new AanaError('ModelNotFound', 'internal', `${target.id} vanished from ${file} after it was pulled`);
+      if (!resolved)
+        throw new AanaError('ModelNotFound', 'internal', `${target.id} vanished from ${file} after it was pulled`);
       return resolved;
     });
   }
 
   /**
-   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder (or Silero's ONNX file). Throws `ModelExists` when the id
-   * is taken, `ModelFormatError` for anything else.
+   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder (or Silero's ONNX file). Throws
+   * `ModelExists` when the id is taken, `ModelFormatError` for anything else.
    */
   async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
     const id = importIdOf(source, options.id);
     const folder = path.join(this.#options.cacheDir, importFolder(id));
     await this.#locked(folder, options, async () => {
       if ((await storedIn(folder)).length > 0) {
-        throw new AanaError('ModelExists', 'conflict', `"${id}" was imported before; run "aana-host models rm ${id}" first, or give another id`, { data: { id } });
+        throw new AanaError(
+          'ModelExists',
+          'conflict',
+          `"${id}" was imported before; run "aana-host models rm ${id}" first, or give another id`,
+          { data: { id } },
+        );
       }
       try {
         await importInto(folder, id, source, options);
@@ -144,10 +160,14 @@ export class ModelStore {
     return resolved;
   }
 
-  /** Removes a model's file and what unfinished pulls left of it; returns the bytes that it frees. Throws `ModelNotFound`. */
+  /**
+   * Removes a model's file and what unfinished pulls left of it; returns the bytes that it frees. Throws
+   * `ModelNotFound`.
+   */
   async remove(id: string): Promise<number> {
     const found = await lookUp(id, this.#options.cacheDir);
-    if (found.state === 'path') throw new AanaError('InvalidInput', 'invalid-input', `${found.file} is not in the store; it is not removed`);
+    if (found.state === 'path')
+      throw new AanaError('InvalidInput', 'invalid-input', `${found.file} is not in the store; it is not removed`);
     if (found.state !== 'target') throw unknownModelError(id);
     const file = this.#fileOf(found.target);
     const bytes = await this.#locked(file, {}, async () => {
@@ -160,7 +180,8 @@ export class ModelStore {
       return freed;
     });
     await rmdir(path.dirname(file)).catch(() => {}); // other variants may be there
-    if (bytes === 0) throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });
+    if (bytes === 0)
+      throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });
     return bytes;
   }
 
@@ -193,7 +214,10 @@ export class ModelStore {
     const size = (await stat(file).catch(() => undefined))?.size;
     if (size === undefined) return undefined;
     const sha256 = await hashFile(file, 'sha256', 'hex');
-    const isPinned = target.sha256 !== undefined ? sha256 === target.sha256 : target.sha1 !== undefined && (await hashFile(file, 'sha1', 'hex')) === target.sha1;
+    const isPinned =
+      target.sha256 !== undefined
+        ? sha256 === target.sha256
+        : target.sha1 !== undefined && (await hashFile(file, 'sha1', 'hex')) === target.sha1;
     if (!isPinned) return undefined;
     await this.#record(target, { bytes: size, sha256, source: 'found in the cache' });
     return this.#resolveTarget(target);
@@ -202,20 +226,40 @@ export class ModelStore {
   async #record(target: ModelTarget, made: { bytes: number; sha256: string; source: string }): Promise<void> {
     const { id, kind, licence } = target;
     const { bytes, sha256, source } = made;
-    await writeSidecar(this.#fileOf(target), { id, kind, bytes, sha256, source, licence, verified_at: new Date().toISOString() });
+    await writeSidecar(this.#fileOf(target), {
+      id,
+      kind,
+      bytes,
+      sha256,
+      source,
+      licence,
+      verified_at: new Date().toISOString(),
+    });
   }
 
   async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<ModelTarget> {
     const found = await lookUp(id, this.#options.cacheDir);
-    if (found.state === 'path') throw new AanaError('ModelNotFound', 'not-found', `there is no model file ${found.file}`, { data: { id } });
+    if (found.state === 'path')
+      throw new AanaError('ModelNotFound', 'not-found', `there is no model file ${found.file}`, { data: { id } });
     if (found.state === 'unknown') throw unknownModelError(id);
     if (this.#options.offline) {
-      throw new AanaError('DownloadException', 'unavailable', `${id} is not on this machine and downloads are switched off`, { data: { url: id } });
+      throw new AanaError(
+        'DownloadException',
+        'unavailable',
+        `${id} is not on this machine and downloads are switched off`,
+        { data: { url: id } },
+      );
     }
     if (found.state === 'target') return found.target;
     const { files, licence } = await this.#hub.describe(found.repo, signal);
     const chosen = chooseGguf(files);
-    if (chosen === undefined) throw new AanaError('ModelNotFound', 'not-found', `the hub's repository ${found.repo} has no GGUF file in one piece`, { data: { id } });
+    if (chosen === undefined)
+      throw new AanaError(
+        'ModelNotFound',
+        'not-found',
+        `the hub's repository ${found.repo} has no GGUF file in one piece`,
+        { data: { id } },
+      );
     return targetOfHubFile(found.repo, chosen, licence);
   }
 
@@ -249,7 +293,13 @@ export class ModelStore {
 async function resolvePath(id: string, file: string): Promise<ResolvedModel | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (!found) return undefined;
-  if (!found.isFile()) throw new AanaError('ModelFormatError', 'bad-request', `${file} is a folder; "aana-host models import" takes CTranslate2 folders`, { data: { file } });
+  if (!found.isFile())
+    throw new AanaError(
+      'ModelFormatError',
+      'bad-request',
+      `${file} is a folder; "aana-host models import" takes CTranslate2 folders`,
+      { data: { file } },
+    );
   const kind = await checkModelFile(file);
   return { id, kind, path: file, bytes: found.size, sha256: undefined, licence: 'not stated', source: file };
 }

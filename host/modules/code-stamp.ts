@@ -8,8 +8,9 @@ const SOURCES: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs', '.ts', '.mt
 const MAX_FILES = 5000;
 
 /**
- * A hash of the sources that lie in the package of a module: two processes that imported it with different stamps may run different code. Installed
- * packages and tests do not count. Undefined where there are more than 5000 files, or they cannot be read.
+ * A hash of the sources that lie in the package of a module: two processes that imported it with different stamps may
+ * run different code. Installed packages and tests do not count. Undefined where there are more than 5000 files, or
+ * they cannot be read.
  */
 export async function codeStamp(file: string): Promise<string | undefined> {
   const root = packageOf(file);
@@ -17,7 +18,12 @@ export async function codeStamp(file: string): Promise<string | undefined> {
     const files = root === undefined ? [file] : await sourcesIn(root);
     if (!files) return undefined;
     const hash = createHash('sha256');
-    for (const source of files) hash.update(`${relative(root ?? '', source)}\0`).update(createHash('sha256').update(await readFile(source)).digest());
+    for (const source of files)
+      hash.update(`${relative(root ?? '', source)}\0`).update(
+        createHash('sha256')
+          .update(await readFile(source))
+          .digest(),
+      );
     return hash.digest('hex');
   } catch {
     return undefined;

@@ -20,11 +20,18 @@ export function parseExportPath(text: string): ExportPath | undefined {
 
 /** The file of a module: one of `folder`, else one that is installed there. Throws `ImportError` in one sentence. */
 export function resolveModule(module: string, folder: string): string {
-  const file = EXTENSIONS.map((extension) => resolve(folder, `${module}${extension}`)).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  const file = EXTENSIONS.map((extension) => resolve(folder, `${module}${extension}`)).find((path) =>
+    statSync(path, { throwIfNoEntry: false })?.isFile(),
+  );
   if (file !== undefined) return file;
   try {
     return createRequire(join(folder, 'package.json')).resolve(module);
   } catch (cause) {
-    throw new AanaError('ImportError', 'invalid-input', `Could not import ${module}: there is no such file in ${folder}, and no such package is installed`, { cause });
+    throw new AanaError(
+      'ImportError',
+      'invalid-input',
+      `Could not import ${module}: there is no such file in ${folder}, and no such package is installed`,
+      { cause },
+    );
   }
 }

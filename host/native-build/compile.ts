@@ -43,12 +43,20 @@ export async function compile(options: CompileOptions): Promise<void> {
   let step = '';
   const started = Date.now();
   const progress = setInterval(() => {
-    options.log.info(`compiling ${title}`, { step: step || 'configure', seconds: Math.round((Date.now() - started) / 1000) });
+    options.log.info(`compiling ${title}`, {
+      step: step || 'configure',
+      seconds: Math.round((Date.now() - started) / 1000),
+    });
   }, PROGRESS_INTERVAL_MS);
   try {
     const code = await new Promise<number | string>((resolve, reject) => {
       signal?.throwIfAborted();
-      const child = spawn(process.execPath, args, { cwd: directory, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+      const child = spawn(process.execPath, args, {
+        cwd: directory,
+        env: options.env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
       const release = endGroupWithUs(child, signal);
       const read = (chunk: string): void => {
         for (const line of chunk.split('\n')) {
@@ -68,7 +76,8 @@ export async function compile(options: CompileOptions): Promise<void> {
       });
     });
     signal?.throwIfAborted();
-    if (code !== 0) throw new AanaError('NativeBuildFailed', 'internal', `building ${title} ended with ${code}:\n${failure(lines)}`);
+    if (code !== 0)
+      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} ended with ${code}:\n${failure(lines)}`);
   } finally {
     clearInterval(progress);
   }
@@ -77,8 +86,8 @@ export async function compile(options: CompileOptions): Promise<void> {
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * cmake-js does not pass signals on to the compilers, so they are a process group of their own, which is ended when `signal` aborts, when
- * this process exits, or when a signal ends it that nobody else handles.
+ * cmake-js does not pass signals on to the compilers, so they are a process group of their own, which is ended when
+ * `signal` aborts, when this process exits, or when a signal ends it that nobody else handles.
  */
 function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): () => void {
   const endGroup = (): void => {

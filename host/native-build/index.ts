@@ -35,8 +35,8 @@ export interface NativeBuildResult {
 }
 
 /**
- * Builds the addon into `build/Release` of the package, with the shared libraries it needs beside it. Returns at once when nothing that
- * it is made of has changed. Two calls at a time, in one process or in two, build once.
+ * Builds the addon into `build/Release` of the package, with the shared libraries it needs beside it. Returns at once
+ * when nothing that it is made of has changed. Two calls at a time, in one process or in two, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
   const { log, signal } = options;
@@ -59,7 +59,10 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       const folder = dirname(addon);
       await mkdir(folder, { recursive: true });
       if (sources.libraries) await copyLibraries(sources.libraries, folder);
-      log.info('building the native addon', { mode, ...(mode === 'source' && { note: 'all of llama.cpp is compiled: some minutes' }) });
+      log.info('building the native addon', {
+        mode,
+        ...(mode === 'source' && { note: 'all of llama.cpp is compiled: some minutes' }),
+      });
       await compile({
         title: 'the native addon',
         directory: packageRoot,

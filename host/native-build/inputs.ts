@@ -17,9 +17,13 @@ export function packageFolder(name: string): string {
 export async function hashInputs(choice: { readonly mode: BuildMode; readonly cuda: boolean }): Promise<string> {
   const hash = createHash('sha256');
   const versions = [LLAMA_SOURCE, WHISPER_SOURCE].map((source) => source.integrity);
-  const napi = JSON.parse(await readFile(join(packageFolder('node-addon-api'), 'package.json'), 'utf8')) as { version: string };
+  const napi = JSON.parse(await readFile(join(packageFolder('node-addon-api'), 'package.json'), 'utf8')) as {
+    version: string;
+  };
   hash.update(JSON.stringify({ ...choice, platformName, versions, napi: napi.version }));
-  const folders = await Promise.all(['native/src', 'native/cmake'].map((folder) => filesBelow(join(packageRoot, folder))));
+  const folders = await Promise.all(
+    ['native/src', 'native/cmake'].map((folder) => filesBelow(join(packageRoot, folder))),
+  );
   for (const file of [join(packageRoot, 'CMakeLists.txt'), ...folders.flat()].sort()) {
     hash.update(`\0${relative(packageRoot, file)}\0`);
     hash.update(await readFile(file));

@@ -39,7 +39,10 @@ NativeBuild('says for each missing tool what to install', () => {
   assert.instance(error, Error);
   assert.is((error as Error).name, 'MissingBuildTool');
   assert.match((error as Error).message, /C\+\+ compiler is missing: install it \(.*g\+\+/);
-  assert.match((error as Error).message, 'cmake is missing: install it (Debian/Ubuntu: apt-get install cmake; macOS: brew install cmake)');
+  assert.match(
+    (error as Error).message,
+    'cmake is missing: install it (Debian/Ubuntu: apt-get install cmake; macOS: brew install cmake)',
+  );
   assert.match((error as Error).message, 'git is missing: install it');
 });
 
@@ -54,9 +57,14 @@ NativeBuild('takes a build for current only with the same sources and mode', asy
 
 if (existsSync(nativeAddonPath(packageRoot))) {
   NativeBuild('does nothing when nothing has changed, also when called twice at a time', async () => {
-    const options = { cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger, mode: process.env['AANA_BUILD'] as 'auto' | undefined };
+    const options = {
+      cacheDir: process.env['AANA_CACHE_DIR'] ?? '',
+      log: silentLogger,
+      mode: process.env['AANA_BUILD'] as 'auto' | undefined,
+    };
     const results = await Promise.all([buildNative(options), buildNative(options)]);
-    for (const result of results) assert.equal(result, { addon: nativeAddonPath(packageRoot), mode: result.mode, rebuilt: false });
+    for (const result of results)
+      assert.equal(result, { addon: nativeAddonPath(packageRoot), mode: result.mode, rebuilt: false });
   });
 } else {
   skip('buildNative does nothing when nothing has changed', 'the native addon is not built');

@@ -1,8 +1,8 @@
 import type { PackageSource } from '../packages/index.ts';
 
 /**
- * llama.cpp with its ggml, as `node-llama-cpp` publishes it: sources and the libraries built from them. Headers and libraries must be
- * of one version, so one version names them all.
+ * llama.cpp with its ggml, as `node-llama-cpp` publishes it: sources and the libraries built from them. Headers and
+ * libraries must be of one version, so one version names them all.
  */
 export const LLAMA_VERSION = '3.22.1';
 export const WHISPER_PACKAGE_VERSION = '1.1.3';

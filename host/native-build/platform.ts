@@ -11,7 +11,10 @@ export const platformName = `${process.platform}-${process.arch}`;
 /** Oldest glibc that the published libraries run on. */
 const MINIMUM_GLIBC: readonly [number, number] = [2, 34];
 
-/** Published libraries where there are some for this platform and its C library; source elsewhere (macOS, musl, old distributions). */
+/**
+ * Published libraries where there are some for this platform and its C library; source elsewhere (macOS, musl, old
+ * distributions).
+ */
 export function defaultBuildMode(): BuildMode {
   return PREBUILT_LIBRARIES[platformName] && hasNewEnoughGlibc() ? 'prebuilt' : 'source';
 }

@@ -32,7 +32,10 @@ export interface SourceOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Everything that is compiled or linked, unpacked below `<cacheDir>/native`. What is there already is not fetched again. */
+/**
+ * Everything that is compiled or linked, unpacked below `<cacheDir>/native`. What is there already is not fetched
+ * again.
+ */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
   const root = join(options.cacheDir, 'native');
   await mkdir(root, { recursive: true });
@@ -43,7 +46,10 @@ export async function prepareSources(options: SourceOptions): Promise<NativeSour
         const bundle = 'package/llama/gitRelease.bundle';
         await extractMembers(archive, [bundle], `${dir}.bundle`);
         try {
-          await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], { signal: options.signal, env: options.env });
+          await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
+            signal: options.signal,
+            env: options.env,
+          });
         } finally {
           await rm(`${dir}.bundle`, { recursive: true, force: true });
         }
@@ -53,9 +59,17 @@ export async function prepareSources(options: SourceOptions): Promise<NativeSour
         extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
       );
       const published = options.mode === 'prebuilt' ? PREBUILT_LIBRARIES[platformName] : undefined;
-      const libraries = published && (await once(root, platformName, published, options, (archive, dir) => extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir)));
+      const libraries =
+        published &&
+        (await once(root, platformName, published, options, (archive, dir) =>
+          extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
+        ));
       const backend = options.cuda ? CUDA_BACKENDS[platformName] : undefined;
-      const cuda = backend && (await once(root, `${platformName}-cuda`, backend, options, (archive, dir) => extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir)));
+      const cuda =
+        backend &&
+        (await once(root, `${platformName}-cuda`, backend, options, (archive, dir) =>
+          extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir),
+        ));
       return {
         llama,
         whisper: join(whisper, 'package', 'whisper.cpp'),
@@ -63,18 +77,29 @@ export async function prepareSources(options: SourceOptions): Promise<NativeSour
         cuda: cuda && join(cuda, 'package', 'bins', `${platformName}-cuda`),
       };
     },
-    { signal: options.signal, onWait: () => options.log.info('waiting for another process that prepares the native sources') },
+    {
+      signal: options.signal,
+      onWait: () => options.log.info('waiting for another process that prepares the native sources'),
+    },
   );
 }
 
 /** A folder that is complete or absent: filled under another name, renamed at the end. */
-async function once(root: string, label: string, source: PackageSource, options: SourceOptions, fill: (archive: string, dir: string) => Promise<unknown>): Promise<string> {
+async function once(
+  root: string,
+  label: string,
+  source: PackageSource,
+  options: SourceOptions,
+  fill: (archive: string, dir: string) => Promise<unknown>,
+): Promise<string> {
   const dir = join(root, `${label}-${source.version}`);
   const stamp = join(dir, '.complete');
   if (existsSync(stamp)) return dir;
   const { cacheDir, log, signal } = options;
   log.info('fetching native sources', { package: source.name, version: source.version });
-  const archive = await withProgress(`${source.name} ${source.version}`, source.bytes, (onProgress) => fetchPackage(source, { cacheDir, log, signal, onProgress }));
+  const archive = await withProgress(`${source.name} ${source.version}`, source.bytes, (onProgress) =>
+    fetchPackage(source, { cacheDir, log, signal, onProgress }),
+  );
   const partial = `${dir}.partial`;
   await rm(partial, { recursive: true, force: true });
   await fill(archive, partial);

@@ -21,11 +21,18 @@ Sqlite('builds what package.json pins', async () => {
 });
 
 Sqlite('gives a module that opens a database, the same for two calls at a time', async () => {
-  const [entry, other] = await Promise.all([buildSqlite({ cacheDir, log: silentLogger }), buildSqlite({ cacheDir, log: silentLogger })]);
+  const [entry, other] = await Promise.all([
+    buildSqlite({ cacheDir, log: silentLogger }),
+    buildSqlite({ cacheDir, log: silentLogger }),
+  ]);
   assert.is(entry, other);
   assert.ok(existsSync(entry));
-  const { Database } = createRequire(entry)(entry) as { Database: new (file: string) => { get(sql: string, done: (error: Error | null, row: unknown) => void): void } };
-  const row = await new Promise((resolve, reject) => new Database(':memory:').get('select 1 as one', (error, found) => (error ? reject(error) : resolve(found))));
+  const { Database } = createRequire(entry)(entry) as {
+    Database: new (file: string) => { get(sql: string, done: (error: Error | null, row: unknown) => void): void };
+  };
+  const row = await new Promise((resolve, reject) =>
+    new Database(':memory:').get('select 1 as one', (error, found) => (error ? reject(error) : resolve(found))),
+  );
   assert.equal(row, { one: 1 });
 });
 

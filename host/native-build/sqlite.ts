@@ -28,8 +28,9 @@ const require = createRequire(join(packageRoot, 'package.json'));
 const BINDING = "module.exports = require('../node_sqlite3.node');\n";
 
 /**
- * The path of the `sqlite3` module, with its addon built into `build/` of this package: no install script runs, nothing but the package itself is
- * fetched. The build is found again by what it is made of, for every Node (it uses Node-API alone). Two calls at a time build once.
+ * The path of the `sqlite3` module, with its addon built into `build/` of this package: no install script runs, nothing
+ * but the package itself is fetched. The build is found again by what it is made of, for every Node (it uses Node-API
+ * alone). Two calls at a time build once.
  */
 export async function buildSqlite({ cacheDir, log, signal, env = process.env }: SqliteBuildOptions): Promise<string> {
   const root = join(packageRoot, 'build'); // beside the addon of this package
@@ -51,8 +52,22 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
         const sources = await packageSources({ cacheDir, log, signal }, join(work, 'package'));
         const amalgamation = await unpackAmalgamation(sources, join(work, 'sqlite'));
         const out = join(work, 'cmake');
-        const definitions = { AANA_BINDING_DIR: join(sources, 'src'), AANA_SQLITE_DIR: amalgamation, AANA_NAPI_DIR: packageFolder('node-addon-api'), AANA_UV_DIR: uv };
-        await compile({ title: 'SQLite', directory: cmakeFolder, out, definitions, jobs: defaultJobs(), log, signal, env });
+        const definitions = {
+          AANA_BINDING_DIR: join(sources, 'src'),
+          AANA_SQLITE_DIR: amalgamation,
+          AANA_NAPI_DIR: packageFolder('node-addon-api'),
+          AANA_UV_DIR: uv,
+        };
+        await compile({
+          title: 'SQLite',
+          directory: cmakeFolder,
+          out,
+          definitions,
+          jobs: defaultJobs(),
+          log,
+          signal,
+          env,
+        });
         await cp(join(sources, 'lib'), join(made, 'lib'), { recursive: true });
         await writeFile(join(made, 'lib', 'sqlite3-binding.js'), BINDING);
         await writeFile(join(made, 'package.json'), '{"type":"commonjs"}\n');
@@ -87,10 +102,17 @@ async function inputsHash(): Promise<string> {
 }
 
 /** The installed package; npm leaves an optional one out when its install script failed, then it is fetched. */
-async function packageSources(options: { readonly cacheDir: string; readonly log: Logger; readonly signal?: AbortSignal | undefined }, into: string): Promise<string> {
+async function packageSources(
+  options: { readonly cacheDir: string; readonly log: Logger; readonly signal?: AbortSignal | undefined },
+  into: string,
+): Promise<string> {
   const installed = installedPackage();
   if (installed) return installed;
-  await extractMembers(await fetchPackage(SQLITE_SOURCE, options), /^package\/(src|lib|deps)\/|^package\/LICENSE$/, into);
+  await extractMembers(
+    await fetchPackage(SQLITE_SOURCE, options),
+    /^package\/(src|lib|deps)\/|^package\/LICENSE$/,
+    into,
+  );
   return join(into, 'package');
 }
 
@@ -103,19 +125,33 @@ function installedPackage(): string | undefined {
   }
 }
 
-/** The binding uses libuv, whose version 1 has one binary interface: the headers of this Node, or those of any other on this machine. */
+/**
+ * The binding uses libuv, whose version 1 has one binary interface: the headers of this Node, or those of any other on
+ * this machine.
+ */
 function uvHeaders(): string {
   const prefix = dirname(dirname(process.execPath));
-  const folders = [prefix, '/usr', '/usr/local', '/opt/homebrew'].flatMap((root) => [join(root, 'include', 'node'), join(root, 'include')]);
+  const folders = [prefix, '/usr', '/usr/local', '/opt/homebrew'].flatMap((root) => [
+    join(root, 'include', 'node'),
+    join(root, 'include'),
+  ]);
   const found = folders.find((folder) => existsSync(join(folder, 'uv.h')));
-  if (found === undefined) throw missingTool(`the header uv.h is missing (looked for in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`);
+  if (found === undefined)
+    throw missingTool(
+      `the header uv.h is missing (looked for in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`,
+    );
   return found;
 }
 
 /** The folder with `sqlite3.c`. */
 async function unpackAmalgamation(sources: string, into: string): Promise<string> {
-  const archive = (await readdir(join(sources, 'deps'))).find((name) => /^sqlite-autoconf-\d+\.tar\.gz$/.test(name)) ?? '';
+  const archive =
+    (await readdir(join(sources, 'deps'))).find((name) => /^sqlite-autoconf-\d+\.tar\.gz$/.test(name)) ?? '';
   const name = archive.replace('.tar.gz', '');
-  await extractMembers(join(sources, 'deps', archive), ['sqlite3.c', 'sqlite3.h', 'sqlite3ext.h'].map((file) => `${name}/${file}`), into);
+  await extractMembers(
+    join(sources, 'deps', archive),
+    ['sqlite3.c', 'sqlite3.h', 'sqlite3ext.h'].map((file) => `${name}/${file}`),
+    into,
+  );
   return join(into, name);
 }

@@ -10,7 +10,11 @@ interface Tool {
 }
 
 const TOOLS: readonly Tool[] = [
-  { what: 'a C++ compiler', commands: ['c++', 'g++', 'clang++'], install: 'Debian/Ubuntu: apt-get install g++; macOS: xcode-select --install' },
+  {
+    what: 'a C++ compiler',
+    commands: ['c++', 'g++', 'clang++'],
+    install: 'Debian/Ubuntu: apt-get install g++; macOS: xcode-select --install',
+  },
   { what: 'cmake', commands: ['cmake'], install: 'Debian/Ubuntu: apt-get install cmake; macOS: brew install cmake' },
   { what: 'git', commands: ['git'], install: 'Debian/Ubuntu: apt-get install git; macOS: xcode-select --install' },
 ];
@@ -19,7 +23,9 @@ const MINIMUM_CMAKE: readonly [number, number] = [3, 19];
 
 /** Throws `MissingBuildTool` that names every missing tool and how to install it. */
 export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] = TOOLS.map(({ what }) => what)): void {
-  const missing = TOOLS.filter((tool) => needed.includes(tool.what) && !toolCommands(tool, env).some((command) => runs(command, env)));
+  const missing = TOOLS.filter(
+    (tool) => needed.includes(tool.what) && !toolCommands(tool, env).some((command) => runs(command, env)),
+  );
   if (missing.length > 0) {
     const sentences = missing.map((tool) => `${tool.what} is missing: install it (${tool.install})`);
     throw missingTool(sentences.join('. '));
@@ -27,7 +33,9 @@ export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] =
   const version = /(\d+)\.(\d+)/.exec(spawnSync('cmake', ['--version'], { env, encoding: 'utf8' }).stdout);
   const [major, minor] = [Number(version?.[1]), Number(version?.[2])];
   if (major < MINIMUM_CMAKE[0] || (major === MINIMUM_CMAKE[0] && minor < MINIMUM_CMAKE[1])) {
-    throw missingTool(`cmake ${version?.[0]} is too old: install ${MINIMUM_CMAKE.join('.')} or newer (for example: pip install cmake)`);
+    throw missingTool(
+      `cmake ${version?.[0]} is too old: install ${MINIMUM_CMAKE.join('.')} or newer (for example: pip install cmake)`,
+    );
   }
 }
 

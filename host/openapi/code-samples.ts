@@ -40,14 +40,20 @@ function curl({ url, body, files, isStream, hasKey }: SampleRequest): string {
 }
 
 function typescript({ url, body, files, isStream, hasKey }: SampleRequest): string {
-  const imports = [...(files.length > 0 ? [`import { openAsBlob } from 'node:fs';`] : []), ...(hasKey ? [`import { env } from 'node:process';`] : [])];
+  const imports = [
+    ...(files.length > 0 ? [`import { openAsBlob } from 'node:fs';`] : []),
+    ...(hasKey ? [`import { env } from 'node:process';`] : []),
+  ];
   const headers = hasKey ? `, headers: { 'x-api-key': env.AANA_API_KEY ?? '' }` : '';
   return [
     ...imports,
     ...(imports.length > 0 ? [''] : []),
     'const form = new FormData();',
     `form.set('body', JSON.stringify(${JSON.stringify(body)}));`,
-    ...files.map((name) => `form.set(${jsQuoted(name)}, await openAsBlob(${jsQuoted(sampleFile(name))}), ${jsQuoted(sampleFile(name))});`),
+    ...files.map(
+      (name) =>
+        `form.set(${jsQuoted(name)}, await openAsBlob(${jsQuoted(sampleFile(name))}), ${jsQuoted(sampleFile(name))});`,
+    ),
     `const response = await fetch(${jsQuoted(url)}, { method: 'POST', body: form${headers} });`,
     ...(isStream
       ? ['for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) console.log(text);']
@@ -75,7 +81,9 @@ function python({ url, body, files, isStream, hasKey }: SampleRequest): string {
     'response = requests.post(',
     ...given.map((one) => `    ${one},`),
     ')',
-    ...(isStream ? ['for chunk in response.iter_content(chunk_size=None):', '    print(chunk.decode())'] : ['print(response.json())']),
+    ...(isStream
+      ? ['for chunk in response.iter_content(chunk_size=None):', '    print(chunk.decode())']
+      : ['print(response.json())']),
     '',
   ].join('\n');
 }
@@ -94,5 +102,7 @@ function pythonLiteral(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)}: ${pythonLiteral(inner)}`).join(', ')}}`;
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}: ${pythonLiteral(inner)}`)
+    .join(', ')}}`;
 }

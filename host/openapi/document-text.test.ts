@@ -13,8 +13,18 @@ const Texts = suite('the text of the OpenAPI document');
 /** Counts how often an example of its input is checked, which is when documentation is made. */
 function counted(name: string): { endpoint: Parameters<EndpointRegistry['add']>[0]; checks: () => number } {
   let checks = 0;
-  const endpoint = hostEndpoint({ name, path: `/${name}`, summary: name, input: z.strictObject({ n: z.int().min(3) }), output: z.unknown(), run: async () => 1 });
-  return { endpoint: { ...endpoint, validate: (input) => ((checks += 1), endpoint.validate(input)) }, checks: () => checks };
+  const endpoint = hostEndpoint({
+    name,
+    path: `/${name}`,
+    summary: name,
+    input: z.strictObject({ n: z.int().min(3) }),
+    output: z.unknown(),
+    run: async () => 1,
+  });
+  return {
+    endpoint: { ...endpoint, validate: (input) => ((checks += 1), endpoint.validate(input)) },
+    checks: () => checks,
+  };
 }
 
 Texts('is made once for each change of the endpoints, whoever asks', async () => {
@@ -22,12 +32,16 @@ Texts('is made once for each change of the endpoints, whoever asks', async () =>
   const [one, two] = [counted('one'), counted('two')];
   registry.add(one.endpoint);
   await using at = await startServer({ registry });
-  const paths = async (): Promise<string[]> => Object.keys(((await (await fetch(`${at.url}/openapi.json`)).json()) as { paths: object }).paths).filter((path) => path === '/one' || path === '/two');
+  const paths = async (): Promise<string[]> =>
+    Object.keys(((await (await fetch(`${at.url}/openapi.json`)).json()) as { paths: object }).paths).filter(
+      (path) => path === '/one' || path === '/two',
+    );
   assert.equal(await paths(), ['/one']);
   const checks = one.checks();
   assert.ok(checks > 0);
   for (let n = 0; n < 5; n += 1) await paths();
-  for (const host of ['a.example', 'b.example:99', 'c.example']) await fetch(`${at.url}/openapi.json`, { headers: { host } });
+  for (const host of ['a.example', 'b.example:99', 'c.example'])
+    await fetch(`${at.url}/openapi.json`, { headers: { host } });
   assert.is(one.checks(), checks);
   registry.add(two.endpoint);
   assert.equal(await paths(), ['/one', '/two']);
@@ -38,8 +52,20 @@ Texts('is made once for each change of the endpoints, whoever asks', async () =>
 
 Texts('is made of schemas that ask for a huge value, without an example of it', async () => {
   const registry = new EndpointRegistry();
-  const huge: Record<string, object> = { text: { type: 'string', minLength: 1e9 }, list: { type: 'array', minItems: 1e9, items: {} }, object: { type: 'object', minProperties: 1e9 } };
-  const endpoints = Object.entries(huge).map(([name, schema]) => ({ name, path: `/${name}`, summary: '', description: '', inputSchema: { type: 'object', properties: { a: schema }, required: ['a'] }, outputSchema: {}, streaming: false }));
+  const huge: Record<string, object> = {
+    text: { type: 'string', minLength: 1e9 },
+    list: { type: 'array', minItems: 1e9, items: {} },
+    object: { type: 'object', minProperties: 1e9 },
+  };
+  const endpoints = Object.entries(huge).map(([name, schema]) => ({
+    name,
+    path: `/${name}`,
+    summary: '',
+    description: '',
+    inputSchema: { type: 'object', properties: { a: schema }, required: ['a'] },
+    outputSchema: {},
+    streaming: false,
+  }));
   for (const endpoint of pluginEndpoints({ name: 'p', endpoints, run: async () => '{}' })) registry.add(endpoint);
   await using at = await startServer({ registry });
   const response = await fetch(`${at.url}/openapi.json`);
@@ -56,7 +82,10 @@ Texts('is not sent again to a client that has it', async () => {
   const first = await fetch(`${at.url}/openapi.json`);
   const etag = first.headers.get('etag') ?? '';
   assert.match(etag, /^"[\w-]{20,}"$/);
-  assert.equal([first.status, first.headers.get('cache-control'), (await first.text()).length > 1000], [200, 'no-cache', true]);
+  assert.equal(
+    [first.status, first.headers.get('cache-control'), (await first.text()).length > 1000],
+    [200, 'no-cache', true],
+  );
   const again = await fetch(`${at.url}/openapi.json`, { headers: { 'if-none-match': etag } });
   assert.equal([again.status, again.headers.get('etag'), await again.text()], [304, etag, '']);
   registry.add(counted('two').endpoint);
@@ -66,12 +95,17 @@ Texts('is not sent again to a client that has it', async () => {
 
 Texts('has the address that the client used, and is kept for few of them', () => {
   let builds = 0;
-  const text = new OpenApiText({ version: () => 1, build: (origin, mount) => ((builds += 1), { url: `${origin}${mount}/echo`, quoted: `'${origin}'` }) });
+  const text = new OpenApiText({
+    version: () => 1,
+    build: (origin, mount) => ((builds += 1), { url: `${origin}${mount}/echo`, quoted: `'${origin}'` }),
+  });
   const at = (origin: string, mount = ''): unknown => JSON.parse(text.at(origin, mount).body.toString());
-  for (const origin of ['http://127.0.0.1:8000', 'https://aana.example.org', 'http://[::1]:8000']) assert.equal(at(origin, '/ai'), { url: `${origin}/ai/echo`, quoted: `'${origin}'` });
+  for (const origin of ['http://127.0.0.1:8000', 'https://aana.example.org', 'http://[::1]:8000'])
+    assert.equal(at(origin, '/ai'), { url: `${origin}/ai/echo`, quoted: `'${origin}'` });
   for (let n = 0; n < 1000; n += 1) at(`http://h${n}.example`);
   assert.is(builds, 3, 'once for each way of quoting and each place that it is mounted at');
-  for (const odd of ['http://a"b', "http://a'b", 'http://$&', 'http://a b', 'http://']) assert.equal(at(odd), { url: 'http://localhost/echo', quoted: "'http://localhost'" });
+  for (const odd of ['http://a"b', "http://a'b", 'http://$&', 'http://a b', 'http://'])
+    assert.equal(at(odd), { url: 'http://localhost/echo', quoted: "'http://localhost'" });
 });
 
 Texts('and the files of its pages are read once', async () => {
@@ -80,7 +114,8 @@ Texts('and the files of its pages are read once', async () => {
   let asked = 0;
   try {
     await using at = await startServer({ redocBundle: async () => ((asked += 1), file) });
-    const script = (headers: Record<string, string> = {}): Promise<Response> => fetch(`${at.url}/redoc/redoc.standalone.js`, { headers });
+    const script = (headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(`${at.url}/redoc/redoc.standalone.js`, { headers });
     assert.is((await script()).status, 500, 'there is no file yet');
     await new Promise((resolve) => setTimeout(resolve, 1100)); // a failure is remembered for a second
     await writeFile(file, 'window.Redoc = "https://cdn.redoc.ly/redoc/logo-mini.svg";');
@@ -90,10 +125,20 @@ Texts('and the files of its pages are read once', async () => {
     await rm(file);
     const before = asked;
     const again = await script();
-    assert.equal([again.status, await again.text(), again.headers.get('etag'), asked], [200, body, first.headers.get('etag'), before]);
+    assert.equal(
+      [again.status, await again.text(), again.headers.get('etag'), asked],
+      [200, body, first.headers.get('etag'), before],
+    );
     assert.is((await script({ 'if-none-match': first.headers.get('etag') ?? '' })).status, 304);
     const bundle = await fetch(`${at.url}/docs/swagger-ui-bundle.js`);
-    assert.is((await fetch(`${at.url}/docs/swagger-ui-bundle.js`, { headers: { 'if-none-match': bundle.headers.get('etag') ?? '' } })).status, 304);
+    assert.is(
+      (
+        await fetch(`${at.url}/docs/swagger-ui-bundle.js`, {
+          headers: { 'if-none-match': bundle.headers.get('etag') ?? '' },
+        })
+      ).status,
+      304,
+    );
     assert.is(bundle.headers.get('content-length'), String((await bundle.arrayBuffer()).byteLength));
   } finally {
     await rm(folder, { recursive: true, force: true });

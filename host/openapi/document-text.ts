@@ -13,14 +13,20 @@ export interface OpenApiTextOptions {
   readonly version: () => number;
 }
 
-/** Stands in the documents that are kept in place of the server's address, which each client chooses by its `Host`. In brackets for addresses of IPv6, which are quoted otherwise. */
+/**
+ * Stands in the documents that are kept in place of the server's address, which each client chooses by its `Host`. In
+ * brackets for addresses of IPv6, which are quoted otherwise.
+ */
 const STAND_IN = 'http://aana-host.invalid';
 const STAND_IN_IPV6 = 'http://[aana-host.invalid]';
 /** An address that can be put into the texts of a document as it is. */
 const PLAIN_ORIGIN = /^https?:\/\/(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 const MOST_KEPT = 8;
 
-/** The OpenAPI document as text. It is made once for each change of the endpoints: a request costs a look-up, or putting an address in. */
+/**
+ * The OpenAPI document as text. It is made once for each change of the endpoints: a request costs a look-up, or putting
+ * an address in.
+ */
 export class OpenApiText {
   readonly #options: OpenApiTextOptions;
   #version = Number.NaN;
@@ -44,7 +50,9 @@ export class OpenApiText {
 
   #textFor(address: string, mountPath: string): DocumentText {
     const standIn = address.includes('[') ? STAND_IN_IPV6 : STAND_IN;
-    const template = kept(this.#templates, `${standIn} ${mountPath}`, () => JSON.stringify(this.#options.build(standIn, mountPath)));
+    const template = kept(this.#templates, `${standIn} ${mountPath}`, () =>
+      JSON.stringify(this.#options.build(standIn, mountPath)),
+    );
     const body = Buffer.from(template.replaceAll(standIn, () => address));
     return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
   }

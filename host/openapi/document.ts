@@ -25,8 +25,13 @@ export interface OpenApiOptions {
   readonly hasKeys?: boolean;
 }
 
-/** `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the document. */
-export type OpenApiParams = Readonly<Partial<oas31.InfoObject> & Pick<oas31.OpenAPIObject, 'servers' | 'tags' | 'externalDocs' | 'security'>>;
+/**
+ * `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the
+ * document.
+ */
+export type OpenApiParams = Readonly<
+  Partial<oas31.InfoObject> & Pick<oas31.OpenAPIObject, 'servers' | 'tags' | 'externalDocs' | 'security'>
+>;
 
 /** The OpenAPI 3.1 document of the registered endpoints and the host's own routes. */
 export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
@@ -42,14 +47,29 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
   if (hasTasks) for (const [name, schema] of TASK_SCHEMAS) schemas.put(name, schema);
   for (const [name, response] of errorResponses()) builder.addResponse(name, response);
   for (const endpoint of endpoints) {
-    builder.addPath(endpoint.path, { post: endpointOperation(endpoint, schemas, { baseUrl: `${options.baseUrl}${mount}`, hasTasks, hasKeys: options.hasKeys ?? false }) });
+    builder.addPath(endpoint.path, {
+      post: endpointOperation(endpoint, schemas, {
+        baseUrl: `${options.baseUrl}${mount}`,
+        hasTasks,
+        hasKeys: options.hasKeys ?? false,
+      }),
+    });
   }
-  for (const [path, item] of [...(hasTasks ? TASK_PATHS : []), ...(options.hasWebhooks ? WEBHOOK_PATHS : []), ...SYSTEM_PATHS, ...(options.hasKeys && hasTasks ? ADMIN_TASK_PATHS : []), ...(options.hasKeys && options.hasWebhooks ? ADMIN_WEBHOOK_PATHS : [])]) builder.addPath(path, item);
+  for (const [path, item] of [
+    ...(hasTasks ? TASK_PATHS : []),
+    ...(options.hasWebhooks ? WEBHOOK_PATHS : []),
+    ...SYSTEM_PATHS,
+    ...(options.hasKeys && hasTasks ? ADMIN_TASK_PATHS : []),
+    ...(options.hasKeys && options.hasWebhooks ? ADMIN_WEBHOOK_PATHS : []),
+  ])
+    builder.addPath(path, item);
   const { components, ...document } = builder.getSpec();
   return {
     ...document,
     ...(options.hasWebhooks && { webhooks: WEBHOOK_MESSAGES }),
-    components: Object.fromEntries(Object.entries(components ?? {}).filter(([, members]) => Object.keys(members as object).length > 0)),
+    components: Object.fromEntries(
+      Object.entries(components ?? {}).filter(([, members]) => Object.keys(members as object).length > 0),
+    ),
     servers: servers ?? [{ url: mount === '' ? '/' : mount }],
     tags: allTags(document.paths ?? {}, tags ?? [], new Set(endpoints.map(({ plugin }) => plugin))),
     ...(externalDocs && { externalDocs }),
@@ -66,10 +86,23 @@ const OWN_TAGS: readonly oas31.TagObject[] = [
 ];
 
 /** Every tag that an operation has: those of the application first, as it describes them, the host's own last. */
-function allTags(paths: oas31.PathsObject, given: readonly oas31.TagObject[], plugins: ReadonlySet<string | undefined>): oas31.TagObject[] {
+function allTags(
+  paths: oas31.PathsObject,
+  given: readonly oas31.TagObject[],
+  plugins: ReadonlySet<string | undefined>,
+): oas31.TagObject[] {
   const operations = Object.values(paths).flatMap((item) => [item.get, item.put, item.post, item.delete]);
   const used = [...new Set(operations.flatMap((operation) => operation?.tags ?? []))];
   const own = OWN_TAGS.filter(({ name }) => used.includes(name) && !given.some((tag) => tag.name === name));
   const known = new Set([...given, ...own].map(({ name }) => name));
-  return [...given, ...used.filter((name) => !known.has(name)).map((name) => ({ name, description: plugins.has(name) ? `Endpoints of the plugin ${name}.` : `Endpoints with the tag ${name}.` })), ...own];
+  return [
+    ...given,
+    ...used
+      .filter((name) => !known.has(name))
+      .map((name) => ({
+        name,
+        description: plugins.has(name) ? `Endpoints of the plugin ${name}.` : `Endpoints with the tag ${name}.`,
+      })),
+    ...own,
+  ];
 }

@@ -15,7 +15,9 @@ export interface EndpointOperationOptions {
   readonly hasKeys: boolean;
 }
 
-/** Tells programs that read the document, such as our generator of clients, what an operation does besides its schemas. */
+/**
+ * Tells programs that read the document, such as our generator of clients, what an operation does besides its schemas.
+ */
 export interface EndpointExtension {
   readonly streaming: boolean;
   readonly defer: 'always' | 'optional' | 'never';
@@ -24,7 +26,11 @@ export interface EndpointExtension {
 }
 
 /** The operation of an endpoint; its schemas are added to the components. */
-export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaComponents, options: EndpointOperationOptions): oas31.OperationObject {
+export function endpointOperation(
+  endpoint: ServedEndpoint,
+  schemas: SchemaComponents,
+  options: EndpointOperationOptions,
+): oas31.OperationObject {
   const name = pascalCase(endpoint.name);
   const example = exampleOf(endpoint, true);
   const input = schemas.add(`${name}Request`, endpoint.inputSchema);
@@ -39,7 +45,10 @@ export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaCompo
     ...(defer !== 'never' && { parameters: deferParameters(defer) }),
     requestBody: { required: true, content: requestContent(endpoint, input, example) },
     responses: {
-      '200': defer === 'always' ? jsonResponse('The request was kept as a task.', TASK_ID) : successResponse(endpoint, output, defer),
+      '200':
+        defer === 'always'
+          ? jsonResponse('The request was kept as a task.', TASK_ID)
+          : successResponse(endpoint, output, defer),
       ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
     },
     'x-aana-endpoint': extension,
@@ -48,9 +57,17 @@ export function endpointOperation(endpoint: ServedEndpoint, schemas: SchemaCompo
   };
 }
 
-const BINARY: oas31.SchemaObject = { type: 'string', format: 'binary', description: 'An uploaded file; the input names it by the name of this part.' };
+const BINARY: oas31.SchemaObject = {
+  type: 'string',
+  format: 'binary',
+  description: 'An uploaded file; the input names it by the name of this part.',
+};
 
-function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject, upload: Example | undefined): oas31.ContentObject {
+function requestContent(
+  endpoint: ServedEndpoint,
+  input: oas31.ReferenceObject,
+  upload: Example | undefined,
+): oas31.ContentObject {
   const files = Object.fromEntries(fileKeys(endpoint.inputSchema).map((key) => [key, BINARY]));
   const takesFiles = Object.keys(files).length > 0;
   const encoding = { body: { contentType: 'application/json' } };
@@ -58,7 +75,12 @@ function requestContent(endpoint: ServedEndpoint, input: oas31.ReferenceObject, 
   const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills its form in with what stands here
   return {
     'multipart/form-data': {
-      schema: { type: 'object', properties: { body: field, ...files }, required: ['body'], ...(takesFiles ? { additionalProperties: BINARY } : {}) },
+      schema: {
+        type: 'object',
+        properties: { body: field, ...files },
+        required: ['body'],
+        ...(takesFiles ? { additionalProperties: BINARY } : {}),
+      },
       encoding,
       ...(upload && { example: { body: upload.value } }),
     },
@@ -87,7 +109,11 @@ function exampleOf(endpoint: ServedEndpoint, files: boolean): Example | undefine
   }
 }
 
-function samplesOf({ inputSchema, path, streaming, deferOption }: ServedEndpoint, body: unknown, { baseUrl, hasKeys }: EndpointOperationOptions): CodeSample[] {
+function samplesOf(
+  { inputSchema, path, streaming, deferOption }: ServedEndpoint,
+  body: unknown,
+  { baseUrl, hasKeys }: EndpointOperationOptions,
+): CodeSample[] {
   const isStream = streaming && deferOption !== 'always';
   return codeSamples({ url: `${baseUrl}${path}`, body, files: exampleFiles(inputSchema), isStream, hasKey: hasKeys });
 }
@@ -101,20 +127,33 @@ function jsonResponse(description: string, schema: oas31.SchemaObject | oas31.Re
   return { description, content: { 'application/json': { schema } } };
 }
 
-function successResponse({ streaming }: ServedEndpoint, output: oas31.ReferenceObject, defer: EndpointExtension['defer']): oas31.ResponseObject {
+function successResponse(
+  { streaming }: ServedEndpoint,
+  output: oas31.ReferenceObject,
+  defer: EndpointExtension['defer'],
+): oas31.ResponseObject {
   const schema = defer === 'optional' ? { anyOf: [output, TASK_ID] } : output;
   const description = defer === 'optional' ? ' With `defer=true`, the id of the task.' : '';
   if (!streaming) return jsonResponse(`The answer.${description}`, schema);
   const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
   return {
     description: `Values, each as it is made: JSON texts with nothing between them, or, where \`Accept\` says so, a line each or server-sent events. An error after the first one is the last, with the four keys of an error.${description}`,
-    content: { 'application/json-seq': value, 'application/x-ndjson': value, 'text/event-stream': { schema: EVENT }, ...(defer === 'optional' && { 'application/json': { schema: TASK_ID } }) },
+    content: {
+      'application/json-seq': value,
+      'application/x-ndjson': value,
+      'text/event-stream': { schema: EVENT },
+      ...(defer === 'optional' && { 'application/json': { schema: TASK_ID } }),
+    },
   };
 }
 
 const EVENT: oas31.SchemaObject = {
   type: 'object',
   description: 'One event: a value, the error that ends the stream, or `done`.',
-  properties: { id: { type: 'string' }, event: { type: 'string', enum: ['message', 'error', 'done'] }, data: { type: 'string', contentMediaType: 'application/json' } },
+  properties: {
+    id: { type: 'string' },
+    event: { type: 'string', enum: ['message', 'error', 'done'] },
+    data: { type: 'string', contentMediaType: 'application/json' },
+  },
   required: ['id', 'event', 'data'],
 };

@@ -7,10 +7,18 @@ export const PAGE_LIMITS = { most: 1_000_000, mostItems: 1000, defaultItems: 100
 export const TIME: oas31.SchemaObject = { type: ['string', 'null'], format: 'date-time' };
 
 /** The numbers of tasks by status. */
-export const COUNTS: oas31.SchemaObject = { type: 'object', additionalProperties: { type: 'integer' }, properties: { total: { type: 'integer' } }, required: ['total'] };
+export const COUNTS: oas31.SchemaObject = {
+  type: 'object',
+  additionalProperties: { type: 'integer' },
+  properties: { total: { type: 'integer' } },
+  required: ['total'],
+};
 
 /** An answer in JSON. */
-export function jsonAnswer(description: string, schema: oas31.SchemaObject | oas31.ReferenceObject): oas31.ResponseObject {
+export function jsonAnswer(
+  description: string,
+  schema: oas31.SchemaObject | oas31.ReferenceObject,
+): oas31.ResponseObject {
   return { description, content: { 'application/json': { schema } } };
 }
 

@@ -12,8 +12,8 @@ export function pascalCase(name: string): string {
 }
 
 /**
- * The schemas of a document's components. Each JSON Schema that is added becomes a component, and so does each of its definitions:
- * under its own name where that is free or stands for the same schema already.
+ * The schemas of a document's components. Each JSON Schema that is added becomes a component, and so does each of its
+ * definitions: under its own name where that is free or stands for the same schema already.
  */
 export class SchemaComponents {
   readonly #add: (name: string, schema: oas31.SchemaObject) => void;
@@ -85,7 +85,12 @@ function movedReferences(value: unknown, name: string, names: ReadonlyMap<string
   if (!isSchema(value)) return value;
   const entries = Object.entries(value).filter(([key]) => !isRoot || !OWN_NAMES.has(key));
   return Object.fromEntries(
-    entries.map(([key, inner]) => [key, key === '$ref' && typeof inner === 'string' ? movedReference(inner, name, names) : movedReferences(inner, name, names, false)]),
+    entries.map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string'
+        ? movedReference(inner, name, names)
+        : movedReferences(inner, name, names, false),
+    ]),
   );
 }
 

@@ -7,13 +7,36 @@ import { schemaExample } from './schema-example.ts';
 const Example = suite('an example of a schema');
 
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  'numbers with bounds': z.strictObject({ a: z.int().min(3), b: z.int().max(-3), c: z.number().gt(0).lt(1), d: z.number().multipleOf(5).min(7), e: z.number().lt(-2) }),
+  'numbers with bounds': z.strictObject({
+    a: z.int().min(3),
+    b: z.int().max(-3),
+    c: z.number().gt(0).lt(1),
+    d: z.number().multipleOf(5).min(7),
+    e: z.number().lt(-2),
+  }),
   'texts with lengths': z.strictObject({ a: z.string().min(30), b: z.string().max(2), c: z.string().length(8) }),
-  'texts of a form': z.strictObject({ a: z.uuid(), b: z.email(), c: z.iso.datetime(), d: z.url(), e: z.ipv4(), f: z.iso.date() }),
+  'texts of a form': z.strictObject({
+    a: z.uuid(),
+    b: z.email(),
+    c: z.iso.datetime(),
+    d: z.url(),
+    e: z.ipv4(),
+    f: z.iso.date(),
+  }),
   'texts of a pattern': z.strictObject({ a: z.string().regex(/^[a-z]{2,8}$/), b: z.string().regex(/^\d+$/) }),
-  'lists with lengths': z.strictObject({ a: z.array(z.string()).min(3), b: z.array(z.int()).max(0), c: z.tuple([z.string(), z.int()]) }),
+  'lists with lengths': z.strictObject({
+    a: z.array(z.string()).min(3),
+    b: z.array(z.int()).max(0),
+    c: z.tuple([z.string(), z.int()]),
+  }),
   'all of several': z.object({ a: z.string() }).and(z.object({ b: z.int() })),
-  'one of several': z.strictObject({ a: z.union([z.null(), z.int()]), b: z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('x'), n: z.int() }), z.strictObject({ kind: z.literal('y') })]) }),
+  'one of several': z.strictObject({
+    a: z.union([z.null(), z.int()]),
+    b: z.discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('x'), n: z.int() }),
+      z.strictObject({ kind: z.literal('y') }),
+    ]),
+  }),
 };
 
 for (const [what, schema] of Object.entries(SCHEMAS)) {
@@ -31,11 +54,18 @@ Example('names a media as an uploaded file, or gives its address', () => {
 });
 
 Example('tells what can be said where nothing must be', () => {
-  assert.equal(schemaExample(z.toJSONSchema(z.strictObject({ top: z.int().default(5), note: z.string().optional() }), { io: 'input' })), { top: 5 });
+  assert.equal(
+    schemaExample(
+      z.toJSONSchema(z.strictObject({ top: z.int().default(5), note: z.string().optional() }), { io: 'input' }),
+    ),
+    { top: 5 },
+  );
 });
 
 Example('takes what the author gives', () => {
-  assert.equal(schemaExample(z.toJSONSchema(z.strictObject({ who: z.string().meta({ examples: ['Ada'] }) }))), { who: 'Ada' });
+  assert.equal(schemaExample(z.toJSONSchema(z.strictObject({ who: z.string().meta({ examples: ['Ada'] }) }))), {
+    who: 'Ada',
+  });
 });
 
 const text = { type: 'string' };
@@ -46,10 +76,22 @@ const LARGE: Readonly<Record<string, object>> = {
   'a long list': many(text, 1e9),
   'lists of lists': Array.from({ length: 12 }).reduce<object>((inner) => many(inner, 50), text),
   'many keys': { type: 'object', minProperties: 1e9 },
-  'an object that holds two of itself': { ...doubling, $defs: { node: { type: 'object', required: ['a', 'b'], properties: { a: doubling, b: doubling } } } },
-  'an object that may hold two of itself, or an address': { ...doubling, $defs: { node: { type: 'object', properties: { file: { 'x-aana-file': true }, a: doubling, b: doubling, url: text } } } },
+  'an object that holds two of itself': {
+    ...doubling,
+    $defs: { node: { type: 'object', required: ['a', 'b'], properties: { a: doubling, b: doubling } } },
+  },
+  'an object that may hold two of itself, or an address': {
+    ...doubling,
+    $defs: {
+      node: { type: 'object', properties: { file: { 'x-aana-file': true }, a: doubling, b: doubling, url: text } },
+    },
+  },
   'a long default, many times': many({ ...text, default: 'x'.repeat(2000) }, 30),
-  'a long text after a negative length': { type: 'object', required: ['a', 'b'], properties: { a: { ...text, minLength: -1e12 }, b: { ...text, minLength: 1e8 } } },
+  'a long text after a negative length': {
+    type: 'object',
+    required: ['a', 'b'],
+    properties: { a: { ...text, minLength: -1e12 }, b: { ...text, minLength: 1e8 } },
+  },
   'nothing that makes sense': { type: 'array', prefixItems: [null] },
 };
 for (const [what, schema] of Object.entries(LARGE)) {

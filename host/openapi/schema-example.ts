@@ -3,7 +3,9 @@ import { matchesPattern } from '../json-schema/index.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 export interface ExampleOptions {
-  /** Whether a media may be given as an uploaded file, which works everywhere; else its address is given. Default: true. */
+  /**
+   * Whether a media may be given as an uploaded file, which works everywhere; else its address is given. Default: true.
+   */
   readonly files?: boolean;
 }
 
@@ -12,9 +14,9 @@ const MOST_VALUES = 1000;
 const MOST_CHARACTERS = 10_000;
 
 /**
- * A small value that fits a schema, for documentation: given examples and defaults first, else one made from the type. A file is
- * named like the top-level key that it stands under. Undefined where a value would not be small, or the schema makes no sense; the work is
- * limited in any case, because a component says its schemas itself.
+ * A small value that fits a schema, for documentation: given examples and defaults first, else one made from the type.
+ * A file is named like the top-level key that it stands under. Undefined where a value would not be small, or the
+ * schema makes no sense; the work is limited in any case, because a component says its schemas itself.
  */
 export function schemaExample(schema: object, { files = true }: ExampleOptions = {}): unknown {
   try {
@@ -64,7 +66,8 @@ function exampleOf(at: At, schema: Schema, depth: number): unknown {
     return given;
   }
   if (typeof schema['$ref'] === 'string') return exampleOf(at, resolve(at.root, schema['$ref']), depth + 1);
-  if (Array.isArray(schema['allOf'])) return exampleOf(at, merged(at.root, schema, schema['allOf'] as Schema[]), depth + 1);
+  if (Array.isArray(schema['allOf']))
+    return exampleOf(at, merged(at.root, schema, schema['allOf'] as Schema[]), depth + 1);
   for (const keyword of ['anyOf', 'oneOf']) {
     const branches = schema[keyword];
     if (!Array.isArray(branches)) continue;
@@ -84,7 +87,8 @@ function givenValue(schema: Schema): unknown {
 }
 
 function exampleOfType(at: At, schema: Schema, depth: number): unknown {
-  const type = [schema['type']].flat().find((one) => one !== 'null') ?? (isSchema(schema['properties']) ? 'object' : undefined);
+  const type =
+    [schema['type']].flat().find((one) => one !== 'null') ?? (isSchema(schema['properties']) ? 'object' : undefined);
   switch (type) {
     case 'object':
       return exampleObject(at, schema, depth);
@@ -102,17 +106,25 @@ function exampleOfType(at: At, schema: Schema, depth: number): unknown {
   }
 }
 
-/** Required keys, and a file reference where there is one: of several ways to give a media, uploading works everywhere. */
+/**
+ * Required keys, and a file reference where there is one: of several ways to give a media, uploading works everywhere.
+ */
 function exampleObject(at: At, schema: Schema, depth: number): Record<string, unknown> {
   const properties = isSchema(schema['properties']) ? (schema['properties'] as Record<string, Schema>) : {};
   const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as string[]) : []);
   const entries = Object.entries(properties);
   at.room.take(entries.length);
-  const valueOf = (key: string, inner: Schema): unknown => exampleOf(depth === 0 ? { ...at, file: key } : at, inner, depth + 1);
+  const valueOf = (key: string, inner: Schema): unknown =>
+    exampleOf(depth === 0 ? { ...at, file: key } : at, inner, depth + 1);
   const takesFile = entries.some(([, inner]) => isFileReference(inner));
-  const address = at.files || !takesFile ? undefined : entries.find(([key, inner]) => isAddress(valueOf(key, inner)))?.[0];
-  const wanted = entries.filter(([key, inner]) => required.has(key) || key === address || (at.files && isFileReference(inner)));
-  const found = Object.fromEntries(wanted.map(([key, inner]) => [key, at.files && isFileReference(inner) ? at.file : valueOf(key, inner)]));
+  const address =
+    at.files || !takesFile ? undefined : entries.find(([key, inner]) => isAddress(valueOf(key, inner)))?.[0];
+  const wanted = entries.filter(
+    ([key, inner]) => required.has(key) || key === address || (at.files && isFileReference(inner)),
+  );
+  const found = Object.fromEntries(
+    wanted.map(([key, inner]) => [key, at.files && isFileReference(inner) ? at.file : valueOf(key, inner)]),
+  );
   if (depth === 0 && Object.keys(found).length === 0) Object.assign(found, telling(entries));
   const least = numberAt(schema, 'minProperties') ?? 0;
   const more = isSchema(schema['additionalProperties']) ? schema['additionalProperties'] : {};
@@ -124,13 +136,20 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^https?:/.test(value);
 }
 
-/** Keys that may be left out, with the values that they have then: where nothing is required, they tell what can be said. */
+/**
+ * Keys that may be left out, with the values that they have then: where nothing is required, they tell what can be
+ * said.
+ */
 function telling(entries: readonly (readonly [string, Schema])[]): Record<string, unknown> {
-  return Object.fromEntries(entries.flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    entries.flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]])),
+  );
 }
 
 function exampleArray(at: At, schema: Schema, depth: number): unknown[] {
-  const first = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as Schema[]).map((item) => exampleOf(at, item, depth + 1)) : [];
+  const first = Array.isArray(schema['prefixItems'])
+    ? (schema['prefixItems'] as Schema[]).map((item) => exampleOf(at, item, depth + 1))
+    : [];
   const least = numberAt(schema, 'minItems') ?? (first.length > 0 ? 0 : 1);
   const items = schema['items'];
   if (!isSchema(items) || numberAt(schema, 'maxItems') === 0) return first;
@@ -154,7 +173,21 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: '6f2c1c5e-4b0e-4f0e-9d7c-0b8f2f6f1f57',
 };
 /** What patterns that people write take, most telling first. */
-const CANDIDATES = ['string', 'https://example.com', 'example', 'a', 'A', '0', '1', '00', 'en', '2026-01-31', 'a.b', '#000000', ''];
+const CANDIDATES = [
+  'string',
+  'https://example.com',
+  'example',
+  'a',
+  'A',
+  '0',
+  '1',
+  '00',
+  'en',
+  '2026-01-31',
+  'a.b',
+  '#000000',
+  '',
+];
 
 function exampleString({ room }: At, schema: Schema): string {
   const format = FORMATS[String(schema['format'])];
@@ -189,12 +222,17 @@ function merged(root: Schema, schema: Schema, parts: readonly Schema[]): Schema 
   const lists = (key: string): unknown[] => all.flatMap((part) => (Array.isArray(part[key]) ? part[key] : []));
   const properties = Object.assign({}, ...all.map((part) => part['properties'])) as Schema;
   const isObject = Object.keys(properties).length > 0;
-  return { ...Object.assign({}, ...all), ...(isObject && { type: 'object', properties, required: lists('required') }) } as Schema;
+  return {
+    ...Object.assign({}, ...all),
+    ...(isObject && { type: 'object', properties, required: lists('required') }),
+  } as Schema;
 }
 
 function isFileReference(schema: Schema): boolean {
   if (schema['x-aana-file'] === true) return true;
-  return ['anyOf', 'oneOf'].some((keyword) => Array.isArray(schema[keyword]) && (schema[keyword] as Schema[]).some(isFileReference));
+  return ['anyOf', 'oneOf'].some(
+    (keyword) => Array.isArray(schema[keyword]) && (schema[keyword] as Schema[]).some(isFileReference),
+  );
 }
 
 function resolve(root: Schema, reference: string): Schema {

@@ -17,21 +17,39 @@ const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   BearerAuth: { type: 'http', scheme: 'bearer', description: 'The API key.' },
 };
 
-/** How the guard of API keys refuses: no known key, no right, too many unknown keys of one address, and no access to the database of keys. */
+/**
+ * How the guard of API keys refuses: no known key, no right, too many unknown keys of one address, and no access to the
+ * database of keys.
+ */
 const KEY_REFUSALS = [401, 403, 429, 503] as const satisfies readonly ErrorStatus[];
 
 /** Adds to a document what the guards ask for, and the statuses with which they refuse requests. */
-export function withGuards(document: oas31.OpenAPIObject, { isOpen, checksHost, hasApiKeys, hasRateLimits }: Guards): oas31.OpenAPIObject {
+export function withGuards(
+  document: oas31.OpenAPIObject,
+  { isOpen, checksHost, hasApiKeys, hasRateLimits }: Guards,
+): oas31.OpenAPIObject {
   const paths: oas31.PathsObject = { ...document.paths, ...(hasApiKeys && API_KEY_PATHS) };
-  const guarded = Object.entries(paths).map(([path, item]) => [path, mapOperations(item, (operation, method) => guard(operation, method, isOpen(path)))]);
+  const guarded = Object.entries(paths).map(([path, item]) => [
+    path,
+    mapOperations(item, (operation, method) => guard(operation, method, isOpen(path))),
+  ]);
 
   function guard(operation: oas31.OperationObject, method: string, needsNoKey: boolean): oas31.OperationObject {
     const refusesPages = method !== 'get'; // pages of other origins may read and not send
     const statuses: readonly ErrorStatus[] = [
       ...(checksHost ? [421 as const] : []),
-      ...(needsNoKey ? [] : [...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []), ...(hasRateLimits ? [429 as const] : [])]),
+      ...(needsNoKey
+        ? []
+        : [
+            ...(hasApiKeys ? KEY_REFUSALS : refusesPages ? [403 as const] : []),
+            ...(hasRateLimits ? [429 as const] : []),
+          ]),
     ];
-    return { ...operation, ...(hasApiKeys && needsNoKey && { security: [] }), responses: { ...failures(...statuses), ...operation.responses } };
+    return {
+      ...operation,
+      ...(hasApiKeys && needsNoKey && { security: [] }),
+      responses: { ...failures(...statuses), ...operation.responses },
+    };
   }
   if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };
   return {
@@ -45,6 +63,12 @@ export function withGuards(document: oas31.OpenAPIObject, { isOpen, checksHost, 
 
 const METHODS = ['get', 'put', 'post', 'delete'] as const;
 
-function mapOperations(item: oas31.PathItemObject, change: (operation: oas31.OperationObject, method: string) => oas31.OperationObject): oas31.PathItemObject {
-  return { ...item, ...Object.fromEntries(METHODS.flatMap((method) => (item[method] ? [[method, change(item[method], method)]] : []))) };
+function mapOperations(
+  item: oas31.PathItemObject,
+  change: (operation: oas31.OperationObject, method: string) => oas31.OperationObject,
+): oas31.PathItemObject {
+  return {
+    ...item,
+    ...Object.fromEntries(METHODS.flatMap((method) => (item[method] ? [[method, change(item[method], method)]] : []))),
+  };
 }

@@ -4,9 +4,24 @@ import { TASK_STATUSES } from '../tasks/index.ts';
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../webhooks/index.ts';
 import { jsonAnswer, PAGE, pathId, query, TIME } from './parts.ts';
 
-const URL_SCHEMA: oas31.SchemaObject = { type: 'string', format: 'uri', maxLength: 2083, description: 'Where events are posted to: http or https.' };
-const EVENTS: oas31.SchemaObject = { type: 'array', items: { enum: [...WEBHOOK_EVENTS] }, maxItems: 100, description: 'Events that it is for; an empty list is all of them.' };
-const SECRET: oas31.SchemaObject = { type: 'string', minLength: 16, maxLength: 255, description: 'What deliveries are signed with. Never shown, but for one that the server made.' };
+const URL_SCHEMA: oas31.SchemaObject = {
+  type: 'string',
+  format: 'uri',
+  maxLength: 2083,
+  description: 'Where events are posted to: http or https.',
+};
+const EVENTS: oas31.SchemaObject = {
+  type: 'array',
+  items: { enum: [...WEBHOOK_EVENTS] },
+  maxItems: 100,
+  description: 'Events that it is for; an empty list is all of them.',
+};
+const SECRET: oas31.SchemaObject = {
+  type: 'string',
+  minLength: 16,
+  maxLength: 255,
+  description: 'What deliveries are signed with. Never shown, but for one that the server made.',
+};
 const ID_SCHEMA: oas31.SchemaObject = { type: 'string', format: 'uuid' };
 
 const WEBHOOK: oas31.SchemaObject = {
@@ -21,7 +36,13 @@ const WEBHOOK: oas31.SchemaObject = {
   },
   required: ['id', 'url', 'events', 'enabled', 'disabled_at', 'disabled_reason'],
 };
-const CREATED: oas31.SchemaObject = { ...WEBHOOK, properties: { ...WEBHOOK.properties, secret: { type: 'string', description: 'Made where no other secret is there to sign with; shown this once.' } } };
+const CREATED: oas31.SchemaObject = {
+  ...WEBHOOK,
+  properties: {
+    ...WEBHOOK.properties,
+    secret: { type: 'string', description: 'Made where no other secret is there to sign with; shown this once.' },
+  },
+};
 const DELIVERY: oas31.SchemaObject = {
   type: 'object',
   properties: {
@@ -36,7 +57,12 @@ const DELIVERY: oas31.SchemaObject = {
       type: 'array',
       items: {
         type: 'object',
-        properties: { started_at: { type: 'string', format: 'date-time' }, ended_at: { type: 'string', format: 'date-time' }, response_status: { type: ['integer', 'null'] }, error: { type: ['string', 'null'] } },
+        properties: {
+          started_at: { type: 'string', format: 'date-time' },
+          ended_at: { type: 'string', format: 'date-time' },
+          response_status: { type: ['integer', 'null'] },
+          error: { type: ['string', 'null'] },
+        },
         required: ['started_at', 'ended_at', 'response_status', 'error'],
       },
     },
@@ -44,8 +70,15 @@ const DELIVERY: oas31.SchemaObject = {
   required: ['id', 'event', 'task_id', 'status', 'created_at', 'ended_at', 'next_attempt_at', 'attempts'],
 };
 
-const body = (schema: oas31.SchemaObject): oas31.RequestBodyObject => ({ required: true, content: { 'application/json': { schema: { ...schema, type: 'object', additionalProperties: false } } } });
-const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => ({ type: 'object', properties: { [name]: { type: 'array', items } }, required: [name] });
+const body = (schema: oas31.SchemaObject): oas31.RequestBodyObject => ({
+  required: true,
+  content: { 'application/json': { schema: { ...schema, type: 'object', additionalProperties: false } } },
+});
+const listOf = (name: string, items: oas31.SchemaObject): oas31.SchemaObject => ({
+  type: 'object',
+  properties: { [name]: { type: 'array', items } },
+  required: [name],
+});
 
 const NOT_FOUND = failures(404);
 const INVALID = failures(422);
@@ -54,46 +87,97 @@ const DENIED = failures(403);
 /** What every one of these routes can fail with: its database may be away. */
 const FAILED = failures(500, 503);
 
-function operation(operationId: string, summary: string, responses: oas31.ResponsesObject, others: Partial<oas31.OperationObject> = {}): oas31.OperationObject {
+function operation(
+  operationId: string,
+  summary: string,
+  responses: oas31.ResponsesObject,
+  others: Partial<oas31.OperationObject> = {},
+): oas31.OperationObject {
   return { operationId, summary, tags: ['webhooks'], responses: { ...responses, ...FAILED }, ...others };
 }
 
 /** The routes for webhooks. */
 export const WEBHOOK_PATHS: readonly [path: string, item: oas31.PathItemObject][] = [
-  ['/webhooks', {
-    get: operation('list_webhooks', 'Webhooks, the oldest first', { '200': jsonAnswer('The answer.', listOf('webhooks', WEBHOOK)) }),
-    post: operation('create_webhook', 'Be told what becomes of tasks', { '201': jsonAnswer('The webhook.', CREATED), ...DENIED, ...failures(409), ...BAD_BODY }, {
-      requestBody: body({ properties: { url: URL_SCHEMA, events: EVENTS, secret: SECRET }, required: ['url'] }),
-    }),
-  }],
-  ['/webhooks/{webhook_id}', {
-    parameters: [pathId('webhook_id')],
-    get: operation('get_webhook', 'A webhook', { '200': jsonAnswer('The webhook.', WEBHOOK), ...NOT_FOUND }),
-    put: operation('update_webhook', 'Change, disable or enable a webhook; what is null or not given stays', { '200': jsonAnswer('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...BAD_BODY }, {
-      requestBody: body({ properties: { url: orNull(URL_SCHEMA), events: orNull(EVENTS), secret: orNull(SECRET), enabled: { type: ['boolean', 'null'] } } }),
-    }),
-    delete: operation('delete_webhook', 'Remove a webhook with what waits for it', { '200': jsonAnswer('What it was.', WEBHOOK), ...NOT_FOUND }),
-  }],
-  ['/webhooks/{webhook_id}/deliveries', {
-    parameters: [pathId('webhook_id')],
-    get: operation('list_deliveries', 'What was sent and what waits, the newest first', { '200': jsonAnswer('The answer.', listOf('deliveries', DELIVERY)), ...NOT_FOUND, ...INVALID }, {
-      parameters: [
-        query('status', { enum: [...DELIVERY_STATUSES] }),
-        ...PAGE,
-      ],
-    }),
-  }],
-  ['/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
-    parameters: [pathId('webhook_id'), pathId('delivery_id')],
-    post: operation('replay_delivery', 'Send a delivery once more', { '200': jsonAnswer('The delivery.', DELIVERY), ...NOT_FOUND, ...failures(409) }),
-  }],
+  [
+    '/webhooks',
+    {
+      get: operation('list_webhooks', 'Webhooks, the oldest first', {
+        '200': jsonAnswer('The answer.', listOf('webhooks', WEBHOOK)),
+      }),
+      post: operation(
+        'create_webhook',
+        'Be told what becomes of tasks',
+        { '201': jsonAnswer('The webhook.', CREATED), ...DENIED, ...failures(409), ...BAD_BODY },
+        {
+          requestBody: body({ properties: { url: URL_SCHEMA, events: EVENTS, secret: SECRET }, required: ['url'] }),
+        },
+      ),
+    },
+  ],
+  [
+    '/webhooks/{webhook_id}',
+    {
+      parameters: [pathId('webhook_id')],
+      get: operation('get_webhook', 'A webhook', { '200': jsonAnswer('The webhook.', WEBHOOK), ...NOT_FOUND }),
+      put: operation(
+        'update_webhook',
+        'Change, disable or enable a webhook; what is null or not given stays',
+        { '200': jsonAnswer('The webhook.', WEBHOOK), ...DENIED, ...NOT_FOUND, ...BAD_BODY },
+        {
+          requestBody: body({
+            properties: {
+              url: orNull(URL_SCHEMA),
+              events: orNull(EVENTS),
+              secret: orNull(SECRET),
+              enabled: { type: ['boolean', 'null'] },
+            },
+          }),
+        },
+      ),
+      delete: operation('delete_webhook', 'Remove a webhook with what waits for it', {
+        '200': jsonAnswer('What it was.', WEBHOOK),
+        ...NOT_FOUND,
+      }),
+    },
+  ],
+  [
+    '/webhooks/{webhook_id}/deliveries',
+    {
+      parameters: [pathId('webhook_id')],
+      get: operation(
+        'list_deliveries',
+        'What was sent and what waits, the newest first',
+        { '200': jsonAnswer('The answer.', listOf('deliveries', DELIVERY)), ...NOT_FOUND, ...INVALID },
+        {
+          parameters: [query('status', { enum: [...DELIVERY_STATUSES] }), ...PAGE],
+        },
+      ),
+    },
+  ],
+  [
+    '/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+    {
+      parameters: [pathId('webhook_id'), pathId('delivery_id')],
+      post: operation('replay_delivery', 'Send a delivery once more', {
+        '200': jsonAnswer('The delivery.', DELIVERY),
+        ...NOT_FOUND,
+        ...failures(409),
+      }),
+    },
+  ],
 ];
 
 function orNull(schema: oas31.SchemaObject): oas31.SchemaObject {
   return { anyOf: [schema, { type: 'null' }] };
 }
 
-const header = (name: string, description: string): oas31.ParameterObject => ({ name, in: 'header', required: true, schema: { type: 'string' }, description });
+const header = (name: string, description: string): oas31.ParameterObject => ({
+  name,
+  in: 'header',
+  required: true,
+  schema: { type: 'string' },
+  description,
+});
 const PAYLOAD: oas31.SchemaObject = {
   type: 'object',
   properties: {
@@ -120,7 +204,10 @@ export const WEBHOOK_MESSAGES: Readonly<Record<string, oas31.PathItemObject>> = 
         header('webhook-signature', 'As in Standard Webhooks: v1, and HMAC-SHA256 over id, time and body in base64.'),
         header('x-signature', 'As in the original: HMAC-SHA256 over the body in hexadecimal.'),
       ],
-      requestBody: body({ properties: { event: { enum: [...WEBHOOK_EVENTS] }, payload: PAYLOAD }, required: ['event', 'payload'] }),
+      requestBody: body({
+        properties: { event: { enum: [...WEBHOOK_EVENTS] }, payload: PAYLOAD },
+        required: ['event', 'payload'],
+      }),
       responses: { '2XX': { description: 'It was taken; anything else is tried again.' } },
     },
   },

@@ -13,9 +13,10 @@ const NAT64_WELL_KNOWN = ipaddr.IPv6.parse('64:ff9b::');
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
 /**
- * Whether `address` belongs to the public internet: everything in the registries of special addresses is not (private, loopback,
- * link-local with the metadata services, unique-local, carrier-grade NAT, multicast, reserved, documentation, 6to4, Teredo …).
- * An IPv6 address that stands for an IPv4 one (mapped, or NAT64 under its well-known prefix) is judged as that.
+ * Whether `address` belongs to the public internet: everything in the registries of special addresses is not (private,
+ * loopback, link-local with the metadata services, unique-local, carrier-grade NAT, multicast, reserved, documentation,
+ * 6to4, Teredo …). An IPv6 address that stands for an IPv4 one (mapped, or NAT64 under its well-known prefix) is judged
+ * as that.
  */
 export const isPublicAddress: AddressPolicy = (address) => {
   const meant = meantAddress(address);
@@ -23,7 +24,10 @@ export const isPublicAddress: AddressPolicy = (address) => {
   return meant !== undefined && meant.match(GLOBAL_UNICAST, 3) && meant.range() === 'unicast';
 };
 
-/** The address that a text stands for: of an IPv6 form of an IPv4 address, the latter. `undefined` for other texts, and for an address with a zone, which is no public one. */
+/**
+ * The address that a text stands for: of an IPv6 form of an IPv4 address, the latter. `undefined` for other texts, and
+ * for an address with a zone, which is no public one.
+ */
 export function meantAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (!ipaddr.isValid(address) || address.includes('%')) return undefined;
   const parsed = ipaddr.process(address);
@@ -39,4 +43,5 @@ export function literalAddress(hostname: string): string | undefined {
 }
 
 /** What the system says: hosts file, then DNS. */
-export const systemLookup: Lookup = async (hostname) => (await dnsLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
+export const systemLookup: Lookup = async (hostname) =>
+  (await dnsLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);

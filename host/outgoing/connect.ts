@@ -19,8 +19,9 @@ export interface ConnectOptions extends Pick<ActiveGuards, 'network' | 'idleTime
 }
 
 /**
- * A connection to the URL's server, ready for HTTP, at an address of its host that was checked: nothing looks the name up a second time. Where a
- * proxy is set it is asked for a tunnel to that address; with `proxyResolves` it is asked for the name, and only addresses that are written in the URL are checked.
+ * A connection to the URL's server, ready for HTTP, at an address of its host that was checked: nothing looks the name
+ * up a second time. Where a proxy is set it is asked for a tunnel to that address; with `proxyResolves` it is asked for
+ * the name, and only addresses that are written in the URL are checked.
  */
 export async function connectChecked(url: URL, options: ActiveGuards): Promise<Connection> {
   return connect(url, { ...options, addresses: await checkedAddresses(url, options) });
@@ -36,7 +37,10 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
   const proxy = (options.network ?? directNetwork).proxyFor(url);
   if (proxy && url.protocol === 'http:' && options.addresses === undefined) {
     const stream = await dial(proxy, options);
-    return { stream: proxy.protocol === 'https:' ? await secure(stream, proxy, options) : stream, throughProxy: { headers: proxyHeaders(proxy) } };
+    return {
+      stream: proxy.protocol === 'https:' ? await secure(stream, proxy, options) : stream,
+      throughProxy: { headers: proxyHeaders(proxy) },
+    };
   }
   const stream = await reach(url, options);
   return { stream: url.protocol === 'https:' ? await secure(stream, url, options) : stream };
@@ -57,7 +61,11 @@ function reach(url: URL, options: ConnectOptions): Promise<Duplex> {
 
 async function dial(url: URL, options: ConnectOptions): Promise<Duplex> {
   const { addresses } = options;
-  const socket = netConnect({ host: bareHost(url), port: portOf(url), ...(addresses && { lookup: pinnedLookup(addresses) }) });
+  const socket = netConnect({
+    host: bareHost(url),
+    port: portOf(url),
+    ...(addresses && { lookup: pinnedLookup(addresses) }),
+  });
   await ready(socket, 'connect', options);
   return socket;
 }
@@ -80,7 +88,12 @@ async function openTunnel(proxy: URL, url: URL, options: ConnectOptions): Promis
 const MAX_TRIES = 4;
 
 /** Errors name the URL's host, not the address that it has: clients read them. */
-function tunnelTo(proxy: URL, url: URL, target: string, { network = directNetwork, idleTimeoutMs, signal }: ConnectOptions): Promise<Duplex> {
+function tunnelTo(
+  proxy: URL,
+  url: URL,
+  target: string,
+  { network = directNetwork, idleTimeoutMs, signal }: ConnectOptions,
+): Promise<Duplex> {
   const request: RequestOptions = {
     method: 'CONNECT',
     protocol: proxy.protocol,
@@ -93,9 +106,12 @@ function tunnelTo(proxy: URL, url: URL, target: string, { network = directNetwor
     signal,
   };
   return new Promise((resolve, reject) => {
-    const asked = proxy.protocol === 'https:' ? httpsRequest({ ...request, ...certificates(network) }) : httpRequest(request);
+    const asked =
+      proxy.protocol === 'https:' ? httpsRequest({ ...request, ...certificates(network) }) : httpRequest(request);
     asked.on('timeout', () => asked.destroy(new Error(`the proxy did not answer for ${idleTimeoutMs / 1000} s`)));
-    asked.on('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ECONNREFUSED' ? new Error('the proxy cannot be reached', { cause: error }) : error));
+    asked.on('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'ECONNREFUSED' ? new Error('the proxy cannot be reached', { cause: error }) : error),
+    );
     asked.on('connect', ({ statusCode }, socket: Socket, head) => {
       socket.setTimeout(0);
       if (statusCode === 200) {
@@ -104,7 +120,13 @@ function tunnelTo(proxy: URL, url: URL, target: string, { network = directNetwor
         return;
       }
       socket.destroy();
-      reject(new Error(statusCode === 407 ? 'the proxy wants a user name and password (407)' : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`));
+      reject(
+        new Error(
+          statusCode === 407
+            ? 'the proxy wants a user name and password (407)'
+            : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`,
+        ),
+      );
     });
     asked.end();
   });
@@ -113,7 +135,13 @@ function tunnelTo(proxy: URL, url: URL, target: string, { network = directNetwor
 async function secure(raw: Duplex, url: URL, options: ConnectOptions): Promise<Duplex> {
   const host = bareHost(url);
   const isName = literalAddress(url.hostname) === undefined;
-  const stream = tlsConnect({ socket: raw, host, ALPNProtocols: ['http/1.1'], ...(isName && { servername: host }), ...certificates(options.network ?? directNetwork) });
+  const stream = tlsConnect({
+    socket: raw,
+    host,
+    ALPNProtocols: ['http/1.1'],
+    ...(isName && { servername: host }),
+    ...certificates(options.network ?? directNetwork),
+  });
   await ready(stream, 'secureConnect', options);
   return stream;
 }
@@ -124,7 +152,11 @@ function certificates(network: Network): { secureContext?: SecureContext } {
 }
 
 /** Resolves with the event; a failure, a silence or the signal destroys the socket. */
-function ready(socket: Socket, event: 'connect' | 'secureConnect', { idleTimeoutMs, signal }: ConnectOptions): Promise<void> {
+function ready(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  { idleTimeoutMs, signal }: ConnectOptions,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
       socket.off('error', onError).off('close', onClose).off('timeout', onTimeout);
@@ -155,7 +187,9 @@ function ready(socket: Socket, event: 'connect' | 'secureConnect', { idleTimeout
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, callback) => {
-    const wanted = entries.filter(({ family }) => !options.family || options.family === family || options.family === `IPv${family}`);
+    const wanted = entries.filter(
+      ({ family }) => !options.family || options.family === family || options.family === `IPv${family}`,
+    );
     const first = wanted[0];
     if (!first) callback(Object.assign(new Error('no address of this family'), { code: 'ENOTFOUND' }), '', 0);
     else if (options.all) callback(null, wanted);
@@ -165,7 +199,9 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
 
 function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
-  return { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}` };
+  return {
+    'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
+  };
 }
 
 function bareHost({ hostname }: URL): string {

@@ -6,7 +6,9 @@ export function withoutCredentials(url: URL | string): string {
   try {
     parsed = new URL(url);
   } catch {
-    return String(url).replace(/\/\/[^/@]*@/, '//').replace(/\?.*/s, '?…');
+    return String(url)
+      .replace(/\/\/[^/@]*@/, '//')
+      .replace(/\?.*/s, '?…');
   }
   parsed.username = '';
   parsed.password = '';
@@ -18,13 +20,19 @@ export function withoutCredentials(url: URL | string): string {
 
 export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {
   const shown = withoutCredentials(url);
-  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, { data: { url: shown }, cause });
+  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, {
+    data: { url: shown },
+    cause,
+  });
 }
 
 /** The address is for the log alone: it would tell a client which addresses the names of this network have. */
 export function privateAddressError(url: URL, address: string): AanaError {
   const message = `the host ${url.hostname} has a private address, or one of this server; start the server with --allow-private-urls to allow it`;
-  return new AanaError('PrivateAddressException', 'denied', message, { data: { url: withoutCredentials(url) }, logFields: { address } });
+  return new AanaError('PrivateAddressException', 'denied', message, {
+    data: { url: withoutCredentials(url) },
+    logFields: { address },
+  });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -36,19 +44,33 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name server does not answer',
   ETIMEDOUT: 'the connection timed out',
   HPE_HEADER_OVERFLOW: 'the head of its answer is longer than is read',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-/** Why a connection or an answer failed, in words. What the system says of a socket is left out, because it names the addresses of both ends. */
+/**
+ * Why a connection or an answer failed, in words. What the system says of a socket is left out, because it names the
+ * addresses of both ends.
+ */
 export function reasonOf(error: unknown): string {
   // several addresses were tried: each has its error
   const single = error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error;
   if (!(single instanceof Error)) return String(single);
   const code = 'code' in single && typeof single.code === 'string' ? single.code : '';
-  return REASONS[code] ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : 'syscall' in single ? `${String(single.syscall)} failed with ${code}` : single.message || code);
+  return (
+    REASONS[code] ??
+    (code.startsWith('HPE_')
+      ? 'its answer is not HTTP'
+      : 'syscall' in single
+        ? `${String(single.syscall)} failed with ${code}`
+        : single.message || code)
+  );
 }

@@ -26,10 +26,14 @@ const DESCRIBES_BODY = /^content-/i;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Runs `work` under a signal that aborts with the caller's, and when `timeoutMs` are over; whatever goes wrong with the connection is a
- * `DownloadException` that names `url`.
+ * Runs `work` under a signal that aborts with the caller's, and when `timeoutMs` are over; whatever goes wrong with the
+ * connection is a `DownloadException` that names `url`.
  */
-export async function withinTime<G extends Guards, T>(url: URL, guards: G, work: (active: G & ActiveGuards) => Promise<T>): Promise<T> {
+export async function withinTime<G extends Guards, T>(
+  url: URL,
+  guards: G,
+  work: (active: G & ActiveGuards) => Promise<T>,
+): Promise<T> {
   guards.signal?.throwIfAborted();
   const deadline = AbortSignal.timeout(guards.timeoutMs);
   const signal = guards.signal ? AbortSignal.any([guards.signal, deadline]) : deadline;
@@ -43,8 +47,8 @@ export async function withinTime<G extends Guards, T>(url: URL, guards: G, work:
 }
 
 /**
- * Sends the request, and again to where it is redirected; the address is checked each time, and each connection is a new one to an address
- * that was. So neither a name that changes its answer nor a redirect leads to a private one.
+ * Sends the request, and again to where it is redirected; the address is checked each time, and each connection is a
+ * new one to an address that was. So neither a name that changes its answer nor a redirect leads to a private one.
  */
 export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
   let hop = first;
@@ -52,16 +56,18 @@ export async function follow(first: Hop, options: ActiveGuards): Promise<Answer>
     requireAsked(hop.url, options);
     const message = await send(hop, await connectChecked(hop.url, options), options);
     const location = message.headers.location;
-    if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url: hop.url, message };
+    if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0))
+      return { url: hop.url, message };
     message.destroy();
-    if (hops >= options.maxRedirects) throw downloadError(first.url, `it redirects more than ${options.maxRedirects} times`);
+    if (hops >= options.maxRedirects)
+      throw downloadError(first.url, `it redirects more than ${options.maxRedirects} times`);
     hop = redirected(first.url, hop, message.statusCode ?? 0, location);
   }
 }
 
 /**
- * As browsers do: 303 always becomes GET, 301 and 302 do after POST. Another origin gets none of the caller's headers: a key can stand in one with any
- * name.
+ * As browsers do: 303 always becomes GET, 301 and 302 do after POST. Another origin gets none of the caller's headers:
+ * a key can stand in one with any name.
  */
 function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
   const url = redirectTarget(start, from, location);
@@ -69,19 +75,34 @@ function redirected(start: URL, { method, url: from, headers, body }: Hop, statu
   url.password = '';
   const isSameOrigin = url.origin === from.origin;
   const becomesGet = method === 'POST' && status <= 303;
-  const kept = headers.filter(([name]) => (DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin));
+  const kept = headers.filter(([name]) =>
+    DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin,
+  );
   return becomesGet ? { method: 'GET', url, headers: kept } : { method, url, headers: kept, body };
 }
 
-/** One request over the connection, which is for it alone; the body of the answer comes as it was sent, nothing unpacked. */
-export function send({ method, url, headers, body }: Hop, { stream, throughProxy }: Connection, { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>): Promise<IncomingMessage> {
+/**
+ * One request over the connection, which is for it alone; the body of the answer comes as it was sent, nothing
+ * unpacked.
+ */
+export function send(
+  { method, url, headers, body }: Hop,
+  { stream, throughProxy }: Connection,
+  { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>,
+): Promise<IncomingMessage> {
   const fields: OutgoingHttpHeaders = { ...OWN_HEADERS };
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
     const known = Object.hasOwn(OWN_HEADERS, key) ? undefined : fields[key];
     fields[key] = known === undefined ? value : [known, value].flat().map(String);
   }
-  Object.assign(fields, { host: url.host, 'accept-encoding': 'identity', connection: 'close', ...(body && { 'content-length': body.length }), ...throughProxy?.headers });
+  Object.assign(fields, {
+    host: url.host,
+    'accept-encoding': 'identity',
+    connection: 'close',
+    ...(body && { 'content-length': body.length }),
+    ...throughProxy?.headers,
+  });
   const path = `${url.pathname}${url.search}`;
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({
@@ -93,7 +114,9 @@ export function send({ method, url, headers, body }: Hop, { stream, throughProxy
     });
     outgoing.setTimeout(idleTimeoutMs);
     let response: IncomingMessage | undefined;
-    outgoing.on('timeout', () => (response ?? outgoing).destroy(new Error(`the server sent nothing for ${idleTimeoutMs / 1000} s`)));
+    outgoing.on('timeout', () =>
+      (response ?? outgoing).destroy(new Error(`the server sent nothing for ${idleTimeoutMs / 1000} s`)),
+    );
     outgoing.on('response', (message) => {
       response = message;
       resolve(message);

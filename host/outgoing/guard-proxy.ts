@@ -22,12 +22,17 @@ export interface GuardProxy extends AsyncDisposable {
 }
 
 /**
- * A forward proxy on loopback for a child that makes its own requests: each of its connections goes to an address that was checked, as
- * those of this process do. Names that it asks for are looked up here, so they are checked wherever they come from.
+ * A forward proxy on loopback for a child that makes its own requests: each of its connections goes to an address that
+ * was checked, as those of this process do. Names that it asks for are looked up here, so they are checked wherever
+ * they come from.
  */
 export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardProxy> {
   const closing = new AbortController();
-  const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(options.timeoutMs), ...(options.signal ? [options.signal] : [])]);
+  const signal = AbortSignal.any([
+    closing.signal,
+    AbortSignal.timeout(options.timeoutMs),
+    ...(options.signal ? [options.signal] : []),
+  ]);
   const active: ActiveGuards = { ...options, signal };
   const password = `${randomSuffix()}${randomSuffix()}`;
   const expected = Buffer.from(`Basic ${Buffer.from(`aana:${password}`).toString('base64')}`);
@@ -47,7 +52,18 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
       transform(chunk: Buffer, _encoding, done) {
         left -= chunk.length;
         if (left >= 0) done(null, chunk);
-        else done(note(url, new AanaError('MediaTooLargeException', 'too-large', `${url.host} and what it leads to sent more than ${options.maxBytes} bytes`, { data: { max_bytes: options.maxBytes } })));
+        else
+          done(
+            note(
+              url,
+              new AanaError(
+                'MediaTooLargeException',
+                'too-large',
+                `${url.host} and what it leads to sent more than ${options.maxBytes} bytes`,
+                { data: { max_bytes: options.maxBytes } },
+              ),
+            ),
+          );
       },
     });
 
@@ -60,7 +76,8 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
   server.on('connection', ends);
 
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
-    const refuse = (status: string, why: string): void => void client.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n${why}\n`);
+    const refuse = (status: string, why: string): void =>
+      void client.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n${why}\n`);
     if (!isKnown(request)) {
       refuse('407 Proxy Authentication Required', 'not your proxy');
       return;
@@ -84,7 +101,8 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
   });
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const refuse = (status: number, why: string): void => void response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${why}\n`);
+    const refuse = (status: number, why: string): void =>
+      void response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${why}\n`);
     if (!isKnown(request)) {
       refuse(407, 'not your proxy');
       return;
@@ -99,9 +117,16 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
         ends(stream);
         const headers = { ...endToEnd(request.headers), host: url.host, connection: 'close', ...throughProxy?.headers };
         const path = `${url.pathname}${url.search}`;
-        const upstream = httpRequest({ method: request.method, path: throughProxy ? `http://${url.host}${path}` : path, headers, createConnection: () => stream, signal });
+        const upstream = httpRequest({
+          method: request.method,
+          path: throughProxy ? `http://${url.host}${path}` : path,
+          headers,
+          createConnection: () => stream,
+          signal,
+        });
         upstream.setTimeout(options.idleTimeoutMs, () => upstream.destroy(new Error('silence')));
-        const fail = (error: Error): void => void (response.headersSent ? response.destroy() : refuse(502, note(address, error).message));
+        const fail = (error: Error): void =>
+          void (response.headersSent ? response.destroy() : refuse(502, note(address, error).message));
         upstream.on('error', fail);
         upstream.on('upgrade', (_, socket) => {
           socket.destroy();
@@ -136,5 +161,9 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
 const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host)$/;
 
 function endToEnd(headers: IncomingMessage['headers']): Record<string, string | string[]> {
-  return Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined && !HOP_BY_HOP.test(entry[0])));
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      (entry): entry is [string, string | string[]] => entry[1] !== undefined && !HOP_BY_HOP.test(entry[0]),
+    ),
+  );
 }

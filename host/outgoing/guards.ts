@@ -19,7 +19,10 @@ export interface Guards {
   readonly network?: Network | undefined;
   /** Resolves host names instead of the system. */
   readonly lookup?: Lookup | undefined;
-  /** Says which addresses may be reached, instead of the registries of special addresses and the interfaces of this machine. */
+  /**
+   * Says which addresses may be reached, instead of the registries of special addresses and the interfaces of this
+   * machine.
+   */
   readonly isPublic?: AddressPolicy | undefined;
   /** Why a URL may not be asked; asked for each, redirects included. */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
@@ -42,7 +45,11 @@ const BAD_PORTS: ReadonlySet<string> = new Set(
 
 /** The URL, when it is one that is asked at all; `DownloadException` says what is wrong otherwise. */
 export function parseUrl(address: string): URL {
-  if (address.length > MAX_URL_LENGTH) throw downloadError(`${withoutCredentials(address).slice(0, 100)}...`, `the URL is longer than ${MAX_URL_LENGTH} characters`);
+  if (address.length > MAX_URL_LENGTH)
+    throw downloadError(
+      `${withoutCredentials(address).slice(0, 100)}...`,
+      `the URL is longer than ${MAX_URL_LENGTH} characters`,
+    );
   let url: URL;
   try {
     url = new URL(address);
@@ -66,14 +73,18 @@ export function redirectTarget(start: URL, from: URL, location: string): URL {
 }
 
 function requireHttp(start: URL, url: URL): void {
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
   if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);
 }
 
 /** Throws `HostDenied` for a URL that may not be asked. */
 export function requireAsked(url: URL, { refusalOf }: Guards): void {
   const refusal = refusalOf?.(url);
-  if (refusal !== undefined) throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} cannot be asked: ${refusal}`, { data: { host: url.host } });
+  if (refusal !== undefined)
+    throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} cannot be asked: ${refusal}`, {
+      data: { host: url.host },
+    });
 }
 
 /** This machine by definition; resolvers differ in whether they know it. */
@@ -83,12 +94,17 @@ const LOOPBACK = ['127.0.0.1', '::1'] as const;
 /** All addresses of the URL's host, each of which was checked. */
 export async function resolveChecked(url: URL, options: ActiveGuards): Promise<readonly string[]> {
   const literal = literalAddress(url.hostname);
-  const addresses = literal !== undefined ? [literal] : BELOW_LOCALHOST.test(url.hostname) ? LOOPBACK : await resolve(url, options);
+  const addresses =
+    literal !== undefined ? [literal] : BELOW_LOCALHOST.test(url.hostname) ? LOOPBACK : await resolve(url, options);
   requireAllowed(url, addresses, options);
   return addresses;
 }
 
-export function requireAllowed(url: URL, addresses: readonly string[], { allowPrivate, isPublic = isForeignAddress }: Guards): void {
+export function requireAllowed(
+  url: URL,
+  addresses: readonly string[],
+  { allowPrivate, isPublic = isForeignAddress }: Guards,
+): void {
   const refused = allowPrivate ? undefined : addresses.find((address) => !isPublic(address));
   if (refused !== undefined) throw privateAddressError(url, refused);
 }

@@ -17,12 +17,28 @@ const NetworkSuite = suite('proxies and certificates');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
 const certificates = await makeCertificates(folder, 'media.test', 'localhost');
 
-const SETTINGS: NetworkSettings = { httpProxy: null, httpsProxy: null, noProxy: [], proxyResolves: false, authorityFiles: [] };
-const network = (settings: Partial<NetworkSettings>): ReturnType<typeof networkOf> => networkOf({ ...SETTINGS, ...settings });
+const SETTINGS: NetworkSettings = {
+  httpProxy: null,
+  httpsProxy: null,
+  noProxy: [],
+  proxyResolves: false,
+  authorityFiles: [],
+};
+const network = (settings: Partial<NetworkSettings>): ReturnType<typeof networkOf> =>
+  networkOf({ ...SETTINGS, ...settings });
 /** Of media.test both are public stand-ins; nothing here leaves the machine. */
 const lookup = async (): Promise<string[]> => ['127.0.0.1'];
-const OPTIONS: RequestOptions = { maxBytes: 1000, timeoutMs: 20_000, idleTimeoutMs: 20_000, maxRedirects: 2, allowPrivate: false, isPublic: (address) => address === '127.0.0.1', lookup };
-const get = (url: string, settings: Partial<NetworkSettings>, more: Partial<RequestOptions> = {}) => requestGuarded({ method: 'get', url, headers: [] }, { ...OPTIONS, network: network(settings), ...more });
+const OPTIONS: RequestOptions = {
+  maxBytes: 1000,
+  timeoutMs: 20_000,
+  idleTimeoutMs: 20_000,
+  maxRedirects: 2,
+  allowPrivate: false,
+  isPublic: (address) => address === '127.0.0.1',
+  lookup,
+};
+const get = (url: string, settings: Partial<NetworkSettings>, more: Partial<RequestOptions> = {}) =>
+  requestGuarded({ method: 'get', url, headers: [] }, { ...OPTIONS, network: network(settings), ...more });
 const failure = async (promise: Promise<unknown>): Promise<AanaError> => {
   const error = await promise.catch((thrown: unknown) => thrown);
   if (!(error instanceof AanaError)) throw new Error(`it did not fail: ${String(error)}`);
@@ -37,7 +53,9 @@ const plain = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
 const http = `http://media.test:${(plain.address() as AddressInfo).port}`;
-const secure = certificates && createTlsServer({ key: certificates.key, cert: certificates.cert }, (_, response) => response.end('secure'));
+const secure =
+  certificates &&
+  createTlsServer({ key: certificates.key, cert: certificates.cert }, (_, response) => response.end('secure'));
 if (secure) await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
 const https = secure && `https://media.test:${(secure.address() as AddressInfo).port}`;
 
@@ -64,21 +82,28 @@ for (const { name, ask } of ASKING_WAYS) {
     await using proxy = await startForwardProxy({ credentials: 'me:s3cret' });
     assert.is(await ask(`${http}/x`, { ...OPTIONS, network: network({ httpProxy: proxy.url }) }), 'plain /x');
     await ask(`${http}/x`, { ...OPTIONS, network: network({ httpProxy: proxy.url, proxyResolves: true }) });
-    assert.equal(proxy.asked, [`CONNECT 127.0.0.1:${new URL(http).port}`, `${name === 'a webhook' ? 'POST' : 'GET'} ${http}/x`]);
+    assert.equal(proxy.asked, [
+      `CONNECT 127.0.0.1:${new URL(http).port}`,
+      `${name === 'a webhook' ? 'POST' : 'GET'} ${http}/x`,
+    ]);
   });
 }
 
-NetworkSuite('the proxy is not asked for what leads to a private address, by name, in writing or by redirect', async () => {
-  await using proxy = await startForwardProxy();
-  const through = { httpProxy: proxy.url, httpsProxy: proxy.url };
-  const rebound = { lookup: async () => ['127.0.0.2'] };
-  assert.is((await failure(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
-  assert.is((await failure(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
-  for (const url of ['http://10.0.0.1/', 'https://[fd00:ec2::254]/', 'http://169.254.169.254/']) assert.is((await failure(get(url, through))).name, 'PrivateAddressException', url);
-  assert.equal(proxy.asked, []);
-  assert.is((await failure(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
-  assert.is(proxy.asked.length, 1);
-});
+NetworkSuite(
+  'the proxy is not asked for what leads to a private address, by name, in writing or by redirect',
+  async () => {
+    await using proxy = await startForwardProxy();
+    const through = { httpProxy: proxy.url, httpsProxy: proxy.url };
+    const rebound = { lookup: async () => ['127.0.0.2'] };
+    assert.is((await failure(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
+    assert.is((await failure(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
+    for (const url of ['http://10.0.0.1/', 'https://[fd00:ec2::254]/', 'http://169.254.169.254/'])
+      assert.is((await failure(get(url, through))).name, 'PrivateAddressException', url);
+    assert.equal(proxy.asked, []);
+    assert.is((await failure(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
+    assert.is(proxy.asked.length, 1);
+  },
+);
 
 NetworkSuite('a proxy that resolves is asked for names; addresses in URLs are still checked here', async () => {
   await using proxy = await startForwardProxy();
@@ -99,7 +124,10 @@ NetworkSuite('user name and password of the proxy go to it alone, and to no mess
   await using proxy = await startForwardProxy({ credentials: 'me:s3cret' });
   assert.is((await get(http, { httpProxy: proxy.url })).status, 200);
   assert.is((await get(http, { httpProxy: proxy.url, proxyResolves: true })).status, 200);
-  assert.equal(seen.map(({ headers }) => headers['proxy-authorization']), [undefined, undefined]);
+  assert.equal(
+    seen.map(({ headers }) => headers['proxy-authorization']),
+    [undefined, undefined],
+  );
   const error = await failure(get(http, { httpProxy: proxy.url.replace('s3cret', 'wr0ng') }));
   assert.match(error.message, /the proxy wants a user name and password \(407\)$/);
   assert.not.match(JSON.stringify([error.message, error.data]), /wr0ng/);
@@ -107,9 +135,15 @@ NetworkSuite('user name and password of the proxy go to it alone, and to no mess
 
 NetworkSuite('what the proxy refuses, and a proxy that is not there, are named', async () => {
   await using proxy = await startForwardProxy({ refuses: /^CONNECT/ });
-  assert.match((await failure(get(http, { httpProxy: proxy.url }))).message, /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); have it allowed there, or set outgoing\.proxy_resolves$/);
+  assert.match(
+    (await failure(get(http, { httpProxy: proxy.url }))).message,
+    /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); have it allowed there, or set outgoing\.proxy_resolves$/,
+  );
   const unknown = { lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) };
-  assert.match((await failure(get(http, { httpProxy: proxy.url }, unknown))).message, /is not known \(no such host\); where only the proxy can look names up, set outgoing\.proxy_resolves$/);
+  assert.match(
+    (await failure(get(http, { httpProxy: proxy.url }, unknown))).message,
+    /is not known \(no such host\); where only the proxy can look names up, set outgoing\.proxy_resolves$/,
+  );
   const gone = `http://127.0.0.1:${proxy.port}`;
   await proxy[Symbol.asyncDispose]();
   assert.match((await failure(get(http, { httpProxy: gone }))).message, /the proxy cannot be reached/);
@@ -121,7 +155,10 @@ NetworkSuite('a silent proxy is given up, and the signal ends the wait for it', 
   const silent = createTcpServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
   await new Promise((resolve) => silent.once('listening', resolve));
   const httpProxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  assert.match((await failure(get(http, { httpProxy }, { idleTimeoutMs: 50 }))).message, /the proxy did not answer for 0.05 s/);
+  assert.match(
+    (await failure(get(http, { httpProxy }, { idleTimeoutMs: 50 }))).message,
+    /the proxy did not answer for 0.05 s/,
+  );
   const client = new AbortController();
   const gone = new Error('gone');
   silent.once('connection', () => client.abort(gone));
@@ -169,7 +206,10 @@ NetworkSuite('a file of authorities that cannot be used is a ConfigError that na
   const empty = join(folder, 'empty.pem');
   writeFileSync(empty, 'no certificate');
   for (const file of [join(folder, 'missing.pem'), empty, folder]) {
-    assert.throws(() => network({ authorityFiles: [file] }), (error: Error) => error.name === 'ConfigError' && error.message.includes(file));
+    assert.throws(
+      () => network({ authorityFiles: [file] }),
+      (error: Error) => error.name === 'ConfigError' && error.message.includes(file),
+    );
   }
 });
 
@@ -181,21 +221,35 @@ if (https && certificates) {
     assert.is(Buffer.from((await get(https, { authorityFiles: [authorityFile] })).body).toString(), 'secure');
   });
 
-  NetworkSuite('the certificate must be for the host of the URL, also at an address of it and through a proxy', async () => {
-    await using proxy = await startForwardProxy();
-    const other = https.replace('media.test', 'other.test');
-    for (const settings of [{}, { httpsProxy: proxy.url }]) {
-      assert.match((await failure(get(other, { ...settings, authorityFiles: [authorityFile] }))).message, /its certificate is for another host/);
-    }
-    assert.match((await failure(get(https.replace('media.test', '127.0.0.1'), { authorityFiles: [authorityFile] }))).message, /its certificate is for another host/);
-    assert.is((await get(https, { httpsProxy: proxy.url, authorityFiles: [authorityFile] })).status, 200);
-  });
+  NetworkSuite(
+    'the certificate must be for the host of the URL, also at an address of it and through a proxy',
+    async () => {
+      await using proxy = await startForwardProxy();
+      const other = https.replace('media.test', 'other.test');
+      for (const settings of [{}, { httpsProxy: proxy.url }]) {
+        assert.match(
+          (await failure(get(other, { ...settings, authorityFiles: [authorityFile] }))).message,
+          /its certificate is for another host/,
+        );
+      }
+      assert.match(
+        (await failure(get(https.replace('media.test', '127.0.0.1'), { authorityFiles: [authorityFile] }))).message,
+        /its certificate is for another host/,
+      );
+      assert.is((await get(https, { httpsProxy: proxy.url, authorityFiles: [authorityFile] })).status, 200);
+    },
+  );
 
   NetworkSuite('a proxy is spoken to over TLS where its address says https', async () => {
     await using proxy = await startForwardProxy();
     const { createServer: createTls } = await import('node:tls');
     const { connect } = await import('node:net');
-    const front = createTls({ key: certificates.key, cert: certificates.cert }, (socket) => socket.pipe(connect(proxy.port, '127.0.0.1')).pipe(socket).on('error', () => {})).listen(0, '127.0.0.1');
+    const front = createTls({ key: certificates.key, cert: certificates.cert }, (socket) =>
+      socket
+        .pipe(connect(proxy.port, '127.0.0.1'))
+        .pipe(socket)
+        .on('error', () => {}),
+    ).listen(0, '127.0.0.1');
     await new Promise((resolve) => front.once('listening', resolve));
     const httpProxy = `https://localhost:${(front.address() as AddressInfo).port}`;
     assert.is((await get(http, { httpProxy, authorityFiles: [authorityFile] })).status, 200);

@@ -20,14 +20,21 @@ export interface NetworkSettings {
 /** The ways out of this machine. */
 export interface Network {
   readonly proxyResolves: boolean;
-  /** What certificates are checked against; `undefined`: the authorities that Node trusts. Made when it is first asked for. */
+  /**
+   * What certificates are checked against; `undefined`: the authorities that Node trusts. Made when it is first asked
+   * for.
+   */
   secureContext(): tls.SecureContext | undefined;
   /** The proxy that the URL is asked through. */
   proxyFor(url: URL): URL | undefined;
 }
 
 /** No proxy, and the authorities of Node. */
-export const directNetwork: Network = { proxyResolves: false, secureContext: () => undefined, proxyFor: () => undefined };
+export const directNetwork: Network = {
+  proxyResolves: false,
+  secureContext: () => undefined,
+  proxyFor: () => undefined,
+};
 
 /** Reads the files of authorities. Throws `ConfigError` for one that cannot be read or holds no certificate. */
 export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, authorityFiles }: NetworkSettings): Network {
@@ -40,8 +47,10 @@ export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, autho
   let context: tls.SecureContext | undefined;
   return {
     proxyResolves,
-    secureContext: () => (context ??= texts.length === 0 ? undefined : tls.createSecureContext({ ca: [...ownAuthorities(), ...texts] })),
-    proxyFor: (url) => (isLocal(url) || exceptions.some((matches) => matches(url)) ? undefined : proxies.get(url.protocol)),
+    secureContext: () =>
+      (context ??= texts.length === 0 ? undefined : tls.createSecureContext({ ca: [...ownAuthorities(), ...texts] })),
+    proxyFor: (url) =>
+      isLocal(url) || exceptions.some((matches) => matches(url)) ? undefined : proxies.get(url.protocol),
   };
 }
 
@@ -51,7 +60,9 @@ function proxyUrl(text: string | null): URL | undefined {
 
 function ownAuthorities(): readonly string[] {
   // later Nodes tell what they trust with all of their settings; the bundled ones are what earlier ones have
-  return 'getCACertificates' in tls ? (tls.getCACertificates as (type: string) => string[])('default') : tls.rootCertificates;
+  return 'getCACertificates' in tls
+    ? (tls.getCACertificates as (type: string) => string[])('default')
+    : tls.rootCertificates;
 }
 
 function readAuthorities(file: string): string {
@@ -62,14 +73,21 @@ function readAuthorities(file: string): string {
     return text;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new AanaError('ConfigError', 'invalid-input', `outgoing.ca_file (SSL_CERT_FILE): ${file} cannot be used: ${why}`, { cause: error });
+    throw new AanaError(
+      'ConfigError',
+      'invalid-input',
+      `outgoing.ca_file (SSL_CERT_FILE): ${file} cannot be used: ${why}`,
+      { cause: error },
+    );
   }
 }
 
 /** This machine is never asked through a proxy: to the proxy, the name would be the proxy itself. */
 function isLocal({ hostname }: URL): boolean {
   const address = literalAddress(hostname);
-  return address === undefined ? /^(.*\.)?localhost\.?$/.test(hostname) : ipaddr.process(address).range() === 'loopback';
+  return address === undefined
+    ? /^(.*\.)?localhost\.?$/.test(hostname)
+    : ipaddr.process(address).range() === 'loopback';
 }
 
 /** `*`, `host` or `.host` (both with all below), either with `:port`, an address, or a network such as `10.0.0.0/8`. */
@@ -88,6 +106,8 @@ function exceptionOf(entry: string): (url: URL) => boolean {
   return (url) => {
     const hostname = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     const itsPort = url.port || (url.protocol === 'https:' ? '443' : '80');
-    return (port === undefined || port === itsPort) && bare !== '' && (hostname === bare || hostname.endsWith(`.${bare}`));
+    return (
+      (port === undefined || port === itsPort) && bare !== '' && (hostname === bare || hostname.endsWith(`.${bare}`))
+    );
   };
 }

@@ -1,4 +1,5 @@
-// The addresses are given to the loopback interface of a network namespace of its own, so that no other process of this machine sees them.
+// The addresses are given to the loopback interface of a network namespace of its own, so that no other process of this
+// machine sees them.
 import { spawnSync } from 'node:child_process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,7 +7,10 @@ import { skip } from '../test/skip.ts';
 
 const OwnAddresses = suite('addresses of this machine');
 
-/** Asks both addresses before the interface has them and after. Prints the names of the errors, and what the server was asked for. */
+/**
+ * Asks both addresses before the interface has them and after. Prints the names of the errors, and what the server was
+ * asked for.
+ */
 const PROGRAM = `
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -34,7 +38,9 @@ process.exit();
 `;
 
 const isolated = ['--net', '--map-root-user', process.execPath, '--input-type=module', '--eval'];
-const canIsolate = process.platform === 'linux' && spawnSync('unshare', ['--net', '--map-root-user', 'ip', 'link', 'set', 'lo', 'up']).status === 0;
+const canIsolate =
+  process.platform === 'linux' &&
+  spawnSync('unshare', ['--net', '--map-root-user', 'ip', 'link', 'set', 'lo', 'up']).status === 0;
 
 if (canIsolate) {
   OwnAddresses('are refused like private ones, although they are public, from the moment an interface has them', () => {

@@ -14,7 +14,14 @@ Request.after.each(() => {
   }
 });
 
-const OPTIONS: RequestOptions = { maxBytes: 1000, timeoutMs: 20_000, idleTimeoutMs: 20_000, maxRedirects: 2, allowPrivate: true, refusalOf: () => undefined };
+const OPTIONS: RequestOptions = {
+  maxBytes: 1000,
+  timeoutMs: 20_000,
+  idleTimeoutMs: 20_000,
+  maxRedirects: 2,
+  allowPrivate: true,
+  refusalOf: () => undefined,
+};
 const get = (url: string, headers: GuardedRequest['headers'] = []): GuardedRequest => ({ method: 'get', url, headers });
 
 interface Seen {
@@ -30,7 +37,12 @@ async function serve(listener: RequestListener): Promise<{ url: string; port: nu
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
+      seen.push({
+        method: request.method,
+        url: request.url,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      });
       listener(request, response);
     });
   });
@@ -51,19 +63,44 @@ async function fails(promise: Promise<unknown>): Promise<AanaError> {
 
 Request('sends headers and body, and gives status, headers and body whatever the status', async () => {
   const { url, seen } = await serve((_, response) => response.writeHead(404, { 'X-A': ['1', '2'] }).end('né'));
-  const answer = await requestGuarded({ method: 'post', url: `${url}/a?b=c`, headers: [['X-Key', 'k'], ['X-Key', 'l'], ['User-Agent', 'me']], body: Buffer.from('bödy') }, OPTIONS);
+  const answer = await requestGuarded(
+    {
+      method: 'post',
+      url: `${url}/a?b=c`,
+      headers: [
+        ['X-Key', 'k'],
+        ['X-Key', 'l'],
+        ['User-Agent', 'me'],
+      ],
+      body: Buffer.from('bödy'),
+    },
+    OPTIONS,
+  );
   assert.is(answer.status, 404);
   assert.is(answer.url, `${url}/a?b=c`);
-  assert.equal(answer.headers.filter(([name]) => name === 'x-a'), [['x-a', '1'], ['x-a', '2']]);
+  assert.equal(
+    answer.headers.filter(([name]) => name === 'x-a'),
+    [
+      ['x-a', '1'],
+      ['x-a', '2'],
+    ],
+  );
   assert.is(Buffer.from(answer.body).toString(), 'né');
   assert.is(answer.body.buffer.byteLength, answer.body.length, 'its memory is its own');
-  assert.equal([seen[0]?.method, seen[0]?.url, seen[0]?.body, seen[0]?.headers['x-key'], seen[0]?.headers['user-agent']], ['POST', '/a?b=c', 'bödy', 'k, l', 'me']);
+  assert.equal(
+    [seen[0]?.method, seen[0]?.url, seen[0]?.body, seen[0]?.headers['x-key'], seen[0]?.headers['user-agent']],
+    ['POST', '/a?b=c', 'bödy', 'k, l', 'me'],
+  );
 });
 
 Request('refuses private addresses in every spelling, without connecting', async () => {
   const { port, seen } = await serve((_, response) => response.end('secret'));
   for (const host of ['127.0.0.1', '2130706433', '[::ffff:127.0.0.1]', 'localhost', '0.0.0.0', '[::1]']) {
-    assert.is((await fails(requestGuarded(get(`http://${host}:${port}/`), { ...OPTIONS, allowPrivate: false }))).name, 'PrivateAddressException', host);
+    assert.is(
+      (await fails(requestGuarded(get(`http://${host}:${port}/`), { ...OPTIONS, allowPrivate: false }))).name,
+      'PrivateAddressException',
+      host,
+    );
   }
   assert.is(seen.length, 0);
 });
@@ -71,34 +108,68 @@ Request('refuses private addresses in every spelling, without connecting', async
 Request('asks for every redirect whether it may go there, and checks its address', async () => {
   const inner = await serve((_, response) => response.end('secret'));
   const outer = await serve((_, response) => response.writeHead(302, { location: `${inner.url}/x` }).end());
-  const refusalOf = (url: URL): string | undefined => (url.port === String(inner.port) ? 'it is not granted' : undefined);
+  const refusalOf = (url: URL): string | undefined =>
+    url.port === String(inner.port) ? 'it is not granted' : undefined;
   const error = await fails(requestGuarded(get(outer.url), { ...OPTIONS, refusalOf }));
   assert.equal([error.name, error.kind], ['HostDenied', 'denied']);
   const twoWorlds = { allowPrivate: false, isPublic: (address: string) => address === '127.0.0.1' };
-  const elsewhere = await serve((_, response) => response.writeHead(307, { location: `http://127.0.0.2:${inner.port}/` }).end());
-  assert.is((await fails(requestGuarded(get(elsewhere.url), { ...OPTIONS, ...twoWorlds }))).name, 'PrivateAddressException');
+  const elsewhere = await serve((_, response) =>
+    response.writeHead(307, { location: `http://127.0.0.2:${inner.port}/` }).end(),
+  );
+  assert.is(
+    (await fails(requestGuarded(get(elsewhere.url), { ...OPTIONS, ...twoWorlds }))).name,
+    'PrivateAddressException',
+  );
   assert.is(inner.seen.length, 0);
 });
 
-Request('follows redirects as browsers do: without the headers of the caller to other origins, a POST becoming GET but for 307', async () => {
-  const target = await serve((_, response) => response.end('there'));
-  const start = await serve(({ url }, response) => response.writeHead(Number(url?.slice(1)), { location: target.url }).end());
-  const headers = [['authorization', 's'], ['Cookie', 's'], ['X-Api-Key', 's'], ['Accept', 's'], ['User-Agent', 's'], ['content-type', 'text/plain']] as const;
-  for (const status of [303, 307]) {
-    const answer = await requestGuarded({ method: 'post', url: `${start.url}/${status}`, headers, body: Buffer.from('b') }, OPTIONS);
-    assert.is(answer.url, `${target.url}/`);
-  }
-  const [asGet, asPost] = target.seen;
-  const { host, connection } = asGet?.headers ?? {};
-  const own = { host, connection, 'user-agent': 'aana-host', accept: '*/*', 'accept-encoding': 'identity' };
-  assert.equal([asGet?.method, asGet?.body, asGet?.headers], ['GET', '', own]);
-  assert.equal([asPost?.method, asPost?.body, asPost?.headers], ['POST', 'b', { ...own, 'content-type': 'text/plain', 'content-length': '1' }]);
-});
+Request(
+  'follows redirects as browsers do: without the headers of the caller to other origins, a POST becoming GET but for 307',
+  async () => {
+    const target = await serve((_, response) => response.end('there'));
+    const start = await serve(({ url }, response) =>
+      response.writeHead(Number(url?.slice(1)), { location: target.url }).end(),
+    );
+    const headers = [
+      ['authorization', 's'],
+      ['Cookie', 's'],
+      ['X-Api-Key', 's'],
+      ['Accept', 's'],
+      ['User-Agent', 's'],
+      ['content-type', 'text/plain'],
+    ] as const;
+    for (const status of [303, 307]) {
+      const answer = await requestGuarded(
+        { method: 'post', url: `${start.url}/${status}`, headers, body: Buffer.from('b') },
+        OPTIONS,
+      );
+      assert.is(answer.url, `${target.url}/`);
+    }
+    const [asGet, asPost] = target.seen;
+    const { host, connection } = asGet?.headers ?? {};
+    const own = { host, connection, 'user-agent': 'aana-host', accept: '*/*', 'accept-encoding': 'identity' };
+    assert.equal([asGet?.method, asGet?.body, asGet?.headers], ['GET', '', own]);
+    assert.equal(
+      [asPost?.method, asPost?.body, asPost?.headers],
+      ['POST', 'b', { ...own, 'content-type': 'text/plain', 'content-length': '1' }],
+    );
+  },
+);
 
 Request('keeps the headers of the caller at a redirect inside of the origin', async () => {
-  const { url, seen } = await serve((request, response) => (request.url === '/b' ? response.end('there') : response.writeHead(302, { location: '/b' }).end()));
-  await requestGuarded(get(`${url}/a`, [['Authorization', 's'], ['X-Api-Key', 'k'], ['Accept', 'a/b']]), OPTIONS);
-  for (const { headers } of seen) assert.equal([headers.authorization, headers['x-api-key'], headers.accept], ['s', 'k', 'a/b']);
+  const { url, seen } = await serve((request, response) =>
+    request.url === '/b' ? response.end('there') : response.writeHead(302, { location: '/b' }).end(),
+  );
+  await requestGuarded(
+    get(`${url}/a`, [
+      ['Authorization', 's'],
+      ['X-Api-Key', 'k'],
+      ['Accept', 'a/b'],
+    ]),
+    OPTIONS,
+  );
+  for (const { headers } of seen)
+    assert.equal([headers.authorization, headers['x-api-key'], headers.accept], ['s', 'k', 'a/b']);
   assert.is(seen.length, 2);
 });
 
@@ -106,10 +177,19 @@ Request('ends redirects without end, answers that are too large, and silence', a
   const looping = await serve((_, response) => response.writeHead(302, { location: '/' }).end());
   assert.match((await fails(requestGuarded(get(looping.url), OPTIONS))).message, /redirects more than 2 times/);
   const large = await serve((_, response) => response.end('x'.repeat(1001)));
-  assert.equal((({ name, kind }) => [name, kind])(await fails(requestGuarded(get(large.url), OPTIONS))), ['ResponseTooLarge', 'too-large']);
+  assert.equal((({ name, kind }) => [name, kind])(await fails(requestGuarded(get(large.url), OPTIONS))), [
+    'ResponseTooLarge',
+    'too-large',
+  ]);
   const silent = await serve((_, response) => response.write('x'));
-  assert.match((await fails(requestGuarded(get(silent.url), { ...OPTIONS, timeoutMs: 200 }))).message, /took longer than 0.2 s/);
-  assert.match((await fails(requestGuarded(get(silent.url), { ...OPTIONS, idleTimeoutMs: 100 }))).message, /sent nothing for 0.1 s/);
+  assert.match(
+    (await fails(requestGuarded(get(silent.url), { ...OPTIONS, timeoutMs: 200 }))).message,
+    /took longer than 0.2 s/,
+  );
+  assert.match(
+    (await fails(requestGuarded(get(silent.url), { ...OPTIONS, idleTimeoutMs: 100 }))).message,
+    /sent nothing for 0.1 s/,
+  );
 });
 
 Request('ends with its signal', async () => {
@@ -129,7 +209,10 @@ const refused: readonly { what: string; request: Partial<GuardedRequest> }[] = [
 ];
 for (const { what, request } of refused) {
   Request(`refuses ${what}`, async () => {
-    assert.is((await fails(requestGuarded({ ...get('http://127.0.0.1:8/'), ...request }, OPTIONS))).name, 'InvalidRequest');
+    assert.is(
+      (await fails(requestGuarded({ ...get('http://127.0.0.1:8/'), ...request }, OPTIONS))).name,
+      'InvalidRequest',
+    );
   });
 }
 

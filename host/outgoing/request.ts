@@ -26,32 +26,41 @@ export interface RequestOptions extends Guards {
 }
 
 /** What belongs to the connection, or would reach around the guards. */
-const FORBIDDEN = /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|te|trailer|upgrade|proxy-.*)$/;
+const FORBIDDEN =
+  /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|te|trailer|upgrade|proxy-.*)$/;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Sends a request and reads its whole answer, whatever its status: what plugins and webhooks send. Every address that a host name has is checked
- * and the connection goes to one that was, at every redirect again. Throws `HostDenied`, `PrivateAddressException`, `InvalidRequest`,
- * `ResponseTooLarge`, `DownloadException`, or the signal's reason.
+ * Sends a request and reads its whole answer, whatever its status: what plugins and webhooks send. Every address that a
+ * host name has is checked and the connection goes to one that was, at every redirect again. Throws `HostDenied`,
+ * `PrivateAddressException`, `InvalidRequest`, `ResponseTooLarge`, `DownloadException`, or the signal's reason.
  */
 export async function requestGuarded(request: GuardedRequest, options: RequestOptions): Promise<GuardedResponse> {
   const first = firstHop(request);
   return withinTime(first.url, options, async (active) => {
     const { url, message } = await follow(first, active);
-    return { status: message.statusCode ?? 0, url: url.href, headers: headersOf(message), body: await read(url, message, options.maxBytes) };
+    return {
+      status: message.statusCode ?? 0,
+      url: url.href,
+      headers: headersOf(message),
+      body: await read(url, message, options.maxBytes),
+    };
   });
 }
 
 function firstHop({ method, url: address, headers, body }: GuardedRequest): Hop {
   const url = parseUrl(address);
-  if (url.username !== '' || url.password !== '') throw invalidRequest('the URL has a user name or password; send an authorization header');
+  if (url.username !== '' || url.password !== '')
+    throw invalidRequest('the URL has a user name or password; send an authorization header');
   for (const [name, value] of headers) {
-    if (!TOKEN.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) throw invalidRequest(`the header ${JSON.stringify(name)} has characters that no header can have`);
+    if (!TOKEN.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw invalidRequest(`the header ${JSON.stringify(name)} has characters that no header can have`);
     if (FORBIDDEN.test(name.toLowerCase())) throw invalidRequest(`the header ${name} cannot be set`);
   }
   if (method === 'get' && body !== undefined) throw invalidRequest('a GET request has no body');
-  if (body && body.length > MAX_REQUEST_BYTES) throw invalidRequest(`the body has more than ${MAX_REQUEST_BYTES} bytes`);
+  if (body && body.length > MAX_REQUEST_BYTES)
+    throw invalidRequest(`the body has more than ${MAX_REQUEST_BYTES} bytes`);
   return { method: method === 'get' ? 'GET' : 'POST', url, headers, body };
 }
 
@@ -62,7 +71,12 @@ async function read(url: URL, message: IncomingMessage, maxBytes: number): Promi
     bytes += chunk.length;
     if (bytes > maxBytes) {
       message.destroy();
-      throw new AanaError('ResponseTooLarge', 'too-large', `the answer of ${withoutCredentials(url)} has more than ${maxBytes} bytes`, { data: { max_bytes: maxBytes } });
+      throw new AanaError(
+        'ResponseTooLarge',
+        'too-large',
+        `the answer of ${withoutCredentials(url)} has more than ${maxBytes} bytes`,
+        { data: { max_bytes: maxBytes } },
+      );
     }
     chunks.push(chunk);
   }
@@ -76,7 +90,10 @@ async function read(url: URL, message: IncomingMessage, maxBytes: number): Promi
 }
 
 function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
-  return Array.from({ length: rawHeaders.length / 2 }, (_, n) => [rawHeaders[2 * n]!.toLowerCase(), rawHeaders[2 * n + 1]!]);
+  return Array.from({ length: rawHeaders.length / 2 }, (_, n) => [
+    rawHeaders[2 * n]!.toLowerCase(),
+    rawHeaders[2 * n + 1]!,
+  ]);
 }
 
 function invalidRequest(why: string): AanaError {

@@ -10,7 +10,9 @@ import { makeZip } from './make-zip.test.fixture.ts';
 const LONG = Buffer.alloc(300_000, 'long text ');
 
 async function filesBelow(dir: string): Promise<string[]> {
-  return (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
+  return (await readdir(dir, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
 }
 
 async function nameOfError(promise: Promise<unknown>): Promise<string> {
@@ -29,8 +31,16 @@ Extract.before.each(async (context) => {
   await writeFile(path.join(source, 'tool'), LONG, { mode: 0o755 });
   await writeFile(path.join(source, 'note.txt'), 'note');
   await tar.create({ file: path.join(dir, 'a.tgz'), gzip: true, cwd: path.join(dir, 'source') }, ['package']);
-  await writeFile(path.join(dir, 'a.whl'), makeZip({ 'package/bin/tool': LONG, 'package/bin/note.txt': Buffer.from('note') }));
-  Object.assign(context, { dir, zip: path.join(dir, 'a.whl'), tgz: path.join(dir, 'a.tgz'), out: path.join(dir, 'out') });
+  await writeFile(
+    path.join(dir, 'a.whl'),
+    makeZip({ 'package/bin/tool': LONG, 'package/bin/note.txt': Buffer.from('note') }),
+  );
+  Object.assign(context, {
+    dir,
+    zip: path.join(dir, 'a.whl'),
+    tgz: path.join(dir, 'a.tgz'),
+    out: path.join(dir, 'out'),
+  });
 });
 Extract.after.each(async ({ dir }) => {
   await rm(dir, { recursive: true, force: true });
@@ -52,7 +62,10 @@ for (const kind of ['zip', 'tgz'] as const) {
   });
 
   Extract(`${kind}: names the member that is missing`, async (context) => {
-    assert.match(await nameOfError(extractMembers(context[kind], ['package/none'], context.out)), /^ArchiveError: .*package\/none/);
+    assert.match(
+      await nameOfError(extractMembers(context[kind], ['package/none'], context.out)),
+      /^ArchiveError: .*package\/none/,
+    );
   });
 
   Extract(`${kind}: a truncated archive is an error and leaves no part of a file`, async (context) => {
@@ -76,7 +89,9 @@ Extract('refuses a member that would leave the folder', async ({ dir, zip, out }
 
 Extract('rejects with the reason of the signal', async ({ zip, out }) => {
   const reason = new Error('client went away');
-  const error = await extractMembers(zip, /./, out, { signal: AbortSignal.abort(reason) }).catch((thrown: unknown) => thrown);
+  const error = await extractMembers(zip, /./, out, { signal: AbortSignal.abort(reason) }).catch(
+    (thrown: unknown) => thrown,
+  );
   assert.is(error, reason);
 });
 

@@ -18,9 +18,9 @@ export interface ExtractOptions {
 type OnEntry = (name: string, executable: boolean, content: () => Promise<Readable>) => Promise<void>;
 
 /**
- * Writes members of a zip (wheel) or a gzipped tar to `destDir` under their own names and returns their paths: in the order asked
- * for, or the archive's when `members` is a pattern. Throws `ArchiveError` for a missing member, an unsafe name or a damaged
- * archive. Each file appears whole or not at all.
+ * Writes members of a zip (wheel) or a gzipped tar to `destDir` under their own names and returns their paths: in the
+ * order asked for, or the archive's when `members` is a pattern. Throws `ArchiveError` for a missing member, an unsafe
+ * name or a damaged archive. Each file appears whole or not at all.
  */
 export async function extractMembers(
   archivePath: string,
@@ -32,7 +32,12 @@ export async function extractMembers(
   const pathByName = new Map<string, string>();
   let bytes = 0;
   const onEntry: OnEntry = async (name, executable, content) => {
-    if (members instanceof RegExp ? !new RegExp(members.source, members.flags.replace(/[gy]/g, '')).test(name) : !wanted?.has(name)) return;
+    if (
+      members instanceof RegExp
+        ? !new RegExp(members.source, members.flags.replace(/[gy]/g, '')).test(name)
+        : !wanted?.has(name)
+    )
+      return;
     const target = safeTarget(archivePath, destDir, name);
     await mkdir(path.dirname(target), { recursive: true });
     const partial = `${target}.${randomSuffix()}.partial`;
@@ -53,11 +58,18 @@ export async function extractMembers(
   };
   options.signal?.throwIfAborted();
   try {
-    if (await isZip(archivePath)) await eachZipEntry(archivePath, onEntry, options.signal, () => wanted !== undefined && pathByName.size === wanted.size);
+    if (await isZip(archivePath))
+      await eachZipEntry(
+        archivePath,
+        onEntry,
+        options.signal,
+        () => wanted !== undefined && pathByName.size === wanted.size,
+      );
     else await eachTarEntry(archivePath, onEntry, options.signal);
   } catch (error) {
     options.signal?.throwIfAborted();
-    const foreign = error instanceof AanaError || (error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code)));
+    const foreign =
+      error instanceof AanaError || (error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code)));
     if (foreign) throw error; // ours, or the disk's
     throw archiveError(archivePath, `it is damaged (${error instanceof Error ? error.message : String(error)})`, error);
   }
@@ -76,9 +88,16 @@ async function isZip(file: string): Promise<boolean> {
   return head.toString('latin1') === 'PK';
 }
 
-async function eachZipEntry(file: string, onEntry: OnEntry, signal: AbortSignal | undefined, isDone: () => boolean): Promise<void> {
+async function eachZipEntry(
+  file: string,
+  onEntry: OnEntry,
+  signal: AbortSignal | undefined,
+  isDone: () => boolean,
+): Promise<void> {
   const zip = await new Promise<yauzl.ZipFile>((resolve, reject) => {
-    yauzl.open(file, { lazyEntries: true, autoClose: false }, (error, opened) => (error ? reject(error) : resolve(opened)));
+    yauzl.open(file, { lazyEntries: true, autoClose: false }, (error, opened) =>
+      error ? reject(error) : resolve(opened),
+    );
   });
   try {
     await new Promise<void>((resolve, reject) => {
@@ -87,7 +106,9 @@ async function eachZipEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
       zip.on('entry', (entry: yauzl.Entry) => {
         const mode = entry.externalFileAttributes >>> 16;
         const content = (): Promise<Readable> =>
-          new Promise((opened, failed) => zip.openReadStream(entry, (error, stream) => (error ? failed(error) : opened(stream))));
+          new Promise((opened, failed) =>
+            zip.openReadStream(entry, (error, stream) => (error ? failed(error) : opened(stream))),
+          );
         const handle = async (): Promise<void> => {
           if (!entry.fileName.endsWith('/')) await onEntry(entry.fileName, (mode & 0o111) !== 0, content);
           signal?.throwIfAborted();
@@ -140,12 +161,19 @@ async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
 /** Refuses names that would leave `destDir`. */
 function safeTarget(archivePath: string, destDir: string, name: string): string {
   const parts = name.split('/');
-  if (name.startsWith('/') || name.includes('\\') || name.includes('\0') || parts.some((part) => part === '..' || /^[A-Za-z]:$/.test(part))) {
+  if (
+    name.startsWith('/') ||
+    name.includes('\\') ||
+    name.includes('\0') ||
+    parts.some((part) => part === '..' || /^[A-Za-z]:$/.test(part))
+  ) {
     throw archiveError(archivePath, `its member name is not safe: ${JSON.stringify(name)}`);
   }
   return path.join(path.resolve(destDir), ...parts);
 }
 
 function archiveError(archivePath: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('ArchiveError', 'internal', `${path.basename(archivePath)} cannot be unpacked: ${reason}`, { cause });
+  return new AanaError('ArchiveError', 'internal', `${path.basename(archivePath)} cannot be unpacked: ${reason}`, {
+    cause,
+  });
 }

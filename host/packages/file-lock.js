@@ -9,26 +9,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 /**
  * @typedef {object} FileLockOptions
  * @property {AbortSignal | undefined} [signal]
- * @property {((holder: { readonly pid: number | undefined }) => void) | undefined} [onWait] Called once if another process, or another caller in this one, holds the lock.
+ * @property {((holder: { readonly pid: number | undefined }) => void) | undefined} [onWait] Called once if another
+ *   process, or another caller in this one, holds the lock.
  */
 
 /**
  * @typedef {object} Holder
  * @property {number} pid
- * @property {string} started Start of the process in the kernel's ticks, which tells it from a later process with the same pid. Empty where the system does not say.
+ * @property {string} started Start of the process in the kernel's ticks, which tells it from a later process with the
+ *   same pid. Empty where the system does not say.
  * @property {string} host
  * @property {string} token
  */
 
 const POLL_MS = 100;
 const HEARTBEAT_MS = 5_000;
-/** A holder on another machine, or one that died while it wrote the file, is given up when its heartbeat is this old. */
+/**
+ * A holder on another machine, or one that died while it wrote the file, is given up when its heartbeat is this old.
+ */
 const SILENT_MS = 60_000;
 const BREAKING_MS = 10_000;
 
 /**
- * Runs `work` while holding `lockPath`, which no other process on this machine (or on one that shares the folder) then holds.
- * Breaks a lock that a dead process left. Removes the file on every path, and makes the folders above it.
+ * Runs `work` while holding `lockPath`, which no other process on this machine (or on one that shares the folder) then
+ * holds. Breaks a lock that a dead process left. Removes the file on every path, and makes the folders above it.
  * @template T
  * @param {string} lockPath
  * @param {() => Promise<T>} work
@@ -80,7 +84,8 @@ async function acquire(lockPath, token, { signal, onWait }) {
 }
 
 /**
- * Returns true when the lock is gone, by this call or by itself. A guard folder keeps two breakers from removing each other's new lock.
+ * Returns true when the lock is gone, by this call or by itself. A guard folder keeps two breakers from removing each
+ * other's new lock.
  * @param {string} lockPath
  */
 async function breakIfStale(lockPath) {

@@ -108,8 +108,15 @@ FileLock('lets one in at a time when several meet a dead holder at the same time
     { pid: 999_999_999, started: '1' }, // no process has this id
     { pid: process.pid, started: '1' }, // this process came after the holder
   ];
-  const locks = Array.from({ length: 200 }, (_, n) => ({ file: path.join(dir, `${n}.lock`), inside: 0, most: 0, runs: 0 }));
-  await Promise.all(locks.map(({ file }, n) => writeFile(file, JSON.stringify({ ...dead[n % 2], host: hostname(), token: 'dead' }))));
+  const locks = Array.from({ length: 200 }, (_, n) => ({
+    file: path.join(dir, `${n}.lock`),
+    inside: 0,
+    most: 0,
+    runs: 0,
+  }));
+  await Promise.all(
+    locks.map(({ file }, n) => writeFile(file, JSON.stringify({ ...dead[n % 2], host: hostname(), token: 'dead' }))),
+  );
   const hold = (lock: (typeof locks)[number]): Promise<void> =>
     withFileLock(lock.file, async () => {
       lock.inside += 1;
@@ -123,21 +130,29 @@ FileLock('lets one in at a time when several meet a dead holder at the same time
   assert.ok(locks.every(({ runs }) => runs === 3));
 });
 
-FileLock('leaves the lock of another machine alone while it is touched, and breaks it when it is not', async ({ lock }) => {
-  await withFileLock(lock, async () => {});
-  await writeFile(lock, JSON.stringify({ pid: 1, started: '', host: 'elsewhere', token: 't' }));
-  const error = await withFileLock(lock, async () => 'in', { signal: AbortSignal.timeout(300) }).catch((thrown: unknown) => thrown);
-  assert.is(error instanceof Error && error.name, 'TimeoutError');
-  const long = new Date(Date.now() - 120_000);
-  await utimes(lock, long, long);
-  assert.is(await withFileLock(lock, async () => 'in'), 'in');
-});
+FileLock(
+  'leaves the lock of another machine alone while it is touched, and breaks it when it is not',
+  async ({ lock }) => {
+    await withFileLock(lock, async () => {});
+    await writeFile(lock, JSON.stringify({ pid: 1, started: '', host: 'elsewhere', token: 't' }));
+    const error = await withFileLock(lock, async () => 'in', { signal: AbortSignal.timeout(300) }).catch(
+      (thrown: unknown) => thrown,
+    );
+    assert.is(error instanceof Error && error.name, 'TimeoutError');
+    const long = new Date(Date.now() - 120_000);
+    await utimes(lock, long, long);
+    assert.is(await withFileLock(lock, async () => 'in'), 'in');
+  },
+);
 
 FileLock('stops waiting with the reason of the signal and takes nothing away from the holder', async ({ lock }) => {
   const holder = await startHolder(lock);
   const reason = new Error('client went away');
   const controller = new AbortController();
-  const waiting = withFileLock(lock, async () => 'in', { signal: controller.signal, onWait: () => controller.abort(reason) });
+  const waiting = withFileLock(lock, async () => 'in', {
+    signal: controller.signal,
+    onWait: () => controller.abort(reason),
+  });
   assert.is(await waiting.catch((thrown: unknown) => thrown), reason);
   assert.ok(existsSync(lock));
   holder.stdin?.end('go');

@@ -3,4 +3,12 @@ export { fetchPackage, type FetchPackageOptions, packagePath } from './fetch-pac
 export { type FileLockOptions, withFileLock } from './file-lock.js';
 export { hashFile, integrityMismatch } from './integrity.ts';
 export { describePackage, type PackageSource } from './package-source.ts';
-export { formatBytes, type ProgressOptions, type ProgressPart, type ProgressStream, type ReportProgress, shareProgress, withProgress } from './progress.ts';
+export {
+  formatBytes,
+  type ProgressOptions,
+  type ProgressPart,
+  type ProgressStream,
+  type ReportProgress,
+  shareProgress,
+  withProgress,
+} from './progress.ts';

@@ -3,9 +3,15 @@ export interface PackageSource {
   readonly registry: 'npm' | 'pypi';
   readonly name: string;
   readonly version: string;
-  /** `sha512-…` (base64, npm's form) or the hexadecimal sha256 of the archive. Checked by us, whatever the client checked. */
+  /**
+   * `sha512-…` (base64, npm's form) or the hexadecimal sha256 of the archive. Checked by us, whatever the client
+   * checked.
+   */
   readonly integrity?: string | undefined;
-  /** PyPI only: the wheel's platform tag, such as `manylinux_2_28_x86_64`; without it the client takes the one for this machine. */
+  /**
+   * PyPI only: the wheel's platform tag, such as `manylinux_2_28_x86_64`; without it the client takes the one for this
+   * machine.
+   */
   readonly platform?: string | undefined;
   /** Size of the archive, for progress alone. */
   readonly bytes?: number | undefined;

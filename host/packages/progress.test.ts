@@ -37,25 +37,31 @@ Progress('writes whole lines where there is no terminal', async () => {
   assert.not.match(stream.text, '\r');
 });
 
-Progress('says a thing once where there is no terminal, however far it gets, and the next thing when it begins', async () => {
-  const stream = recorder(false);
-  await withProgress(
-    'starting',
-    undefined,
-    async (report) => {
-      report(0, undefined, 'model: fetching 1 %');
-      await written(stream, /fetching/);
-      for (let percent = 2; percent <= 30; percent++) {
-        report(0, undefined, `model: fetching ${percent} %`);
-        await turn();
-      }
-      report(0, undefined, 'model: loading');
-      await written(stream, /loading/);
-    },
-    { stream, quietMs: 1, stepMs: 1 },
-  );
-  assert.match(stream.text, /^starting, model: fetching 1 %: \d+ s\nstarting, model: loading: \d+ s\nstarting: done in /);
-});
+Progress(
+  'says a thing once where there is no terminal, however far it gets, and the next thing when it begins',
+  async () => {
+    const stream = recorder(false);
+    await withProgress(
+      'starting',
+      undefined,
+      async (report) => {
+        report(0, undefined, 'model: fetching 1 %');
+        await written(stream, /fetching/);
+        for (let percent = 2; percent <= 30; percent++) {
+          report(0, undefined, `model: fetching ${percent} %`);
+          await turn();
+        }
+        report(0, undefined, 'model: loading');
+        await written(stream, /loading/);
+      },
+      { stream, quietMs: 1, stepMs: 1 },
+    );
+    assert.match(
+      stream.text,
+      /^starting, model: fetching 1 %: \d+ s\nstarting, model: loading: \d+ s\nstarting: done in /,
+    );
+  },
+);
 
 Progress('names each piece of work that is not over', () => {
   const told: unknown[] = [];
@@ -79,14 +85,19 @@ Progress('names each piece of work that is not over', () => {
 
 Progress('writes over one line on a terminal, no longer than it is wide', async () => {
   const stream = recorder(true);
-  await withProgress('a label that is longer than forty characters', 100, () => written(stream, /label/), { stream, quietMs: 10 });
+  await withProgress('a label that is longer than forty characters', 100, () => written(stream, /label/), {
+    stream,
+    quietMs: 10,
+  });
   const first = stream.text.split('\r').find((part) => part.length > 0) ?? '';
   assert.is(first.replace('\u001b[2K', '').length, 39);
 });
 
 Progress('lets the error of the work through', async () => {
   const reason = new Error('broken');
-  const error = await withProgress('x', undefined, () => Promise.reject(reason), { stream: recorder(false) }).catch((thrown: unknown) => thrown);
+  const error = await withProgress('x', undefined, () => Promise.reject(reason), { stream: recorder(false) }).catch(
+    (thrown: unknown) => thrown,
+  );
   assert.is(error, reason);
 });
 

@@ -1,4 +1,6 @@
-/** Tells how far work is: bytes so far, the total if it is known, and what is being done when that changes on the way. */
+/**
+ * Tells how far work is: bytes so far, the total if it is known, and what is being done when that changes on the way.
+ */
 export type ReportProgress = (bytes: number, totalBytes?: number, stage?: string) => void;
 
 export interface ProgressStream {
@@ -23,8 +25,9 @@ const LOG_STEP_MS = 2_000;
 const SAME_LINE_MS = 10_000;
 
 /**
- * Shows how `fn` gets on: one line that is written over again on a terminal, else a line when something else is being done, and every
- * ten seconds. Ends with a line that says how much it was and how long it took, if anything was shown at all.
+ * Shows how `fn` gets on: one line that is written over again on a terminal, else a line when something else is being
+ * done, and every ten seconds. Ends with a line that says how much it was and how long it took, if anything was shown
+ * at all.
  */
 export async function withProgress<T>(
   label: string,
@@ -48,7 +51,12 @@ export async function withProgress<T>(
     if (!terminal && written?.doing === doing && now - written.ms < SAME_LINE_MS) return;
     written = { doing, ms: now };
     shown = true;
-    const text = line(stage === undefined ? label : `${label}, ${stage}`, bytes, total, performance.now() - stageStartedMs);
+    const text = line(
+      stage === undefined ? label : `${label}, ${stage}`,
+      bytes,
+      total,
+      performance.now() - stageStartedMs,
+    );
     stream.write(terminal ? `\r\u001b[2K${text.slice(0, (stream.columns ?? 80) - 1)}` : `${text}\n`);
   };
   let ticker: NodeJS.Timeout | undefined;
@@ -70,7 +78,8 @@ export async function withProgress<T>(
       stage = doing;
     });
     clear();
-    if (shown) stream.write(`${terminal ? '\r\u001b[2K' : ''}${endLine(label, bytes, performance.now() - startedMs)}\n`);
+    if (shown)
+      stream.write(`${terminal ? '\r\u001b[2K' : ''}${endLine(label, bytes, performance.now() - startedMs)}\n`);
     return result;
   } catch (error) {
     clear();
@@ -86,14 +95,23 @@ export interface ProgressPart {
   done(): void;
 }
 
-/** Splits a progress among pieces of work at the same time: it tells what each of them that is not over is doing, in the order in which they began. */
+/**
+ * Splits a progress among pieces of work at the same time: it tells what each of them that is not over is doing, in the
+ * order in which they began.
+ */
 export function shareProgress(report: ReportProgress): () => ProgressPart {
   const running = new Set<{ bytes: number; total?: number | undefined; stage?: string | undefined }>();
   const tell = (): void => {
     const told = [...running].filter(({ stage }) => stage !== undefined);
     const [only] = told;
     if (only && told.length === 1) return report(only.bytes, only.total, only.stage);
-    report(0, undefined, told.map(({ bytes, total, stage }) => `${stage}${total && bytes ? ` ${percentOf(bytes, total)} %` : ''}`).join('; ') || undefined);
+    report(
+      0,
+      undefined,
+      told
+        .map(({ bytes, total, stage }) => `${stage}${total && bytes ? ` ${percentOf(bytes, total)} %` : ''}`)
+        .join('; ') || undefined,
+    );
   };
   return () => {
     const part: { bytes: number; total?: number | undefined; stage?: string | undefined } = { bytes: 0 };

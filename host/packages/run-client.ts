@@ -23,8 +23,15 @@ const POLL_MS = 250;
 const KILL_AFTER_MS = 2_000;
 const MAX_OUTPUT = 256 * 1024;
 
-/** Runs a registry's client in a process group of its own and ends the whole group on abort, on a stall and when this process ends. */
-export async function runClient(command: string, args: readonly string[], options: RunClientOptions): Promise<ClientResult> {
+/**
+ * Runs a registry's client in a process group of its own and ends the whole group on abort, on a stall and when this
+ * process ends.
+ */
+export async function runClient(
+  command: string,
+  args: readonly string[],
+  options: RunClientOptions,
+): Promise<ClientResult> {
   const { signal } = options;
   signal?.throwIfAborted();
   const windows = process.platform === 'win32'; // npm is a .cmd there, which only a shell runs
@@ -121,7 +128,10 @@ function kill(child: ChildProcess, name: NodeJS.Signals): void {
   }
 }
 
-/** The group does not get the terminal's Ctrl-C, so it is passed on; where nobody else handles the signal, it then ends us too. */
+/**
+ * The group does not get the terminal's Ctrl-C, so it is passed on; where nobody else handles the signal, it then ends
+ * us too.
+ */
 function endWithThisProcess(child: ChildProcess): () => void {
   const onExit = (): void => kill(child, 'SIGKILL');
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

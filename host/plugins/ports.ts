@@ -44,8 +44,16 @@ export interface RepositoriesPort {
 
 /** Throw `NotFoundException`, `MediaIdAlreadyExistsException` and `ValidationError`. */
 export interface MediaRepositories {
-  readonly media: { exists(id: string): Promise<boolean>; create(id: string, mediaType: string): Promise<void>; delete(id: string): Promise<void> };
-  readonly videos: { getMetadata(mediaId: string): Promise<VideoRow>; list(page: PageOf<string>): Promise<VideoRow[]>; save(video: NewVideoRow): Promise<{ readonly media_id: string }> };
+  readonly media: {
+    exists(id: string): Promise<boolean>;
+    create(id: string, mediaType: string): Promise<void>;
+    delete(id: string): Promise<void>;
+  };
+  readonly videos: {
+    getMetadata(mediaId: string): Promise<VideoRow>;
+    list(page: PageOf<string>): Promise<VideoRow[]>;
+    save(video: NewVideoRow): Promise<{ readonly media_id: string }>;
+  };
   readonly captions: {
     read(id: number): Promise<CaptionRow>;
     list(mediaId: string, page: PageOf<Pick<CaptionRow, 'timestamp' | 'id'>>): Promise<CaptionRow[]>;
@@ -104,7 +112,10 @@ export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 /** Outbound requests, guarded: no private addresses; time, size and redirects limited. */
 export interface HttpPort {
   /** `refusalOf` says why a URL may not be asked; it is asked for every redirect, too. */
-  fetch(request: HttpRequest, options: { refusalOf: (url: URL) => string | undefined; signal: AbortSignal }): Promise<HttpResponse>;
+  fetch(
+    request: HttpRequest,
+    options: { refusalOf: (url: URL) => string | undefined; signal: AbortSignal },
+  ): Promise<HttpResponse>;
 }
 
 export interface HttpRequest {
@@ -133,7 +144,11 @@ export interface DeploymentCallOptions extends RequestContext {
 export interface DeploymentPort {
   call(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): Promise<unknown>;
   /** Batches of values: those since the last batch. */
-  stream(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): AsyncIterable<readonly unknown[]>;
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: DeploymentCallOptions,
+  ): AsyncIterable<readonly unknown[]>;
 }
 
 /** The media of one invocation; disposal removes its files. */
@@ -146,7 +161,10 @@ export interface MediaScopePort {
 export interface OpenMediaOptions {
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly signal: AbortSignal;
-  /** Says why a URL may not be asked; it is asked for every redirect, too. Absent: every URL may be that the operator's rules let through. */
+  /**
+   * Says why a URL may not be asked; it is asked for every redirect, too. Absent: every URL may be that the operator's
+   * rules let through.
+   */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   /** The place in a distributed trace. */
   readonly traceparent?: string | undefined;
@@ -173,7 +191,10 @@ export interface VideoInfo {
 
 export interface VideoPort {
   readonly info: VideoInfo;
-  extractAudio(channels: 'mix' | 'separate', options: { signal: AbortSignal; traceparent?: string | undefined }): Promise<AudioPort>;
+  extractAudio(
+    channels: 'mix' | 'separate',
+    options: { signal: AbortSignal; traceparent?: string | undefined },
+  ): Promise<AudioPort>;
 }
 
 export interface ImageInfo {
@@ -187,7 +208,10 @@ export interface ImageInfo {
 export interface ImagePort {
   readonly info: ImageInfo;
   /** Red, green and blue of each pixel in this size. */
-  pixels(size: { readonly width: number; readonly height: number }, options: { signal: AbortSignal; traceparent?: string | undefined }): Promise<Uint8Array>;
+  pixels(
+    size: { readonly width: number; readonly height: number },
+    options: { signal: AbortSignal; traceparent?: string | undefined },
+  ): Promise<Uint8Array>;
 }
 
 export interface AudioPort {

@@ -4,7 +4,10 @@ import { packageRoot } from '../core/package-root.ts';
 
 const LAUNCHER = join(packageRoot, 'build', 'Release', 'aana-launcher');
 
-/** The program that starts children which die with this process, inside limits; absent off Linux and before the native build. */
+/**
+ * The program that starts children which die with this process, inside limits; absent off Linux and before the native
+ * build.
+ */
 export function launcherPath(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
@@ -39,5 +42,8 @@ export function launcherArguments(limits: ProcessLimits, parent: number): string
     ['--nofile', limits.openFiles],
     ['--parent', parent],
   ];
-  return [...options.flatMap(([name, value]) => (value === undefined ? [] : [name, String(Math.max(0, Math.ceil(value)))])), '--'];
+  return [
+    ...options.flatMap(([name, value]) => (value === undefined ? [] : [name, String(Math.max(0, Math.ceil(value)))])),
+    '--',
+  ];
 }

@@ -30,7 +30,10 @@ async function failureName(promise: Promise<unknown>): Promise<string> {
 
 Run('gives the exit code, the output and the errors', async () => {
   const { code, signal, stdout, stderr } = await runContained('sh', ['-c', 'echo out; echo err >&2; exit 3']);
-  assert.equal({ code, signal, stdout: stdout.toString(), stderr }, { code: 3, signal: null, stdout: 'out\n', stderr: 'err\n' });
+  assert.equal(
+    { code, signal, stdout: stdout.toString(), stderr },
+    { code: 3, signal: null, stdout: 'out\n', stderr: 'err\n' },
+  );
 });
 
 Run('keeps the end of a long stderr', async () => {
@@ -48,14 +51,27 @@ Run('reports the signal that ended the child', async () => {
 });
 
 Run('ends a child that writes too much', async () => {
-  assert.is(await failureName(runContained('sh', ['-c', 'exec yes'], { maxStdoutBytes: 1000 })), 'ProcessOutputTooLarge');
+  assert.is(
+    await failureName(runContained('sh', ['-c', 'exec yes'], { maxStdoutBytes: 1000 })),
+    'ProcessOutputTooLarge',
+  );
 });
 
 if (process.platform === 'linux') {
   Run('ends a child that takes too much memory, and not one that reserves it', async () => {
     const limits = { residentBytes: 2 ** 28, graceMs: 0 };
-    assert.is(await failureName(runContained(process.execPath, ['-e', 'const kept = []; setInterval(() => kept.push(Buffer.alloc(1e7, 1)), 1)'], limits)), 'ProcessMemoryTooLarge');
-    const reserving = 'new WebAssembly.Memory({ initial: 1, maximum: 65536 }); const kept = new ArrayBuffer(2 ** 30); setTimeout(() => process.exit(7), 300)';
+    assert.is(
+      await failureName(
+        runContained(
+          process.execPath,
+          ['-e', 'const kept = []; setInterval(() => kept.push(Buffer.alloc(1e7, 1)), 1)'],
+          limits,
+        ),
+      ),
+      'ProcessMemoryTooLarge',
+    );
+    const reserving =
+      'new WebAssembly.Memory({ initial: 1, maximum: 65536 }); const kept = new ArrayBuffer(2 ** 30); setTimeout(() => process.exit(7), 300)';
     assert.is((await runContained(process.execPath, ['-e', reserving], limits)).code, 7);
   });
 } else {
@@ -72,7 +88,9 @@ Run('rejects with the reason of the signal after the child has ended', async () 
   const controller = new AbortController();
   const program = `const fs = require('fs'); process.on('SIGTERM', () => { fs.writeFileSync(${JSON.stringify(touched)}, ''); process.exit(); });
     fs.writeFileSync(${JSON.stringify(started)}, ''); setInterval(() => {}, 1000);`;
-  const running = failure(runContained(process.execPath, ['-e', program], { signal: controller.signal, graceMs: 60_000 }));
+  const running = failure(
+    runContained(process.execPath, ['-e', program], { signal: controller.signal, graceMs: 60_000 }),
+  );
   for (; !existsSync(started); await delay(5));
   const reason = new Error('client went away');
   controller.abort(reason);
@@ -85,7 +103,9 @@ Run('does not wait for a grandchild that holds the output open after an abort', 
   const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
   const pidFile = join(folder, 'pid');
   const controller = new AbortController();
-  const running = failure(runContained('sh', ['-c', 'sleep 600 & echo $! > "$0"; wait', pidFile], { signal: controller.signal }));
+  const running = failure(
+    runContained('sh', ['-c', 'sleep 600 & echo $! > "$0"; wait', pidFile], { signal: controller.signal }),
+  );
   let grandchild = 0;
   for (; grandchild === 0; await delay(5)) grandchild = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
   const reason = new Error('client went away');

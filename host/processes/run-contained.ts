@@ -5,7 +5,10 @@ import { watchMemory } from './watch-memory.ts';
 export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'> {
   /** Over this many milliseconds the child is ended and `ProcessTimeout` thrown. */
   readonly timeoutMs?: number | undefined;
-  /** More resident memory than this many bytes ends the child and throws `ProcessMemoryTooLarge`; looked at ten times in a second, on Linux. */
+  /**
+   * More resident memory than this many bytes ends the child and throws `ProcessMemoryTooLarge`; looked at ten times in
+   * a second, on Linux.
+   */
   readonly residentBytes?: number | undefined;
   /** More output than this ends the child and throws `ProcessOutputTooLarge`. Default 1 MiB. */
   readonly maxStdoutBytes?: number | undefined;
@@ -26,11 +29,16 @@ const LAUNCHER_CANNOT_RUN = /^aana-launcher: cannot run .*?: (.*)$/m;
 const EXIT_NO_COMMAND = 127;
 
 /**
- * Runs a contained child with no stdin to its end and collects its output. An exit code or a signal is a result, not an error.
- * Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessMemoryTooLarge`, `ProcessOutputTooLarge` or `CommandNotFound`; in every case the
- * child has ended before the promise settles, so what it wrote can be removed.
+ * Runs a contained child with no stdin to its end and collects its output. An exit code or a signal is a result, not an
+ * error. Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessMemoryTooLarge`,
+ * `ProcessOutputTooLarge` or `CommandNotFound`; in every case the child has ended before the promise settles, so what
+ * it wrote can be removed.
  */
-export async function runContained(command: string, args: readonly string[], options: RunContainedOptions = {}): Promise<RunContainedResult> {
+export async function runContained(
+  command: string,
+  args: readonly string[],
+  options: RunContainedOptions = {},
+): Promise<RunContainedResult> {
   const child = spawnContained(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const maxStdoutBytes = options.maxStdoutBytes ?? 2 ** 20;
   const stderr = new Tail(options.stderrTailBytes ?? 2 ** 16);
@@ -46,7 +54,13 @@ export async function runContained(command: string, args: readonly string[], opt
     if (failure) return;
     stdoutBytes += data.length;
     if (stdoutBytes > maxStdoutBytes) {
-      failWith(new AanaError('ProcessOutputTooLarge', 'internal', `${command} wrote more than ${maxStdoutBytes} bytes of output`));
+      failWith(
+        new AanaError(
+          'ProcessOutputTooLarge',
+          'internal',
+          `${command} wrote more than ${maxStdoutBytes} bytes of output`,
+        ),
+      );
     } else {
       stdout.push(data);
     }
@@ -55,9 +69,18 @@ export async function runContained(command: string, args: readonly string[], opt
 
   const { timeoutMs, residentBytes } = options;
   if (residentBytes !== undefined) {
-    watchMemory(child, residentBytes, () => failWith(new AanaError('ProcessMemoryTooLarge', 'internal', `${command} took more than ${residentBytes} bytes of memory`)));
+    watchMemory(child, residentBytes, () =>
+      failWith(
+        new AanaError(
+          'ProcessMemoryTooLarge',
+          'internal',
+          `${command} took more than ${residentBytes} bytes of memory`,
+        ),
+      ),
+    );
   }
-  const onTimeout = (): void => failWith(new AanaError('ProcessTimeout', 'deadline-exceeded', `${command} ran longer than ${timeoutMs} ms`));
+  const onTimeout = (): void =>
+    failWith(new AanaError('ProcessTimeout', 'deadline-exceeded', `${command} ran longer than ${timeoutMs} ms`));
   const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
   try {
     const { code, signal } = await new Promise<Pick<RunContainedResult, 'code' | 'signal'>>((resolve, reject) => {

@@ -22,7 +22,10 @@ Contained.after.each(() => {
 
 const launcher = launcherPath();
 /** The same facts with the launcher and without it. */
-const modes: readonly (readonly [string, string | false])[] = [...(launcher ? [['through the launcher', launcher] as const] : []), ['without the launcher', false]];
+const modes: readonly (readonly [string, string | false])[] = [
+  ...(launcher ? [['through the launcher', launcher] as const] : []),
+  ['without the launcher', false],
+];
 
 function keep<T extends ChildProcess>(child: T): T {
   children.push(child);
@@ -80,7 +83,9 @@ if (launcher) {
   });
 
   Contained('does not start the command when the parent is already gone', async () => {
-    const child = keep(spawn(launcher, ['--parent', '1', '--', 'echo', 'started'], { stdio: ['ignore', 'pipe', 'inherit'] }));
+    const child = keep(
+      spawn(launcher, ['--parent', '1', '--', 'echo', 'started'], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
     const [code] = await once(child, 'exit');
     assert.is(code, 125);
     assert.is(child.stdout.read(), null);
@@ -105,7 +110,12 @@ if (launcher) {
     Contained('limits the size of written files', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
       const file = join(folder, 'out');
-      const child = keep(spawnContained('sh', ['-c', 'exec head -c 1000000 /dev/zero > "$0"', file], { stdio: 'ignore', fileBytes: 4096 }));
+      const child = keep(
+        spawnContained('sh', ['-c', 'exec head -c 1000000 /dev/zero > "$0"', file], {
+          stdio: 'ignore',
+          fileBytes: 4096,
+        }),
+      );
       await once(child, 'exit');
       assert.is(statSync(file).size, 4096);
       rmSync(folder, { recursive: true });
@@ -116,12 +126,17 @@ if (launcher) {
 
   Contained('limits address space, open files and core dumps', async () => {
     const child = keep(
-      spawnContained('sh', ['-c', 'echo $(ulimit -v) $(ulimit -n) $(ulimit -c)'], { addressBytes: 2 ** 30, openFiles: 40, stdio: ['ignore', 'pipe', 'inherit'] }),
+      spawnContained('sh', ['-c', 'echo $(ulimit -v) $(ulimit -n) $(ulimit -c)'], {
+        addressBytes: 2 ** 30,
+        openFiles: 40,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
     );
     assert.is(await firstLine(child), `${2 ** 20} 40 0`);
   });
 } else {
-  for (const title of ['parent death', 'limits']) skip(`spawnContained: ${title}`, 'the launcher is not built, or this is not Linux');
+  for (const title of ['parent death', 'limits'])
+    skip(`spawnContained: ${title}`, 'the launcher is not built, or this is not Linux');
 }
 
 for (const [mode, launcherOption] of modes) {
@@ -147,7 +162,12 @@ for (const [mode, launcherOption] of modes) {
 
   Contained(`${mode}: carries an IPC channel`, async () => {
     const program = 'process.on("message", (m) => process.send({ echo: m }, () => process.disconnect()))';
-    const child = keep(spawnContained(process.execPath, ['-e', program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], launcher: launcherOption }));
+    const child = keep(
+      spawnContained(process.execPath, ['-e', program], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        launcher: launcherOption,
+      }),
+    );
     child.send('hello');
     assert.equal((await once(child, 'message'))[0], { echo: 'hello' });
     await once(child, 'exit');
@@ -155,7 +175,13 @@ for (const [mode, launcherOption] of modes) {
 
   Contained(`${mode}: an abort ends the child with SIGTERM`, async () => {
     const controller = new AbortController();
-    const child = keep(spawnContained('sh', ['-c', 'echo ready; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'], signal: controller.signal, launcher: launcherOption }));
+    const child = keep(
+      spawnContained('sh', ['-c', 'echo ready; exec sleep 600'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        signal: controller.signal,
+        launcher: launcherOption,
+      }),
+    );
     await firstLine(child);
     controller.abort();
     assert.is((await once(child, 'exit'))[1], 'SIGTERM');
@@ -165,7 +191,12 @@ for (const [mode, launcherOption] of modes) {
     const controller = new AbortController();
     const program = 'process.on("SIGTERM", () => {}); console.log("ready"); setInterval(() => {}, 1000)';
     const child = keep(
-      spawnContained(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'], signal: controller.signal, graceMs: 50, launcher: launcherOption }),
+      spawnContained(process.execPath, ['-e', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        signal: controller.signal,
+        graceMs: 50,
+        launcher: launcherOption,
+      }),
     );
     await firstLine(child);
     controller.abort();
@@ -176,7 +207,8 @@ for (const [mode, launcherOption] of modes) {
 Contained('refuses an absolute path that is not there, naming it', () => {
   assert.throws(
     () => spawnContained('/no/such/program', []),
-    (error: unknown) => error instanceof AanaError && error.name === 'CommandNotFound' && error.message.includes('/no/such/program'),
+    (error: unknown) =>
+      error instanceof AanaError && error.name === 'CommandNotFound' && error.message.includes('/no/such/program'),
   );
 });
 
@@ -201,7 +233,14 @@ if (process.platform !== 'win32') {
     Contained(`a child with a group of its own takes with it what it started, ${how}`, async () => {
       for (const ending of ['by itself', 'killed'] as const) {
         const client = new AbortController();
-        const child = keep(spawnContained('sh', ['-c', `sleep 600 & echo $!; ${ending === 'killed' ? 'wait' : 'exit 3'}`], { ownGroup: true, launcher: given, signal: client.signal, graceMs: 0 }));
+        const child = keep(
+          spawnContained('sh', ['-c', `sleep 600 & echo $!; ${ending === 'killed' ? 'wait' : 'exit 3'}`], {
+            ownGroup: true,
+            launcher: given,
+            signal: client.signal,
+            graceMs: 0,
+          }),
+        );
         const ended = once(child, 'exit');
         const sleeper = Number(await firstLine(child));
         if (ending === 'killed') client.abort(new Error('gone'));

@@ -15,7 +15,10 @@ export interface SpawnContainedOptions extends ProcessLimits {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000; 0 kills at once. */
   readonly graceMs?: number | undefined;
-  /** A process group of its own: what the child started ends with it, also when it is killed. Default: the group of this process. */
+  /**
+   * A process group of its own: what the child started ends with it, also when it is killed. Default: the group of this
+   * process.
+   */
   readonly ownGroup?: boolean | undefined;
   /** The launcher to use instead of the built one; `false` for none. */
   readonly launcher?: string | false | undefined;
@@ -27,16 +30,21 @@ const DEFAULT_GRACE_MS = 2000;
 const leaders = new WeakSet<ChildProcess>();
 
 /**
- * Starts `command` so that it dies with this process however that ends (Linux: the kernel's parent-death signal, which reaches a
- * stopped child too), at a lower priority and inside limits. The child belongs to the calling *thread*: it is killed when that ends.
+ * Starts `command` so that it dies with this process however that ends (Linux: the kernel's parent-death signal, which
+ * reaches a stopped child too), at a lower priority and inside limits. The child belongs to the calling *thread*: it is
+ * killed when that ends.
  *
- * Where the launcher is absent it is an ordinary child with a lower priority and no limits, and the end of its stdin or IPC channel is
- * all that tells it of this process's death.
+ * Where the launcher is absent it is an ordinary child with a lower priority and no limits, and the end of its stdin or
+ * IPC channel is all that tells it of this process's death.
  *
- * Throws `CommandNotFound` for an absolute path that cannot be run. A name that PATH does not have: with the launcher the child exits
- * with 127 and a sentence on stderr, without it `'error'` is emitted.
+ * Throws `CommandNotFound` for an absolute path that cannot be run. A name that PATH does not have: with the launcher
+ * the child exits with 127 and a sentence on stderr, without it `'error'` is emitted.
  */
-export function spawnContained(command: string, args: readonly string[], options: SpawnContainedOptions = {}): ChildProcess {
+export function spawnContained(
+  command: string,
+  args: readonly string[],
+  options: SpawnContainedOptions = {},
+): ChildProcess {
   options.signal?.throwIfAborted();
   requireExecutable(command);
   const launcher = options.launcher === undefined ? launcherPath() : options.launcher || undefined;
@@ -81,7 +89,13 @@ export function commandNotFound(command: string, cause: unknown, detail: string)
   return new AanaError('CommandNotFound', 'internal', `cannot run ${command}: ${detail}`, { data: { command }, cause });
 }
 
-function spawnOptions(options: SpawnContainedOptions): { stdio: StdioOptions; env?: NodeJS.ProcessEnv; cwd?: string; detached?: true; windowsHide: true } {
+function spawnOptions(options: SpawnContainedOptions): {
+  stdio: StdioOptions;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  detached?: true;
+  windowsHide: true;
+} {
   return {
     stdio: options.stdio ?? 'pipe',
     windowsHide: true,

@@ -5,8 +5,8 @@ import { readFile } from 'node:fs/promises';
 const INTERVAL_MS = 100;
 
 /**
- * Looks at the memory that the child has resident (without what it only reserved) ten times in a second, until it ends, and calls `onOver` once when that is more than `maxBytes`. On other systems than Linux nobody
- * looks.
+ * Looks at the memory that the child has resident (without what it only reserved) ten times in a second, until it ends,
+ * and calls `onOver` once when that is more than `maxBytes`. On other systems than Linux nobody looks.
  */
 export function watchMemory(child: ChildProcess, maxBytes: number, onOver: () => void): void {
   if (process.platform !== 'linux' || child.pid === undefined) return;

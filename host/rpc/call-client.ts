@@ -5,7 +5,10 @@ import type { HostFrame, ReplicaFrame } from './frames.ts';
 
 export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  /** Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the caller's rejection. With the error when that is because the replica has ended. */
+  /**
+   * Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the
+   * caller's rejection. With the error when that is because the replica has ended.
+   */
   readonly onSettled?: (loss?: Error) => void;
 }
 
@@ -38,12 +41,20 @@ export class CallClient {
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
-      this.#open((id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }), sink, options);
+      this.#open(
+        (id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }),
+        sink,
+        options,
+      );
     });
   }
 
   /** Sends the call at once; the stream must be read or returned from. */
-  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): AsyncIterableIterator<unknown[]> {
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: RpcCallOptions = {},
+  ): AsyncIterableIterator<unknown[]> {
     const queue = new AsyncQueue<unknown[]>(() => this.#cancel(id));
     const sink = {
       onValue: () => {},
@@ -51,7 +62,11 @@ export class CallClient {
       onEnd: () => queue.end(),
       onError: (error: unknown) => queue.fail(error),
     };
-    const id = this.#open((callId) => ({ type: 'call', id: callId, method, args, stream: true, context: toWireContext(options) }), sink, options);
+    const id = this.#open(
+      (callId) => ({ type: 'call', id: callId, method, args, stream: true, context: toWireContext(options) }),
+      sink,
+      options,
+    );
     return acknowledging(queue, (values) => {
       if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
     });
@@ -92,7 +107,11 @@ export class CallClient {
     }
   }
 
-  #open(frame: (id: number) => HostFrame, sink: Omit<OpenCall, 'release' | 'onSettled'>, { signal, onSettled }: RpcCallOptions): number {
+  #open(
+    frame: (id: number) => HostFrame,
+    sink: Omit<OpenCall, 'release' | 'onSettled'>,
+    { signal, onSettled }: RpcCallOptions,
+  ): number {
     const id = this.#nextId++;
     const onAbort = (): void => {
       sink.onError(signal?.reason ?? cancelledError());
@@ -133,7 +152,10 @@ export class CallClient {
 }
 
 /** Gives what is in `queue`, and tells how many values of a batch were taken when the next one is asked for. */
-function acknowledging(queue: AsyncQueue<unknown[]>, acknowledge: (values: number) => void): AsyncIterableIterator<unknown[]> {
+function acknowledging(
+  queue: AsyncQueue<unknown[]>,
+  acknowledge: (values: number) => void,
+): AsyncIterableIterator<unknown[]> {
   let taken = 0;
   const settle = (): void => {
     if (taken > 0) acknowledge(taken);

@@ -37,7 +37,13 @@ export class CallServer {
 
   /** Runs one call to its end; never rejects. */
   async run(frame: CallFrame): Promise<void> {
-    const call: RunningCall = { id: frame.id, controller: new AbortController(), window: STREAM_WINDOW, room: undefined, failure: undefined };
+    const call: RunningCall = {
+      id: frame.id,
+      controller: new AbortController(),
+      window: STREAM_WINDOW,
+      room: undefined,
+      failure: undefined,
+    };
     this.#calls.set(frame.id, call);
     try {
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
@@ -106,7 +112,10 @@ export class CallServer {
     this.#sendBatches(batches);
   }
 
-  /** Sends values in as few frames as can carry them. A value that no frame can carry fails its own stream, which sends nothing after it. */
+  /**
+   * Sends values in as few frames as can carry them. A value that no frame can carry fails its own stream, which sends
+   * nothing after it.
+   */
   #sendBatches(all: readonly Batch[]): void {
     const batches = all.filter(({ id }) => !this.#calls.get(id)?.failure);
     if (batches.length === 0) return;

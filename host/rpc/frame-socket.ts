@@ -3,11 +3,16 @@ import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
 
 export interface FrameListener<In extends Frame> {
   onFrame(frame: In): void;
-  /** The other side has gone, all its frames were delivered; `error` when it was the protocol that failed. Comes once. */
+  /**
+   * The other side has gone, all its frames were delivered; `error` when it was the protocol that failed. Comes once.
+   */
   onClose(error: Error | undefined): void;
 }
 
-/** Of these, what is sent in one turn of the event loop leaves with one system call. The others leave at once: the process may be about to end. */
+/**
+ * Of these, what is sent in one turn of the event loop leaves with one system call. The others leave at once: the
+ * process may be about to end.
+ */
 const OF_CALLS: ReadonlySet<Frame['type']> = new Set(['call', 'ack', 'result', 'chunks', 'end', 'error']);
 
 /** Frames over a socket, both ways. */

@@ -7,7 +7,14 @@ const Protocol = suite('the frames between host and replica');
 
 const FRAMES: readonly Frame[] = [
   { type: 'start', implementation: 'file:///x.js', spec: { model: 'café', n: 1 }, artifactsDirs: ['/tmp/é'] },
-  { type: 'call', id: 1, method: 'chat', args: { text: '🙂' }, stream: true, context: { requestId: 'r', userId: 'u', priority: 3, remainingMs: 10 } },
+  {
+    type: 'call',
+    id: 1,
+    method: 'chat',
+    args: { text: '🙂' },
+    stream: true,
+    context: { requestId: 'r', userId: 'u', priority: 3, remainingMs: 10 },
+  },
   { type: 'cancel', id: 1 },
   { type: 'ack', id: 1, values: 3 },
   { type: 'ping' },
@@ -17,7 +24,13 @@ const FRAMES: readonly Frame[] = [
   { type: 'progress', fraction: 0.5, text: 'loading' },
   { type: 'log', level: 'info', message: 'm', fields: { a: 1 } },
   { type: 'result', id: 2, value: [1, 2, { three: 3 }] },
-  { type: 'chunks', batches: [{ id: 1, values: ['a', 'b'] }, { id: 2, values: ['c'] }] },
+  {
+    type: 'chunks',
+    batches: [
+      { id: 1, values: ['a', 'b'] },
+      { id: 2, values: ['c'] },
+    ],
+  },
   { type: 'end', id: 1 },
   { type: 'error', id: 1, error: { name: 'E', kind: 'internal', message: 'm', data: {} } },
   { type: 'pong', steps: 12, busy: true, beats: 3400 },

@@ -5,7 +5,12 @@ import type { ReplicaMemory } from './replica-memory.ts';
 
 /** From the host to a replica. */
 export type HostFrame =
-  | { readonly type: 'start'; readonly implementation: string; readonly spec: unknown; /** Where artifacts lie. */ readonly artifactsDirs: readonly string[] }
+  | {
+      readonly type: 'start';
+      readonly implementation: string;
+      readonly spec: unknown;
+      /** Where artifacts lie. */ readonly artifactsDirs: readonly string[];
+    }
   | {
       readonly type: 'call';
       readonly id: number;
@@ -24,24 +29,38 @@ export type HostFrame =
 
 /** From a replica to the host. */
 export type ReplicaFrame =
-  | { readonly type: 'ready'; readonly info: unknown; readonly code?: string | undefined; readonly memory?: ReplicaMemory | undefined }
+  | {
+      readonly type: 'ready';
+      readonly info: unknown;
+      readonly code?: string | undefined;
+      readonly memory?: ReplicaMemory | undefined;
+    }
   /** Loading failed for good; the process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
   | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
   /** All values of all streams since the last frame of this type: one frame for each step of the engine. */
-  | { readonly type: 'chunks'; readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[] }
+  | {
+      readonly type: 'chunks';
+      readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[];
+    }
   | { readonly type: 'end'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
   /** `beats` grows while it is `busy`, or it has hung. */
-  | { readonly type: 'pong'; readonly steps: number; readonly busy: boolean; readonly beats: number; readonly memory?: ReplicaMemory | undefined };
+  | {
+      readonly type: 'pong';
+      readonly steps: number;
+      readonly busy: boolean;
+      readonly beats: number;
+      readonly memory?: ReplicaMemory | undefined;
+    };
 
 export type Frame = HostFrame | ReplicaFrame;
 
 /**
- * A frame on the wire: the length of what follows as 4 big-endian bytes, one byte for the type, and the other fields as a JSON
- * object. Types keep their numbers.
+ * A frame on the wire: the length of what follows as 4 big-endian bytes, one byte for the type, and the other fields as
+ * a JSON object. Types keep their numbers.
  */
 const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   start: 1,
@@ -65,7 +84,9 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
 
 /** What must be there, and of what JavaScript type, for a frame to be taken. */
-const REQUIRED: Readonly<Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>> = {
+const REQUIRED: Readonly<
+  Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>
+> = {
   start: { implementation: 'string' },
   call: { id: 'number', method: 'string', args: 'object', stream: 'boolean' },
   reconfigure: { id: 'number' },
@@ -101,7 +122,12 @@ export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): B
   const { type, ...fields } = frame;
   const json = JSON.stringify(fields);
   const length = 1 + Buffer.byteLength(json);
-  if (length > maxBytes) throw new AanaError('MessageTooLarge', 'too-large', `a ${type} message of ${length} bytes is over the limit of ${maxBytes}`);
+  if (length > maxBytes)
+    throw new AanaError(
+      'MessageTooLarge',
+      'too-large',
+      `a ${type} message of ${length} bytes is over the limit of ${maxBytes}`,
+    );
   const bytes = Buffer.allocUnsafe(4 + length);
   bytes.writeUInt32BE(length, 0);
   bytes.writeUInt8(TYPE_CODES[type], 4);
@@ -140,7 +166,8 @@ export class FrameDecoder {
     this.#joinFirst(HEADER_BYTES);
     const first = this.#parts[0];
     const length = first?.readUInt32BE(0) ?? 0;
-    if (length < 1 || length > this.#maxBytes) throw protocolError(`a frame of ${length} bytes: the limit is ${this.#maxBytes}`);
+    if (length < 1 || length > this.#maxBytes)
+      throw protocolError(`a frame of ${length} bytes: the limit is ${this.#maxBytes}`);
     return this.#size >= 4 + length ? length : undefined;
   }
 
@@ -153,7 +180,10 @@ export class FrameDecoder {
     return first.subarray(0, count);
   }
 
-  /** Makes the first part at least `count` bytes long. Only called when that many are here, so long frames are joined once. */
+  /**
+   * Makes the first part at least `count` bytes long. Only called when that many are here, so long frames are joined
+   * once.
+   */
   #joinFirst(count: number): void {
     const first = this.#parts[0];
     if (first && first.length >= count) return;

@@ -48,26 +48,39 @@ export type AsrOutput = z.infer<typeof AsrOutput>;
 const temperature = z.number().check(z.minimum(0), z.maximum(1));
 
 export const WhisperParams = z.strictObject({
-  language: z.optional(z.nullable(z.string().check(z.describe('Language code such as "en"; found from the speech when absent.')))),
+  language: z.optional(
+    z.nullable(z.string().check(z.describe('Language code such as "en"; found from the speech when absent.'))),
+  ),
   beam_size: z._default(z.int().check(z.minimum(1), z.maximum(8), z.describe('Beams of the search; 1 is greedy.')), 1),
-  best_of: z._default(z.int().check(z.minimum(1), z.maximum(8), z.describe('Candidates when the temperature is above 0.')), 5),
+  best_of: z._default(
+    z.int().check(z.minimum(1), z.maximum(8), z.describe('Candidates when the temperature is above 0.')),
+    5,
+  ),
   temperature: z._default(
-    z.union([temperature, z.array(temperature).check(z.minLength(1))]).check(z.describe('Sampling temperature, or the temperatures to fall back through.')),
+    z
+      .union([temperature, z.array(temperature).check(z.minLength(1))])
+      .check(z.describe('Sampling temperature, or the temperatures to fall back through.')),
     [0, 0.2, 0.4, 0.6, 0.8, 1],
   ),
-  without_timestamps: z._default(z.boolean().check(z.describe('Leave the times of segments to the windows of speech.')), false),
+  without_timestamps: z._default(
+    z.boolean().check(z.describe('Leave the times of segments to the windows of speech.')),
+    false,
+  ),
   word_timestamps: z._default(z.boolean().check(z.describe('Times of each word.')), false),
   vad_filter: z._default(z.boolean().check(z.describe('Transcribe only where voice activity was found.')), true),
   channels: z._default(
-    z.enum(['mix', 'separate']).check(z.describe('"separate" transcribes each channel by itself and names it in `speaker`.')),
+    z
+      .enum(['mix', 'separate'])
+      .check(z.describe('"separate" transcribes each channel by itself and names it in `speaker`.')),
     'mix',
   ),
 });
 export type WhisperParams = z.infer<typeof WhisperParams>;
 
 /**
- * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one artifact of raw
- * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or artifacts of 0 bytes: a media without an audio track.
+ * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one artifact of
+ * raw little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or artifacts of 0 bytes: a media without an
+ * audio track.
  */
 export const AudioReference = z.strictObject({
   channels: z.array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) })),

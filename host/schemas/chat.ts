@@ -13,7 +13,9 @@ export type ChatDialog = z.infer<typeof ChatDialog>;
 export const SamplingParams = z.strictObject({
   temperature: z.optional(z.nullable(z.number().check(z.minimum(0), z.maximum(5), z.describe('0 is greedy.')))),
   top_p: z.optional(z.nullable(z.number().check(z.gt(0), z.maximum(1)))),
-  top_k: z.optional(z.nullable(z.int().check(z.refine((k) => k === -1 || k >= 1, 'top_k must be -1 (disable), or at least 1.')))),
+  top_k: z.optional(
+    z.nullable(z.int().check(z.refine((k) => k === -1 || k >= 1, 'top_k must be -1 (disable), or at least 1.'))),
+  ),
   min_p: z.optional(z.nullable(z.number().check(z.minimum(0), z.maximum(1)))),
   max_tokens: z.optional(z.nullable(z.int().check(z.minimum(1)))),
   repetition_penalty: z.optional(z.nullable(z.number().check(z.gt(0), z.maximum(5)))),

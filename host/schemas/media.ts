@@ -1,23 +1,52 @@
 import * as z from 'zod/mini';
 
-/** Marks a string whose value is the field name of an uploaded file part; the HTTP layer resolves it. In JSON Schema: `"x-aana-file": true`. */
+/**
+ * Marks a string whose value is the field name of an uploaded file part; the HTTP layer resolves it. In JSON Schema:
+ * `"x-aana-file": true`.
+ */
 export const FILE_REFERENCE = 'x-aana-file';
 
-/** Marks an object of which exactly one of the listed keys is given; null is as if it were not there. In JSON Schema: `"x-aana-exactly-one": ["path", "url"]`. */
+/**
+ * Marks an object of which exactly one of the listed keys is given; null is as if it were not there. In JSON Schema:
+ * `"x-aana-exactly-one": ["path", "url"]`.
+ */
 export const EXACTLY_ONE = 'x-aana-exactly-one';
 const SOURCES = ['path', 'url', 'content'] as const;
 
-const mediaId = z.string().check(z.minLength(1), z.maxLength(36), z.regex(/^[A-Za-z0-9_-]+$/), z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'));
+const mediaId = z
+  .string()
+  .check(
+    z.minLength(1),
+    z.maxLength(36),
+    z.regex(/^[A-Za-z0-9_-]+$/),
+    z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'),
+  );
 
 const mediaInput = (noun: string) =>
   z
     .strictObject({
-      path: z.optional(z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.')))),
+      path: z.optional(
+        z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.'))),
+      ),
       url: z.optional(
-        z.nullable(z.string().check(z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'), z.describe(`Address of the ${noun}: http or https.`))),
+        z.nullable(
+          z
+            .string()
+            .check(
+              z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'),
+              z.describe(`Address of the ${noun}: http or https.`),
+            ),
+        ),
       ),
       content: z.optional(
-        z.nullable(z.string().check(z.meta({ description: `Field name of the uploaded file part that holds the ${noun}.`, [FILE_REFERENCE]: true }))),
+        z.nullable(
+          z.string().check(
+            z.meta({
+              description: `Field name of the uploaded file part that holds the ${noun}.`,
+              [FILE_REFERENCE]: true,
+            }),
+          ),
+        ),
       ),
       media_id: z.optional(z.nullable(mediaId)),
     })

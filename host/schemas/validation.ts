@@ -18,7 +18,10 @@ export interface SchemaIssue {
   readonly [fact: string]: unknown;
 }
 
-/** The issues of a failed parse of `input` as entries for clients: with the types and messages of pydantic for JSON, and as many of them. */
+/**
+ * The issues of a failed parse of `input` as entries for clients: with the types and messages of pydantic for JSON, and
+ * as many of them.
+ */
 export function validationEntries(issues: readonly SchemaIssue[], input: unknown): ValidationEntry[] {
   return firstOfEach(issues.flatMap((issue) => entriesOf(issue, input)));
 }
@@ -47,10 +50,24 @@ const TYPES: Readonly<Record<string, readonly [type: string, msg: string]>> = {
   null: ['none_required', 'Input should be null'],
 };
 
-/** Rules for one text or number, in the order in which pydantic looks at them; it tells of the first that does not hold. */
-const RULES: readonly string[] = ['string_too_long', 'string_too_short', 'string_pattern_mismatch', 'multiple_of', 'less_than_equal', 'less_than', 'greater_than_equal', 'greater_than'];
+/**
+ * Rules for one text or number, in the order in which pydantic looks at them; it tells of the first that does not hold.
+ */
+const RULES: readonly string[] = [
+  'string_too_long',
+  'string_too_short',
+  'string_pattern_mismatch',
+  'multiple_of',
+  'less_than_equal',
+  'less_than',
+  'greater_than_equal',
+  'greater_than',
+];
 
-/** Leaves out what pydantic does not tell: all but the first rule that a text or a number breaks, and what is wrong inside of a list that is too long. */
+/**
+ * Leaves out what pydantic does not tell: all but the first rule that a text or a number breaks, and what is wrong
+ * inside of a list that is too long.
+ */
 function firstOfEach(entries: readonly ValidationEntry[]): ValidationEntry[] {
   if (entries.length < 2) return [...entries];
   const broken = new Map<string, number>();
@@ -79,9 +96,11 @@ function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
   }
   switch (issue.code) {
     case 'invalid_type': {
-      if (issue['received'] === 'Infinity' || issue['received'] === 'NaN') return entry('finite_number', own ?? 'Input should be a finite number');
+      if (issue['received'] === 'Infinity' || issue['received'] === 'NaN')
+        return entry('finite_number', own ?? 'Input should be a finite number');
       const expected = String(issue['expected']);
-      if (expected === 'int' && typeof value === 'number') return entry('int_from_float', own ?? 'Input should be a valid integer, got a number with a fractional part');
+      if (expected === 'int' && typeof value === 'number')
+        return entry('int_from_float', own ?? 'Input should be a valid integer, got a number with a fractional part');
       const [type, msg] = TYPES[expected] ?? ['value_error', `Input should be a valid ${expected}`];
       return entry(type, own ?? msg);
     }
@@ -113,10 +132,19 @@ function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
   }
 }
 
-/** The entries of the branches that came closest: those whose outermost type fits, else all; a branch of `null` alone says nothing. */
-function entriesOfUnion(issue: SchemaIssue, input: unknown, loc: readonly (string | number)[]): ValidationEntry[] | undefined {
+/**
+ * The entries of the branches that came closest: those whose outermost type fits, else all; a branch of `null` alone
+ * says nothing.
+ */
+function entriesOfUnion(
+  issue: SchemaIssue,
+  input: unknown,
+  loc: readonly (string | number)[],
+): ValidationEntry[] | undefined {
   const branches = asList(issue['errors']).map((branch) => asList(branch) as SchemaIssue[]);
-  const telling = branches.filter((branch) => !branch.some((one) => one.path.length === 0 && one['expected'] === 'null'));
+  const telling = branches.filter(
+    (branch) => !branch.some((one) => one.path.length === 0 && one['expected'] === 'null'),
+  );
   const close = telling.filter((branch) => !branch.some((one) => one.path.length === 0 && one.code === 'invalid_type'));
   const chosen = close.length > 0 ? close : telling;
   if (chosen.length === 0) return undefined;
@@ -126,7 +154,12 @@ function entriesOfUnion(issue: SchemaIssue, input: unknown, loc: readonly (strin
   );
 }
 
-function outOfRange(issue: SchemaIssue, bound: 'minimum' | 'maximum', own: string | undefined, value: unknown): [type: string, msg: string] {
+function outOfRange(
+  issue: SchemaIssue,
+  bound: 'minimum' | 'maximum',
+  own: string | undefined,
+  value: unknown,
+): [type: string, msg: string] {
   const limit = String(issue[bound]);
   const low = bound === 'minimum';
   switch (issue['origin']) {

@@ -8,7 +8,11 @@ import type { Host } from './host.ts';
 type Issues = Parameters<typeof validationEntries>[0];
 
 /** The value as its schema gives it; else throws what `blame` makes of the issues. */
-export function checked<S extends z.ZodMiniType>(schema: S, value: unknown, blame: (issues: Issues, value: unknown) => HostError): z.output<S> {
+export function checked<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+  blame: (issues: Issues, value: unknown) => HostError,
+): z.output<S> {
   const result = z.safeParse(schema, value);
   if (!result.success) throw blame(result.error.issues as unknown as Issues, value);
   return result.data;
@@ -21,14 +25,23 @@ export function fromClient(issues: Issues, value: unknown): HostError {
 
 export function fromHelper(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'internal', `a helper was given, or gave, what its schema does not allow: ${validationMessage(entries)}`);
+  return new HostError(
+    'ValidationError',
+    'internal',
+    `a helper was given, or gave, what its schema does not allow: ${validationMessage(entries)}`,
+  );
 }
 
 /** What an endpoint gave: the host's log has the places, no client gets them, or the message. */
 export function fromEndpoint(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
   const places = entries.map(({ loc, type }) => ({ loc, type }));
-  return new HostError('OutputError', 'internal', `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`, { data: places });
+  return new HostError(
+    'OutputError',
+    'internal',
+    `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`,
+    { data: places },
+  );
 }
 
 /** Frees what `work` opened; throws error records, and logs where the plugin's own errors came from. */
@@ -38,7 +51,8 @@ export function runInScope(host: Host, endpoint: string, work: (scope: HandleSco
     return work(scope);
   } catch (thrown) {
     const record = toErrorRecord(thrown);
-    if (thrown instanceof Error && !(thrown instanceof HostError)) createLog(host).error('endpoint failed', { endpoint, error: record.name, stack: thrown.stack });
+    if (thrown instanceof Error && !(thrown instanceof HostError))
+      createLog(host).error('endpoint failed', { endpoint, error: record.name, stack: thrown.stack });
     throw record;
   } finally {
     scope.disposeAll();

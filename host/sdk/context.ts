@@ -38,7 +38,10 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. Members are made when they are asked for. */
+/**
+ * What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. Members are made when they
+ * are asked for.
+ */
 export class Context {
   /** @internal */
   protected readonly host: Host;
@@ -57,11 +60,23 @@ export class Context {
   }
 
   get image(): ImageOpener {
-    return { open: (input) => new Image(hostCall(() => this.host.openImage(mediaSource(input))), this.#scope) };
+    return {
+      open: (input) =>
+        new Image(
+          hostCall(() => this.host.openImage(mediaSource(input))),
+          this.#scope,
+        ),
+    };
   }
 
   get video(): VideoOpener {
-    return { open: (input) => new Video(hostCall(() => this.host.openVideo(mediaSource(input))), this.#scope) };
+    return {
+      open: (input) =>
+        new Video(
+          hostCall(() => this.host.openVideo(mediaSource(input))),
+          this.#scope,
+        ),
+    };
   }
 
   /** Randomness of the host. */
@@ -78,7 +93,9 @@ export class Context {
     return (this.#deadline ??= new Date(this.host.now() + this.host.remainingMs()));
   }
 
-  /** Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted. */
+  /**
+   * Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted.
+   */
   get signal(): CancelSignal {
     return (this.#signal ??= cancelSignal(this.host));
   }
@@ -93,12 +110,18 @@ export class Context {
     return this.host.user();
   }
 
-  /** How urgent the work is: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have it, too. */
+  /**
+   * How urgent the work is: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have it,
+   * too.
+   */
   get priority(): number {
     return this.host.priority();
   }
 
-  /** The place in a distributed trace, as the `traceparent` header of the W3C has it; undefined when the request is in no trace. */
+  /**
+   * The place in a distributed trace, as the `traceparent` header of the W3C has it; undefined when the request is in
+   * no trace.
+   */
   get traceparent(): string | undefined {
     return this.host.traceparent();
   }
@@ -121,7 +144,9 @@ export class Context {
   /** Speech recognition: of the deployment `asr_deployment`, or of another one: `ctx.asr('name')`. */
   get asr(): Asr {
     const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
-    return Object.assign(of, { transcribe: (...args: Parameters<Asr['transcribe']>) => of('asr_deployment').transcribe(...args) });
+    return Object.assign(of, {
+      transcribe: (...args: Parameters<Asr['transcribe']>) => of('asr_deployment').transcribe(...args),
+    });
   }
 
   /** Text generation: by the deployment `llm_deployment`, or by another one: `ctx.llm('name')`. */

@@ -1,6 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Audio, type Context, defineEndpoint, definePlugin, HostError, type StreamContext, TextChunk, VideoInput, z } from './node.ts';
+import {
+  type Audio,
+  type Context,
+  defineEndpoint,
+  definePlugin,
+  HostError,
+  type StreamContext,
+  TextChunk,
+  VideoInput,
+  z,
+} from './node.ts';
 import { type FakeHost, runEndpoint } from './testing/testing.ts';
 
 const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });
@@ -9,12 +19,22 @@ const Output = z.strictObject({ text: z.string() });
 /** A plugin of one endpoint that does `act`. */
 function unary(act: (ctx: Context, input: z.infer<typeof Input>) => unknown) {
   const run = (input: z.infer<typeof Input>, ctx: Context): { text: string } => act(ctx, input) as { text: string };
-  return definePlugin([defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: Input, output: Output, run })]);
+  return definePlugin([
+    defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: Input, output: Output, run }),
+  ]);
 }
 
 function streaming(run: (ctx: StreamContext<TextChunk>) => Iterable<TextChunk> | void) {
   return definePlugin([
-    defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: z.strictObject({}), output: TextChunk, stream: true, run: (_, ctx) => run(ctx) }),
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({}),
+      output: TextChunk,
+      stream: true,
+      run: (_, ctx) => run(ctx),
+    }),
   ]);
 }
 
@@ -42,22 +62,41 @@ Endpoint('describe themselves with JSON Schemas that mark file parts', () => {
 });
 
 Endpoint('get their input with defaults filled in', () => {
-  const { output } = runEndpoint(unary((_, { times }) => ({ text: 'a'.repeat(times) })), 'act', { video });
+  const { output } = runEndpoint(
+    unary((_, { times }) => ({ text: 'a'.repeat(times) })),
+    'act',
+    { video },
+  );
   assert.equal(output, { text: 'aa' });
 });
 
 Endpoint('refuse an input that does not match, with one entry a thing', () => {
-  const error = failure(() => runEndpoint(unary(() => ({ text: '' })), 'act', { video: {}, more: 1 }));
+  const error = failure(() =>
+    runEndpoint(
+      unary(() => ({ text: '' })),
+      'act',
+      { video: {}, more: 1 },
+    ),
+  );
   assert.is(error.kind, 'invalid-input');
   assert.is(error.name, 'ValidationError');
-  assert.equal((error.data as { type: string; loc: unknown }[]).map(({ type, loc }) => ({ type, loc })), [
-    { type: 'value_error', loc: ['video'] },
-    { type: 'extra_forbidden', loc: ['more'] },
-  ]);
+  assert.equal(
+    (error.data as { type: string; loc: unknown }[]).map(({ type, loc }) => ({ type, loc })),
+    [
+      { type: 'value_error', loc: ['video'] },
+      { type: 'extra_forbidden', loc: ['more'] },
+    ],
+  );
 });
 
 Endpoint('fail as internal when their output does not match', () => {
-  const error = failure(() => runEndpoint(unary(() => ({ text: 5 })), 'act', { video }));
+  const error = failure(() =>
+    runEndpoint(
+      unary(() => ({ text: 5 })),
+      'act',
+      { video },
+    ),
+  );
   assert.is(error.kind, 'internal');
   assert.match(error.message, /output schema.*text: Input should be a valid string/);
 });
@@ -68,8 +107,18 @@ Endpoint('pass an error of the host on unchanged', () => {
       throw new HostError('DownloadException', 'bad-request', 'cannot fetch it', { data: { url: 'http://a' } });
     },
   };
-  const error = failure(() => runEndpoint(unary((ctx) => ctx.video.open(video)), 'act', { video }, fakes));
-  assert.equal([error.name, error.kind, error.message, error.data], ['DownloadException', 'bad-request', 'cannot fetch it', { url: 'http://a' }]);
+  const error = failure(() =>
+    runEndpoint(
+      unary((ctx) => ctx.video.open(video)),
+      'act',
+      { video },
+      fakes,
+    ),
+  );
+  assert.equal(
+    [error.name, error.kind, error.message, error.data],
+    ['DownloadException', 'bad-request', 'cannot fetch it', { url: 'http://a' }],
+  );
 });
 
 Endpoint('can catch an error of the host by its name', () => {
@@ -99,7 +148,13 @@ Endpoint('turn an error of their own into one of kind internal with its class na
 });
 
 Endpoint('fail with a reason when run is async', () => {
-  const error = failure(() => runEndpoint(unary(() => Promise.resolve({ text: 'a' })), 'act', { video }));
+  const error = failure(() =>
+    runEndpoint(
+      unary(() => Promise.resolve({ text: 'a' })),
+      'act',
+      { video },
+    ),
+  );
   assert.match(error.message, /leave out async and await/);
 });
 
@@ -107,14 +162,19 @@ Endpoint('hand audio to deployments by index, wherever it stands in the argument
   const plugin = unary((ctx) => {
     const opened = ctx.video.open(video);
     const audio = opened.extractAudio({ channels: 'separate' });
-    return ctx.deployment('asr').call('two', { first: audio, nested: [{ audio }], text: `${opened.info.duration} ${audio.duration}` });
+    return ctx
+      .deployment('asr')
+      .call('two', { first: audio, nested: [{ audio }], text: `${opened.info.duration} ${audio.duration}` });
   });
   const two = ({ first, nested, text }: { first: unknown; nested: { audio: unknown }[]; text: string }) => {
     assert.equal(first, { duration: 3, channels: 'separate' });
     assert.is(nested[0]?.audio, first);
     return { text };
   };
-  assert.equal(runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }).output, { text: '3 3' });
+  assert.equal(
+    runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }).output,
+    { text: '3 3' },
+  );
 });
 
 Endpoint('see what a page says of a video that was downloaded from it, and nothing for a file', () => {
@@ -122,15 +182,26 @@ Endpoint('see what a page says of a video that was downloaded from it, and nothi
     using opened = ctx.video.open(video);
     return { text: JSON.stringify([opened.metadata.title ?? null, opened.metadata.description ?? null]) };
   });
-  assert.equal(runEndpoint(plugin, 'act', { video }, { video: () => ({ title: 'Tea', description: 'And cups' }) }).output, { text: '["Tea","And cups"]' });
+  assert.equal(
+    runEndpoint(plugin, 'act', { video }, { video: () => ({ title: 'Tea', description: 'And cups' }) }).output,
+    { text: '["Tea","And cups"]' },
+  );
   assert.equal(runEndpoint(plugin, 'act', { video }).output, { text: '[null,null]' });
 });
 
 Endpoint('close every handle when they end, also by an error, and let plugins close earlier', () => {
   // runEndpoint fails when a handle stays open or is closed twice
   const open = (ctx: Context): Audio => ctx.video.open(video).extractAudio();
-  runEndpoint(unary((ctx) => (open(ctx), { text: '' })), 'act', { video });
-  runEndpoint(unary((ctx) => (open(ctx)[Symbol.dispose](), { text: '' })), 'act', { video });
+  runEndpoint(
+    unary((ctx) => (open(ctx), { text: '' })),
+    'act',
+    { video },
+  );
+  runEndpoint(
+    unary((ctx) => (open(ctx)[Symbol.dispose](), { text: '' })),
+    'act',
+    { video },
+  );
   const error = failure(() =>
     runEndpoint(
       unary((ctx) => {
@@ -212,18 +283,41 @@ Endpoint('refuse to stream a value that does not match', () => {
   assert.is(failure(() => runEndpoint(plugin, 'act', {})).kind, 'internal');
 });
 
-Endpoint('know the request, the time left and the log, and make UUIDs of the host\'s bytes', () => {
+Endpoint("know the request, the time left and the log, and make UUIDs of the host's bytes", () => {
   const plugin = unary((ctx) => {
-    ctx.log.info('running', { id: ctx.requestId, left: ctx.remainingMs, cancelled: ctx.isCancelled(), user: ctx.user, priority: ctx.priority });
+    ctx.log.info('running', {
+      id: ctx.requestId,
+      left: ctx.remainingMs,
+      cancelled: ctx.isCancelled(),
+      user: ctx.user,
+      priority: ctx.priority,
+    });
     return { text: ctx.random.uuid() };
   });
   const { output, logs } = runEndpoint(plugin, 'act', { video }, { remainingMs: () => 5, user: 'Zoë', priority: 2 });
-  assert.match((output as { text: string }).text, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  assert.equal(logs, [{ level: 'info', message: 'running', fields: { id: 'test-request', left: 5, cancelled: false, user: 'Zoë', priority: 2 } }]);
+  assert.match(
+    (output as { text: string }).text,
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  assert.equal(logs, [
+    {
+      level: 'info',
+      message: 'running',
+      fields: { id: 'test-request', left: 5, cancelled: false, user: 'Zoë', priority: 2 },
+    },
+  ]);
 });
 
 Endpoint('of one plugin have different names', () => {
-  const make = () => defineEndpoint({ name: 'a', path: '/a', summary: '', input: z.strictObject({}), output: Output, run: () => ({ text: '' }) });
+  const make = () =>
+    defineEndpoint({
+      name: 'a',
+      path: '/a',
+      summary: '',
+      input: z.strictObject({}),
+      output: Output,
+      run: () => ({ text: '' }),
+    });
   assert.throws(() => definePlugin([make(), make()]), /same name/);
 });
 

@@ -22,19 +22,32 @@ interface EndpointNames<I extends Schema, O extends Schema, U extends Capability
   readonly output: O;
   /** Capabilities that it needs; `ctx` has their members, and `plugin.json` must ask for them. */
   readonly uses?: readonly U[];
-  /** Runs once, when the plugin is loaded, without the host; every run begins with what it gave, in `ctx.state`, as if it had just been made. */
+  /**
+   * Runs once, when the plugin is loaded, without the host; every run begins with what it gave, in `ctx.state`, as if
+   * it had just been made.
+   */
   readonly initialize?: () => S;
 }
 
 /** What `run` gets beside its input. */
 export type ContextOf<C, U extends Capability, S> = C & Uses<U> & { readonly state: S };
 
-export interface UnaryEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined> extends EndpointNames<I, O, U, S> {
+export interface UnaryEndpoint<
+  I extends Schema,
+  O extends Schema,
+  U extends Capability = never,
+  S = undefined,
+> extends EndpointNames<I, O, U, S> {
   readonly stream?: false;
   run(input: z.output<I>, ctx: ContextOf<Context, U, S>): z.input<O>;
 }
 
-export interface StreamingEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined> extends EndpointNames<I, O, U, S> {
+export interface StreamingEndpoint<
+  I extends Schema,
+  O extends Schema,
+  U extends Capability = never,
+  S = undefined,
+> extends EndpointNames<I, O, U, S> {
   readonly stream: true;
   /** Sends values with `ctx.write` and `ctx.forward`, or is a generator: what it yields is sent. */
   run(input: z.output<I>, ctx: ContextOf<StreamContext<z.input<O>>, U, S>): Iterable<z.input<O>> | void;
@@ -77,33 +90,48 @@ export function defineEndpoint<I extends Schema, O extends Schema, U extends Cap
     outputSchema: jsonSchema(output, 'output'),
     streaming: definition.stream === true,
   };
-  const encode = (value: z.input<O>): string => JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromEndpoint)) ?? null);
+  const encode = (value: z.input<O>): string =>
+    JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromEndpoint)) ?? null);
 
   let state: { readonly value: S } | undefined;
-  const initialize = (): { readonly value: S } => (state ??= { value: notPromise(name, definition.initialize?.() as S) });
+  const initialize = (): { readonly value: S } =>
+    (state ??= { value: notPromise(name, definition.initialize?.() as S) });
   const contextOf = <C extends object>(ctx: C, host: Host, scope: HandleScope): ContextOf<C, U, S> => {
     Object.assign(ctx, { state: initialize().value });
     return withCapabilities(ctx, uses, host, scope, `the endpoint ${name}`) as ContextOf<C, U, S>;
   };
   const respond = (host: Host, scope: HandleScope, raw: string): string => {
     const args = checked(input, JSON.parse(raw), fromClient);
-    if (definition.stream !== true) return encode(notPromise(name, definition.run(args, contextOf(new Context(host, scope), host, scope))));
+    if (definition.stream !== true)
+      return encode(notPromise(name, definition.run(args, contextOf(new Context(host, scope), host, scope))));
     const ctx = contextOf(new StreamContext<z.input<O>>(host, scope, encode), host, scope);
     const values = notPromise(name, definition.run(args, ctx));
     if (values) for (const value of values) ctx.write(value);
     return 'null';
   };
 
-  return { info, uses, initialize: () => void initialize(), run: (host, raw) => runInScope(host, name, (scope) => respond(host, scope, raw)) };
+  return {
+    info,
+    uses,
+    initialize: () => void initialize(),
+    run: (host, raw) => runInScope(host, name, (scope) => respond(host, scope, raw)),
+  };
 }
 
 function jsonSchema(schema: Schema, io: 'input' | 'output'): string {
-  return JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', override: ({ zodSchema }) => prepare(zodSchema) }));
+  return JSON.stringify(
+    z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      target: 'draft-2020-12',
+      override: ({ zodSchema }) => prepare(zodSchema),
+    }),
+  );
 }
 
 /**
- * Lets an object's schema work out its keys now, while the component is built. It does so at its first use, and each run of an endpoint
- * would be the first. No object is given: nothing of the plugin's own runs.
+ * Lets an object's schema work out its keys now, while the component is built. It does so at its first use, and each
+ * run of an endpoint would be the first. No object is given: nothing of the plugin's own runs.
  */
 function prepare(schema: z.core.$ZodType): void {
   if (schema._zod.def.type === 'object') schema._zod.parse({ value: undefined, issues: [] }, { async: false });
@@ -111,7 +139,9 @@ function prepare(schema: z.core.$ZodType): void {
 
 function notPromise<T>(name: string, value: T): T {
   if (typeof value === 'object' && value !== null && 'then' in value) {
-    throw new TypeError(`run of the endpoint "${name}" is async; host calls are ordinary functions here, so leave out async and await`);
+    throw new TypeError(
+      `run of the endpoint "${name}" is async; host calls are ordinary functions here, so leave out async and await`,
+    );
   }
   return value;
 }

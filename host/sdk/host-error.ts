@@ -20,8 +20,8 @@ export interface ErrorRecord {
 }
 
 /**
- * An error of the host, such as a video that could not be fetched; uncaught, it is the answer of the request. Throw one of your
- * own to answer with a status other than 500.
+ * An error of the host, such as a video that could not be fetched; uncaught, it is the answer of the request. Throw one
+ * of your own to answer with a status other than 500.
  */
 export class HostError extends Error {
   /** The class name that clients see as `error`; match on it, not on the message. */
@@ -50,7 +50,12 @@ export function hostCall<T>(call: () => T): T {
 /** Any thrown value as the record that `run` gives back. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof HostError) {
-    return { kind: thrown.kind, name: thrown.name, message: thrown.message, data: JSON.stringify(thrown.data ?? {}) ?? '{}' };
+    return {
+      kind: thrown.kind,
+      name: thrown.name,
+      message: thrown.message,
+      data: JSON.stringify(thrown.data ?? {}) ?? '{}',
+    };
   }
   const record = errorRecordIn(thrown);
   if (record) return { kind: record.kind, name: record.name, message: record.message, data: record.data };
@@ -66,7 +71,8 @@ function fromHost(thrown: unknown): unknown {
 /** Bindings throw the record itself, or an error that holds it as `payload`. */
 function errorRecordIn(thrown: unknown): ErrorRecord | undefined {
   if (isErrorRecord(thrown)) return thrown;
-  if (typeof thrown === 'object' && thrown !== null && 'payload' in thrown && isErrorRecord(thrown.payload)) return thrown.payload;
+  if (typeof thrown === 'object' && thrown !== null && 'payload' in thrown && isErrorRecord(thrown.payload))
+    return thrown.payload;
   return undefined;
 }
 
@@ -74,7 +80,9 @@ function isErrorRecord(value: unknown): value is ErrorRecord {
   return (
     typeof value === 'object' &&
     value !== null &&
-    ['kind', 'name', 'message', 'data'].every((key) => key in value && typeof (value as Record<string, unknown>)[key] === 'string')
+    ['kind', 'name', 'message', 'data'].every(
+      (key) => key in value && typeof (value as Record<string, unknown>)[key] === 'string',
+    )
   );
 }
 

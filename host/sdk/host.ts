@@ -1,4 +1,7 @@
-/** What the sandbox imports, as plain functions; `imports.ts` binds them to the component's imports, `testing.ts` to fakes. */
+/**
+ * What the sandbox imports, as plain functions; `imports.ts` binds them to the component's imports, `testing.ts` to
+ * fakes.
+ */
 export interface Host {
   log(level: LogLevel, message: string, fields: string): void;
   randomBytes(length: number): Uint8Array;

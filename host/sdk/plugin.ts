@@ -21,7 +21,12 @@ export interface PluginOptions {
 const helperPrefix = 'helper:';
 
 /** @param granted the host's functions as far as they can be seen before a run; none in tests. */
-export function bindPlugin(endpoints: readonly Endpoint[], { helpers = [] }: PluginOptions, host: () => Host, granted?: Host): Plugin {
+export function bindPlugin(
+  endpoints: readonly Endpoint[],
+  { helpers = [] }: PluginOptions,
+  host: () => Host,
+  granted?: Host,
+): Plugin {
   const byName = new Map(endpoints.map((endpoint) => [endpoint.info.name, endpoint]));
   if (byName.size < endpoints.length) throw new Error('two endpoints of this plugin have the same name');
   const helpersByName = new Map(helpers.map((helper) => [`${helperPrefix}${helper.name}`, helper]));

@@ -2,17 +2,53 @@ export type { Connection, Database, Dialect, Row, Statement, Value, WriteOptions
 export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
-export { API_KEYS_CHANGED, type ApiKeyChanges, type ApiKeyRecord, hashApiKey, type NewApiKey } from './repositories/api-keys.ts';
+export {
+  API_KEYS_CHANGED,
+  type ApiKeyChanges,
+  type ApiKeyRecord,
+  hashApiKey,
+  type NewApiKey,
+} from './repositories/api-keys.ts';
 export { type MediaRepositories, Repositories } from './repositories/index.ts';
 export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord } from './repositories/media.ts';
 export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
-export type { AttemptRecord, ListedTask, NewTask, StoredFile, TaskEvent, TaskFilter, TaskRecord } from './repositories/task-records.ts';
+export type {
+  AttemptRecord,
+  ListedTask,
+  NewTask,
+  StoredFile,
+  TaskEvent,
+  TaskFilter,
+  TaskRecord,
+} from './repositories/task-records.ts';
 export { taskStorageFull } from './repositories/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks.ts';
-export { type ClaimedDelivery, DELIVERIES_WAITING, DELIVERY_STATUSES, type DeliveryAttempt, type DeliveryOutcome, type DeliveryRecord, type DeliveryStatus, type TaskHappening } from './repositories/webhook-deliveries.ts';
-export { WEBHOOK_EVENTS, type WebhookChange, type WebhookEvent, type WebhookHealth, type WebhookRecord } from './repositories/webhooks.ts';
+export {
+  type ClaimedDelivery,
+  DELIVERIES_WAITING,
+  DELIVERY_STATUSES,
+  type DeliveryAttempt,
+  type DeliveryOutcome,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  type TaskHappening,
+} from './repositories/webhook-deliveries.ts';
+export {
+  WEBHOOK_EVENTS,
+  type WebhookChange,
+  type WebhookEvent,
+  type WebhookHealth,
+  type WebhookRecord,
+} from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
 export { syncFile, syncMadeFolders } from './sync-files.ts';
 export { whileUnavailable } from './while-unavailable.ts';
-export { hasEnded, nextTaskStatus, statusesBefore, TASK_STATUSES, type TaskStatus, type TaskTransition } from './task-state.ts';
+export {
+  hasEnded,
+  nextTaskStatus,
+  statusesBefore,
+  TASK_STATUSES,
+  type TaskStatus,
+  type TaskTransition,
+} from './task-state.ts';

@@ -2,8 +2,8 @@ import type { Connection, Dialect, Row, Statement, Value } from './database.ts';
 import { databaseError } from './errors.ts';
 
 /**
- * A connection until it is given back. Work that goes on although it has failed, as the rest of a `Promise.all` does, ends at its next statement:
- * otherwise it would run in the transaction that has the connection by then.
+ * A connection until it is given back. Work that goes on although it has failed, as the rest of a `Promise.all` does,
+ * ends at its next statement: otherwise it would run in the transaction that has the connection by then.
  */
 export class LentConnection implements Connection {
   readonly dialect: Dialect;

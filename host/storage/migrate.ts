@@ -5,7 +5,10 @@ import { AanaError } from '../core/errors.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { Connection, Database, Dialect } from './database.ts';
 
-/** A folder of migrations: `0001-<name>.sql` for both databases, or `0001-<name>.sqlite.sql` and `0001-<name>.postgresql.sql`. */
+/**
+ * A folder of migrations: `0001-<name>.sql` for both databases, or `0001-<name>.sqlite.sql` and
+ * `0001-<name>.postgresql.sql`.
+ */
 export interface MigrationSource {
   /** Whose migrations these are: numbers are counted for each scope apart. */
   readonly scope: string;
@@ -25,7 +28,10 @@ interface Migration extends AppliedMigration {
 }
 
 /** The tables of this package. */
-export const HOST_MIGRATIONS: MigrationSource = { scope: 'aana-host', folder: join(packageRoot, 'host', 'storage', 'migrations') };
+export const HOST_MIGRATIONS: MigrationSource = {
+  scope: 'aana-host',
+  folder: join(packageRoot, 'host', 'storage', 'migrations'),
+};
 
 const FILE = /^(\d{4})-([a-z0-9-]+?)(?:\.(sqlite|postgresql))?\.sql$/;
 /** Any number: the same in every host, so that two that migrate at once wait for each other. */
@@ -41,16 +47,28 @@ const TABLE = `create table if not exists aana_migrations (
 )`;
 
 /**
- * Brings the database up to date: applies what is missing of each source, in the order of the numbers, all of it in one transaction. Gives what
- * was applied. Throws `MigrationError` when the database has what the folder lacks, or another text for a number: migrations go forward only.
+ * Brings the database up to date: applies what is missing of each source, in the order of the numbers, all of it in one
+ * transaction. Gives what was applied. Throws `MigrationError` when the database has what the folder lacks, or another
+ * text for a number: migrations go forward only.
  */
-export async function migrate(database: Database, sources: readonly MigrationSource[] = [HOST_MIGRATIONS]): Promise<AppliedMigration[]> {
+export async function migrate(
+  database: Database,
+  sources: readonly MigrationSource[] = [HOST_MIGRATIONS],
+): Promise<AppliedMigration[]> {
   const wanted = (await Promise.all(sources.map((source) => readMigrations(source, database.dialect)))).flat();
   const applyMissing = async (connection: Connection): Promise<AppliedMigration[]> => {
-    if (connection.dialect === 'postgresql') await connection.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+    if (connection.dialect === 'postgresql')
+      await connection.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
     await connection.script(TABLE);
     const missing: Migration[] = [];
-    for (const { scope } of sources) missing.push(...(await missingOf(connection, scope, wanted.filter((one) => one.scope === scope))));
+    for (const { scope } of sources)
+      missing.push(
+        ...(await missingOf(
+          connection,
+          scope,
+          wanted.filter((one) => one.scope === scope),
+        )),
+      );
     for (const one of missing) await apply(connection, one);
     return missing.map(({ scope, number, name }) => ({ scope, number, name }));
   };
@@ -58,17 +76,29 @@ export async function migrate(database: Database, sources: readonly MigrationSou
 }
 
 async function missingOf(connection: Connection, scope: string, wanted: readonly Migration[]): Promise<Migration[]> {
-  const applied = await connection.query<{ number: number; name: string; checksum: string }>('select number, name, checksum from aana_migrations where scope = $1 order by number', [scope]);
+  const applied = await connection.query<{ number: number; name: string; checksum: string }>(
+    'select number, name, checksum from aana_migrations where scope = $1 order by number',
+    [scope],
+  );
   for (const { number, name, checksum } of applied) {
     const file = wanted.find((one) => one.number === number);
     const label = `migration ${number} (${name}) of ${scope}`;
-    if (!file) throw migrationError(`the database has ${label}, which is not here: it was brought up to date by a newer version; use that, or another database`);
-    if (file.checksum !== checksum) throw migrationError(`${label} was changed after it was applied; take the change back, and add a migration with the next number`);
+    if (!file)
+      throw migrationError(
+        `the database has ${label}, which is not here: it was brought up to date by a newer version; use that, or another database`,
+      );
+    if (file.checksum !== checksum)
+      throw migrationError(
+        `${label} was changed after it was applied; take the change back, and add a migration with the next number`,
+      );
   }
   const last = applied.at(-1)?.number ?? 0;
   const missing = wanted.filter(({ number }) => !applied.some((one) => one.number === number));
   const late = missing.find(({ number }) => number < last);
-  if (late) throw migrationError(`migration ${late.number} (${late.name}) of ${scope} comes before ${last}, which is applied already; give it the next number`);
+  if (late)
+    throw migrationError(
+      `migration ${late.number} (${late.name}) of ${scope} comes before ${last}, which is applied already; give it the next number`,
+    );
   return missing;
 }
 
@@ -76,9 +106,15 @@ async function apply(connection: Connection, { scope, number, name, sql, checksu
   try {
     await connection.script(sql);
   } catch (error) {
-    throw migrationError(`migration ${number} (${name}) of ${scope} failed, and nothing was changed: ${(error as Error).message}`, error);
+    throw migrationError(
+      `migration ${number} (${name}) of ${scope} failed, and nothing was changed: ${(error as Error).message}`,
+      error,
+    );
   }
-  await connection.query('insert into aana_migrations (scope, number, name, checksum, applied_at) values ($1, $2, $3, $4, $5)', [scope, number, name, checksum, connection.now()]);
+  await connection.query(
+    'insert into aana_migrations (scope, number, name, checksum, applied_at) values ($1, $2, $3, $4, $5)',
+    [scope, number, name, checksum, connection.now()],
+  );
 }
 
 async function readMigrations({ scope, folder }: MigrationSource, dialect: Dialect): Promise<Migration[]> {
@@ -89,13 +125,17 @@ async function readMigrations({ scope, folder }: MigrationSource, dialect: Diale
   for (const file of names.sort()) {
     const match = FILE.exec(file);
     if (!match) {
-      if (file.endsWith('.sql')) throw migrationError(`${join(folder, file)}: a migration is called 0001-<name>.sql, 0001-<name>.sqlite.sql or 0001-<name>.postgresql.sql`);
+      if (file.endsWith('.sql'))
+        throw migrationError(
+          `${join(folder, file)}: a migration is called 0001-<name>.sql, 0001-<name>.sqlite.sql or 0001-<name>.postgresql.sql`,
+        );
       continue;
     }
     const [, number = '', name = '', only] = match;
     if (only !== undefined && only !== dialect) continue;
     const twin = found.find((one) => one.number === Number(number));
-    if (twin) throw migrationError(`${join(folder, file)}: ${scope} has the migration ${twin.name} of this number, too`);
+    if (twin)
+      throw migrationError(`${join(folder, file)}: ${scope} has the migration ${twin.name} of this number, too`);
     const sql = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
     found.push({ scope, number: Number(number), name, sql, checksum: createHash('sha256').update(sql).digest('hex') });
   }

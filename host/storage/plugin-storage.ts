@@ -23,7 +23,10 @@ export class PluginStorage {
     return this.#storage.write(({ pluginValues }) => pluginValues.delete(this.#namespace(plugin), key));
   }
 
-  list(plugin: string, options: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number }): Promise<string[]> {
+  list(
+    plugin: string,
+    options: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number },
+  ): Promise<string[]> {
     return this.#storage.read(({ pluginValues }) => pluginValues.list(this.#namespace(plugin), options));
   }
 

@@ -19,22 +19,33 @@ import { type Database, mayBeCommitted, openDatabase, type StorageConfig } from 
 
 const exec = promisify(execFile);
 const TABLE = 'create table things (id integer primary key, name text)';
-const insert = (database: Database, id: number): Promise<unknown> => database.write((connection) => connection.query('insert into things (id, name) values ($1, $2)', [id, 'thing']));
+const insert = (database: Database, id: number): Promise<unknown> =>
+  database.write((connection) => connection.query('insert into things (id, name) values ($1, $2)', [id, 'thing']));
 const errorOf = (promise: Promise<unknown>): Promise<AanaError> =>
   promise.then(
     () => assert.unreachable('it did not fail') as never,
     (error: AanaError) => error,
   );
-const idsOf = async (database: Database): Promise<unknown[]> => (await database.read((connection) => connection.query<{ id: number }>('select id from things order by id'))).map(({ id }) => id);
+const idsOf = async (database: Database): Promise<unknown[]> =>
+  (await database.read((connection) => connection.query<{ id: number }>('select id from things order by id'))).map(
+    ({ id }) => id,
+  );
 
 function faultTests(databases: TestDatabases): void {
-  const Faults = suite<{ config: StorageConfig; proxy: PostgresProxy; direct: Database; database: Database }>('PostgreSQL behind a bad network');
+  const Faults = suite<{ config: StorageConfig; proxy: PostgresProxy; direct: Database; database: Database }>(
+    'PostgreSQL behind a bad network',
+  );
   Faults.before.each(async (context) => {
     const config = await databases.create();
     context.direct = await databases.open(config);
     await context.direct.write((connection) => connection.script(TABLE));
     context.proxy = await PostgresProxy.start(config.datastore_config);
-    context.config = { ...config, connection_timeout: 1, query_timeout: 1, datastore_config: { ...config.datastore_config, port: context.proxy.port } };
+    context.config = {
+      ...config,
+      connection_timeout: 1,
+      query_timeout: 1,
+      datastore_config: { ...config.datastore_config, port: context.proxy.port },
+    };
     context.database = await databases.open(context.config);
   });
   Faults.after.each(async ({ proxy, database, direct }) => {
@@ -42,23 +53,36 @@ function faultTests(databases: TestDatabases): void {
   });
   Faults.after(() => databases.end());
 
-  Faults('says when it does not know whether a transaction was committed, and only then', async ({ proxy, database, direct }) => {
-    const cuts = ['statement', 'commit', 'answer'] as const;
-    const known: unknown[] = [];
-    for (const [id, at] of cuts.entries()) {
-      void proxy.cutNext(at, at === 'statement' ? 1 : 0); // the first one is `begin`
-      const error = await errorOf(insert(database, id));
-      known.push([at, error.name, error.kind, mayBeCommitted(error)]);
-      await insert(database, id + 10);
-    }
-    assert.equal(known, [['statement', 'DatabaseException', 'unavailable', false], ['commit', 'DatabaseException', 'unavailable', true], ['answer', 'DatabaseException', 'unavailable', true]]);
-    assert.equal(await idsOf(direct), [2, 10, 11, 12]);
-  });
+  Faults(
+    'says when it does not know whether a transaction was committed, and only then',
+    async ({ proxy, database, direct }) => {
+      const cuts = ['statement', 'commit', 'answer'] as const;
+      const known: unknown[] = [];
+      for (const [id, at] of cuts.entries()) {
+        void proxy.cutNext(at, at === 'statement' ? 1 : 0); // the first one is `begin`
+        const error = await errorOf(insert(database, id));
+        known.push([at, error.name, error.kind, mayBeCommitted(error)]);
+        await insert(database, id + 10);
+      }
+      assert.equal(known, [
+        ['statement', 'DatabaseException', 'unavailable', false],
+        ['commit', 'DatabaseException', 'unavailable', true],
+        ['answer', 'DatabaseException', 'unavailable', true],
+      ]);
+      assert.equal(await idsOf(direct), [2, 10, 11, 12]);
+    },
+  );
 
   Faults('goes on after a silence, and does not wait for its end', async ({ proxy, database, direct }) => {
     proxy.silence();
-    const errors = await Promise.all([errorOf(insert(database, 1)), errorOf(database.write((connection) => connection.query('select 1'), { isUrgent: true }))]);
-    assert.equal(errors.map(({ kind }) => kind), ['unavailable', 'unavailable']);
+    const errors = await Promise.all([
+      errorOf(insert(database, 1)),
+      errorOf(database.write((connection) => connection.query('select 1'), { isUrgent: true })),
+    ]);
+    assert.equal(
+      errors.map(({ kind }) => kind),
+      ['unavailable', 'unavailable'],
+    );
     assert.equal(errors.map(mayBeCommitted), [false, false]);
     proxy.resume();
     await insert(database, 2);
@@ -121,11 +145,15 @@ function faultTests(databases: TestDatabases): void {
 
   Faults('is unavailable for writes, and not broken, while it is read-only', async ({ config, database, direct }) => {
     const { database: name } = config.datastore_config;
-    await direct.write((connection) => connection.script(`alter database ${name} set default_transaction_read_only = on`));
+    await direct.write((connection) =>
+      connection.script(`alter database ${name} set default_transaction_read_only = on`),
+    );
     await using late = await databases.open(config);
     assert.is((await errorOf(insert(late, 1))).kind, 'unavailable');
     assert.equal(await idsOf(late), []);
-    await direct.write((connection) => connection.script(`alter database ${name} set default_transaction_read_only = off`));
+    await direct.write((connection) =>
+      connection.script(`alter database ${name} set default_transaction_read_only = off`),
+    );
     assert.is((await errorOf(insert(late, 1))).kind, 'unavailable'); // on a connection from before
     await insert(late, 2); // which was not kept
     assert.equal(await idsOf(database), [2]);
@@ -140,8 +168,13 @@ function tlsTests(databases: TestDatabases, ca: string): void {
   const modeOf = async (ssl: Partial<StorageConfig['datastore_config']>): Promise<unknown> => {
     const config = await databases.create();
     try {
-      await using database = await databases.open({ ...config, datastore_config: { ...config.datastore_config, ...ssl } });
-      const [row] = await database.write((connection) => connection.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()'));
+      await using database = await databases.open({
+        ...config,
+        datastore_config: { ...config.datastore_config, ...ssl },
+      });
+      const [row] = await database.write((connection) =>
+        connection.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()'),
+      );
       return row?.['ssl'];
     } catch (error) {
       return (error as Error).message;
@@ -155,7 +188,10 @@ function tlsTests(databases: TestDatabases, ca: string): void {
     assert.is(await modeOf({ ssl_mode: 'verify-full', ssl_root_cert: ca, host: 'localhost' }), true);
     assert.match(String(await modeOf({ ssl_mode: 'verify-ca' })), 'self-signed certificate');
     assert.match(String(await modeOf({ ssl_mode: 'verify-full', ssl_root_cert: ca })), '127.0.0.1'); // the certificate is for localhost
-    assert.match(String(await modeOf({ ssl_mode: 'require', ssl_root_cert: '/none.pem' })), 'db_config.datastore_config.ssl_root_cert: /none.pem cannot be read');
+    assert.match(
+      String(await modeOf({ ssl_mode: 'require', ssl_root_cert: '/none.pem' })),
+      'db_config.datastore_config.ssl_root_cert: /none.pem cannot be read',
+    );
   });
 
   Tls.run();
@@ -166,9 +202,21 @@ function pairTests(pair: PostgresPair): void {
   Pair.after(() => pair.stop());
 
   Pair('take each other’s place without a restart of the host', async () => {
-    const host = pair.addresses.map((one) => `${one.host}:${one.port}`).toReversed().join(',');
+    const host = pair.addresses
+      .map((one) => `${one.host}:${one.port}`)
+      .toReversed()
+      .join(',');
     const [{ port } = { port: 0 }] = pair.addresses;
-    const { db_config: config } = loadConfig({ env: {}, cwd: '/', base: { db_config: { datastore_type: 'postgresql', datastore_config: { host, port: 1, user: pair.user, database: pair.database } } } });
+    const { db_config: config } = loadConfig({
+      env: {},
+      cwd: '/',
+      base: {
+        db_config: {
+          datastore_type: 'postgresql',
+          datastore_config: { host, port: 1, user: pair.user, database: pair.database },
+        },
+      },
+    });
     await using database = await openDatabase({ config, log: silentLogger, sqliteModule });
     await database.write((connection) => connection.script(TABLE));
     await insert(database, 1);
@@ -176,7 +224,7 @@ function pairTests(pair: PostgresPair): void {
     database.listen((message) => heard.push(message));
     while (heard.length === 0) await delay(10);
     assert.is(await pair.failOver('crash'), port);
-    for (let error: AanaError | undefined; ; ) {
+    for (let error: AanaError | undefined; ;) {
       error = await insert(database, 2).then(
         () => undefined,
         (thrown: AanaError) => thrown,
@@ -193,12 +241,30 @@ function pairTests(pair: PostgresPair): void {
   Pair.run();
 }
 
-/** PostgreSQL with a certificate for `localhost` that it has signed itself, and the file of that; or why there is none. */
+/**
+ * PostgreSQL with a certificate for `localhost` that it has signed itself, and the file of that; or why there is none.
+ */
 async function encryptedDatabases(): Promise<{ readonly databases: TestDatabases; readonly ca: string } | string> {
   if (spawnSync('openssl', ['version']).status !== 0) return 'openssl, which makes certificates, is not installed';
   const folder = await mkdtemp(join(tmpdir(), 'aana-tls-'));
   const [ca, key] = [join(folder, 'server.crt'), join(folder, 'server.key')];
-  await exec('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-out', ca, '-keyout', key]);
+  await exec('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+    '-addext',
+    'subjectAltName=DNS:localhost',
+    '-out',
+    ca,
+    '-keyout',
+    key,
+  ]);
   await chmod(folder, 0o755);
   const databases = await postgresDatabases({
     settings: ['ssl=on', `ssl_cert_file=${ca}`, `ssl_key_file=${key}`],
@@ -206,7 +272,9 @@ async function encryptedDatabases(): Promise<{ readonly databases: TestDatabases
       if (uid !== undefined) await chown(key, uid, gid ?? uid);
     },
   });
-  return typeof databases === 'string' ? databases : { ca, databases: { ...databases, end: () => databases.end().then(() => rm(folder, { recursive: true })) } };
+  return typeof databases === 'string'
+    ? databases
+    : { ca, databases: { ...databases, end: () => databases.end().then(() => rm(folder, { recursive: true })) } };
 }
 
 const databases = await postgresDatabases();

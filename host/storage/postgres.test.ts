@@ -17,28 +17,36 @@ if (typeof databases === 'string') {
 
   Postgres('names the server that cannot be reached, without the password', async () => {
     const config = await databases.create();
-    const error = await databases.open({ ...config, datastore_config: { ...config.datastore_config, port: 1, password: 'hidden' } }).catch((thrown: Error) => thrown);
+    const error = await databases
+      .open({ ...config, datastore_config: { ...config.datastore_config, port: 1, password: 'hidden' } })
+      .catch((thrown: Error) => thrown);
     assert.match(String(error), /postgresql:\/\/aana@127\.0\.0\.1:1\/test_\d+ cannot be reached: .*ECONNREFUSED/);
     assert.not.match(String(error), 'hidden');
   });
 
   Postgres('goes on when the server has ended its connections', async () => {
     await using database = await databases.open(await databases.create());
-    const ended = await database.read((connection) => connection.query('select pg_terminate_backend(pg_backend_pid())')).catch((error: { kind: string }) => error.kind);
+    const ended = await database
+      .read((connection) => connection.query('select pg_terminate_backend(pg_backend_pid())'))
+      .catch((error: { kind: string }) => error.kind);
     assert.is(ended, 'unavailable');
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
   });
 
   Postgres('ends a statement that takes too long', async () => {
     await using database = await databases.open({ ...(await databases.create()), query_timeout: 0.05 });
-    const error = await database.read((connection) => connection.query('select pg_sleep(60)')).catch((thrown: { kind: string; message: string }) => thrown);
+    const error = await database
+      .read((connection) => connection.query('select pg_sleep(60)'))
+      .catch((thrown: { kind: string; message: string }) => thrown);
     assert.match(JSON.stringify(error), '"kind":"unavailable"');
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
   });
 
   Postgres('says whose fault a text is that it cannot keep', async () => {
     await using database = await databases.open(await databases.create());
-    const error = await database.read((connection) => connection.query('select cast($1 as text)', ['a\0b'])).catch((thrown: { name: string; kind: string }) => thrown);
+    const error = await database
+      .read((connection) => connection.query('select cast($1 as text)', ['a\0b']))
+      .catch((thrown: { name: string; kind: string }) => thrown);
     assert.match(JSON.stringify(error), '"kind":"invalid-input"');
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
   });

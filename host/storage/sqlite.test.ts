@@ -20,7 +20,9 @@ Sqlite('keeps its files from other users', async () => {
   await using database = await databases.open(config);
   await database.write((connection) => connection.script('create table things (id integer)'));
   const path = config.datastore_config.path ?? '';
-  const modes = await Promise.all([dirname(path), path, `${path}-wal`].map(async (file) => ((await stat(file)).mode & 0o777).toString(8)));
+  const modes = await Promise.all(
+    [dirname(path), path, `${path}-wal`].map(async (file) => ((await stat(file)).mode & 0o777).toString(8)),
+  );
   assert.equal(modes, ['700', '600', '600']);
 });
 
@@ -30,7 +32,11 @@ Sqlite('names the file when it is no database, and when it cannot be made', asyn
   await using first = await databases.open(config);
   await first.close();
   await writeFile(path, 'no database at all, but a text that is long enough'.repeat(100));
-  const messages = [path, '/dev/null/aana.db'].map((file) => databases.open({ ...config, datastore_config: { ...config.datastore_config, path: file } }).catch((error: Error) => error.message));
+  const messages = [path, '/dev/null/aana.db'].map((file) =>
+    databases
+      .open({ ...config, datastore_config: { ...config.datastore_config, path: file } })
+      .catch((error: Error) => error.message),
+  );
   assert.match(String(await messages[0]), new RegExp(`the database ${path}: .*file is not a database`));
   assert.match(String(await messages[1]), '/dev/null/aana.db cannot be opened');
 });
@@ -43,14 +49,24 @@ Sqlite('is opened and brought up to date by the first use, and by `migrate`', as
   assert.ok(await storage.read(({ media }) => media.exists('v')));
   await storage.close();
   await storage.close();
-  assert.is(await storage.read(({ media }) => media.exists('v')).catch((error: Error) => error.name), 'DatabaseException');
+  assert.is(
+    await storage.read(({ media }) => media.exists('v')).catch((error: Error) => error.name),
+    'DatabaseException',
+  );
   await using next = new Storage({ config, log: silentLogger, sqliteModule });
   assert.ok(await next.read(({ media }) => media.exists('v')));
 });
 
 Sqlite('does not let readers write', async () => {
   await using database = await databases.open(await databases.create());
-  assert.match(String(await database.read((connection) => connection.script('create table things (id integer)')).catch((error: Error) => error.message)), 'readonly');
+  assert.match(
+    String(
+      await database
+        .read((connection) => connection.script('create table things (id integer)'))
+        .catch((error: Error) => error.message),
+    ),
+    'readonly',
+  );
 });
 
 Sqlite.run();

@@ -103,7 +103,8 @@ export class Storage implements AsyncDisposable {
     const database = await openDatabase(this.#options);
     try {
       const applied = await migrate(database, [HOST_MIGRATIONS, ...migrations]);
-      for (const { scope, number, name } of applied) log.info('migration applied', { database: database.address, scope, number, name });
+      for (const { scope, number, name } of applied)
+        log.info('migration applied', { database: database.address, scope, number, name });
       onApplied(applied);
       return database;
     } catch (error) {
@@ -114,13 +115,22 @@ export class Storage implements AsyncDisposable {
 }
 
 /** Opens the database that the configuration names; the tables in it are as they were left. */
-export async function openDatabase({ config, log, sqliteModule }: Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'>): Promise<Database> {
+export async function openDatabase({
+  config,
+  log,
+  sqliteModule,
+}: Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'>): Promise<Database> {
   const { path, host, port, user, password, database } = config.datastore_config;
   const timeoutMs = config.connection_timeout * 1000;
   const connections = config.pool_size + config.max_overflow;
   if (config.datastore_type === 'sqlite') {
     if (path === null) throw databaseError('the database has no path', 'internal');
-    return SqliteDatabase.open({ path, modulePath: await sqliteModule(), readers: Math.min(connections, SQLITE_READERS), timeoutMs });
+    return SqliteDatabase.open({
+      path,
+      modulePath: await sqliteModule(),
+      readers: Math.min(connections, SQLITE_READERS),
+      timeoutMs,
+    });
   }
   return PostgresDatabase.open({
     host,

@@ -22,7 +22,10 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** As {@link syncFolder}, for a folder and those that it lies in, up to the one that `made` was made in; `made` is what `mkdir` gives. */
+/**
+ * As {@link syncFolder}, for a folder and those that it lies in, up to the one that `made` was made in; `made` is what
+ * `mkdir` gives.
+ */
 export async function syncMadeFolders(path: string, made: string | undefined): Promise<void> {
   const top = made === undefined ? path : dirname(made);
   for (let folder = path; ; folder = dirname(folder)) {

@@ -1,6 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasEnded, nextTaskStatus, statusesBefore, TASK_STATUSES, type TaskStatus, type TaskTransition } from './task-state.ts';
+import {
+  hasEnded,
+  nextTaskStatus,
+  statusesBefore,
+  TASK_STATUSES,
+  type TaskStatus,
+  type TaskTransition,
+} from './task-state.ts';
 
 const States = suite('the statuses of a task');
 

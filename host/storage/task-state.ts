@@ -5,12 +5,21 @@
  * - `not_finished`: an attempt was lost or failed for a while; another one is due
  * - `completed`, `failed`, `cancelled`: ended
  */
-export const TASK_STATUSES = ['created', 'assigned', 'running', 'completed', 'failed', 'not_finished', 'cancelled'] as const;
+export const TASK_STATUSES = [
+  'created',
+  'assigned',
+  'running',
+  'completed',
+  'failed',
+  'not_finished',
+  'cancelled',
+] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /**
- * `assign`: a host takes it. `start`: its endpoint begins. `complete`: it has its result. `fail`: no other attempt would help, or none is left.
- * `release`: this attempt is over, another one may come. `cancel`: it is not wanted any more. `retry`: somebody asks for new attempts.
+ * `assign`: a host takes it. `start`: its endpoint begins. `complete`: it has its result. `fail`: no other attempt
+ * would help, or none is left. `release`: this attempt is over, another one may come. `cancel`: it is not wanted any
+ * more. `retry`: somebody asks for new attempts.
  */
 export type TaskTransition = 'assign' | 'start' | 'complete' | 'fail' | 'release' | 'cancel' | 'retry';
 

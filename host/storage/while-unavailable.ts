@@ -5,8 +5,8 @@ const FIRST_WAIT_MS = 100;
 const MOST_WAIT_MS = 2000;
 
 /**
- * Runs a write again while the database is away. A write whose commit nobody knows of is run again, too, so it must find what it has written
- * before. Rejects with any other failure, and with the last one once `signal` has aborted.
+ * Runs a write again while the database is away. A write whose commit nobody knows of is run again, too, so it must
+ * find what it has written before. Rejects with any other failure, and with the last one once `signal` has aborted.
  */
 export async function whileUnavailable<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(MOST_WAIT_MS, waitMs * 2)) {

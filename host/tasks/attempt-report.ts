@@ -16,7 +16,10 @@ export interface AttemptReportOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Collects what an attempt streams, and hands it on in batches, one at a time: a write for each token would be the slowest part of it. */
+/**
+ * Collects what an attempt streams, and hands it on in batches, one at a time: a write for each token would be the
+ * slowest part of it.
+ */
 export class AttemptReport {
   /** All values so far. */
   readonly values: string[] = [];

@@ -22,9 +22,19 @@ export interface Ceilings {
   readonly maxExecutionTimeoutS: number | undefined;
 }
 
-/** Returns what a user may ask for. Nobody in particular (null, where no keys are asked for) may ask for everything; an admin for any priority and time. */
+/**
+ * Returns what a user may ask for. Nobody in particular (null, where no keys are asked for) may ask for everything; an
+ * admin for any priority and time.
+ */
 export function ceilingsOf(config: UserCeilingsConfig, userId: string | null, isAdmin: boolean): Ceilings {
-  if (userId === null) return { maxWaiting: undefined, maxBytes: undefined, maxWatchers: undefined, maxPriority: undefined, maxExecutionTimeoutS: undefined };
+  if (userId === null)
+    return {
+      maxWaiting: undefined,
+      maxBytes: undefined,
+      maxWatchers: undefined,
+      maxPriority: undefined,
+      maxExecutionTimeoutS: undefined,
+    };
   const own = Object.hasOwn(config.users, userId) ? config.users[userId] : undefined;
   return {
     maxWaiting: own?.maximum_waiting_tasks_per_user ?? config.maximum_waiting_tasks_per_user,

@@ -1,2 +1,9 @@
 export { type DeferredRequest, TaskQueue, type TaskQueueConfig, type TaskQueueOptions } from './task-queue.ts';
-export { TASK_STATUSES, type AttemptRecord, type ListedTask, type TaskEvent, type TaskRecord, type TaskStatus } from '../storage/index.ts';
+export {
+  TASK_STATUSES,
+  type AttemptRecord,
+  type ListedTask,
+  type TaskEvent,
+  type TaskRecord,
+  type TaskStatus,
+} from '../storage/index.ts';

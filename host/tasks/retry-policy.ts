@@ -19,7 +19,10 @@ export function isRetryable({ name, kind }: ErrorRecord, names: readonly string[
   return names.includes(name) || kind === 'unavailable';
 }
 
-/** How long to wait after the attempt `attempt` (from 1 on): twice as long each time, and by chance between half and all of it, so that tasks that failed together do not come back together. */
+/**
+ * How long to wait after the attempt `attempt` (from 1 on): twice as long each time, and by chance between half and all
+ * of it, so that tasks that failed together do not come back together.
+ */
 export function retryDelayMs(attempt: number, random: () => number): number {
   const delay = Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 16));
   return delay / 2 + (random() * delay) / 2;

@@ -34,15 +34,30 @@ function hostTests(databases: TestDatabases): void {
   });
   Hosts.after(() => databases.end());
 
-  const start = async ({ folder, config, hosts }: { folder: string; config: StorageConfig; hosts: Host[] }): Promise<Host> => {
-    const child = fork(script, [folder], { env: { ...process.env, DB_CONFIG: JSON.stringify(config) }, execArgv: ['--enable-source-maps'] });
+  const start = async ({
+    folder,
+    config,
+    hosts,
+  }: {
+    folder: string;
+    config: StorageConfig;
+    hosts: Host[];
+  }): Promise<Host> => {
+    const child = fork(script, [folder], {
+      env: { ...process.env, DB_CONFIG: JSON.stringify(config) },
+      execArgv: ['--enable-source-maps'],
+    });
     const [url] = (await once(child, 'message')) as [string];
     const host = { child, url };
     hosts.push(host);
     return host;
   };
   const defer = async ({ url }: Host, waits: boolean): Promise<string> => {
-    const response = await fetch(`${url}/slow?defer=true`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ waits }) });
+    const response = await fetch(`${url}/slow?defer=true`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ waits }),
+    });
     const body = (await response.json()) as { task_id: string };
     assert.is(response.status, 200, JSON.stringify(body));
     return body.task_id;
@@ -56,7 +71,8 @@ function hostTests(databases: TestDatabases): void {
     }
     return text;
   };
-  const taskOf = async ({ url }: Host, id: string): Promise<{ status: string; result: number; num_retries: number }> => (await fetch(`${url}/tasks/${id}`)).json() as never;
+  const taskOf = async ({ url }: Host, id: string): Promise<{ status: string; result: number; num_retries: number }> =>
+    (await fetch(`${url}/tasks/${id}`)).json() as never;
 
   Hosts('finish what a killed host had begun and what it had accepted, once each', async (context) => {
     const first = await start(context);
@@ -68,7 +84,10 @@ function hostTests(databases: TestDatabases): void {
 
     await writeFile(join(context.folder, 'go'), '');
     const second = await start(context);
-    for (const [id, attempts] of [...running.map((one) => [one, 2] as const), ...waiting.map((one) => [one, 1] as const)]) {
+    for (const [id, attempts] of [
+      ...running.map((one) => [one, 2] as const),
+      ...waiting.map((one) => [one, 1] as const),
+    ]) {
       await watch(second, id);
       const { status, result, num_retries: taken } = await taskOf(second, id);
       assert.equal([status, result, taken], ['completed', second.child.pid, attempts]);

@@ -17,7 +17,10 @@ import { skip } from '../test/skip.ts';
 import { TaskQueue } from './index.ts';
 import { queueConfig } from './fixtures/queue-config.ts';
 
-type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
+type Run = (
+  input: { n: number; file?: string | undefined },
+  context: HostEndpointContext,
+) => Promise<unknown> | AsyncGenerator<unknown, void>;
 
 interface Host {
   readonly queue: TaskQueue;
@@ -44,10 +47,24 @@ class Context {
   host(config: StorageConfig, run: Run, change: { heartbeat_timeout?: number; max_retries?: number } = {}): Host {
     const storage = new Storage({ config, log: silentLogger, sqliteModule });
     const endpoints = new EndpointRegistry();
-    const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
+    const endpoint = hostEndpoint({
+      name: 'run',
+      path: '/run',
+      summary: 'Runs',
+      input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }),
+      output: z.any(),
+      run,
+    });
     endpoints.add(endpoint);
     const limits = queueConfig({ num_workers: 16 });
-    const queue = new TaskQueue({ storage, endpoints, dir: join(this.dir, 'tasks'), config: { ...limits, ...change }, log: silentLogger, signal: new AbortController().signal });
+    const queue = new TaskQueue({
+      storage,
+      endpoints,
+      dir: join(this.dir, 'tasks'),
+      config: { ...limits, ...change },
+      log: silentLogger,
+      signal: new AbortController().signal,
+    });
     const defer: Host['defer'] = async (input, upload) => {
       const files = new Map<string, UploadedFile>();
       if (upload !== undefined) {
@@ -68,17 +85,30 @@ class Context {
   }
 }
 
-async function ended({ queue }: Host, id: string): Promise<{ task: TaskRecord; events: string[]; outcomes: (string | null)[] }> {
+async function ended(
+  { queue }: Host,
+  id: string,
+): Promise<{ task: TaskRecord; events: string[]; outcomes: (string | null)[] }> {
   const events: string[] = [];
   const more = { after: 0, signal: new AbortController().signal };
   for await (const { event } of await queue.watch(id, null, more)) events.push(event);
-  return { task: await queue.get(id, null), events, outcomes: (await queue.attempts(id, null)).map(({ outcome }) => outcome) };
+  return {
+    task: await queue.get(id, null),
+    events,
+    outcomes: (await queue.attempts(id, null)).map(({ outcome }) => outcome),
+  };
 }
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
 function postgresTests(databases: TestDatabases): void {
-  const Faults = suite<{ context: Context; proxy: PostgresProxy; direct: Database; config: StorageConfig; directAddress: { readonly host: string; readonly port: number } }>('tasks in PostgreSQL behind a bad network');
+  const Faults = suite<{
+    context: Context;
+    proxy: PostgresProxy;
+    direct: Database;
+    config: StorageConfig;
+    directAddress: { readonly host: string; readonly port: number };
+  }>('tasks in PostgreSQL behind a bad network');
   Faults.before.each(async (given) => {
     const direct = await databases.create();
     await using storage = new Storage({ config: direct, log: silentLogger, sqliteModule });
@@ -86,7 +116,12 @@ function postgresTests(databases: TestDatabases): void {
     given.direct = await databases.open(direct);
     given.directAddress = direct.datastore_config;
     given.proxy = await PostgresProxy.start(direct.datastore_config);
-    given.config = { ...direct, connection_timeout: 1, query_timeout: 2, datastore_config: { ...direct.datastore_config, port: given.proxy.port } };
+    given.config = {
+      ...direct,
+      connection_timeout: 1,
+      query_timeout: 2,
+      datastore_config: { ...direct.datastore_config, port: given.proxy.port },
+    };
     given.context = new Context();
     await given.context.begin();
   });
@@ -99,69 +134,94 @@ function postgresTests(databases: TestDatabases): void {
   });
   Faults.after(() => databases.end());
 
-  Faults('are accepted once, with their files, when the connection is lost at their COMMIT', async ({ context, proxy, config }) => {
-    const host = context.host(config, async (_input, { files }) => readFile(files.get('video')?.path ?? '', 'utf8'));
-    await host.storage.migrate();
-    const ids: string[] = [];
-    for (const at of ['answer', 'commit'] as const) {
-      const cut = proxy.cutNext(at);
-      ids.push(await host.defer({ file: 'video' }, `alone, ${at}`));
-      await cut;
-      const second = proxy.cutNext(at, 1); // the transaction of the first one ends well; all others share the next
-      ids.push(...(await Promise.all(times(10, 0).map((_, index) => host.defer({ file: 'video' }, `together ${index}, ${at}`)))));
-      await second;
-    }
-    assert.equal(await host.queue.count(null), { created: 22 });
-    await host.queue.start();
-    const results = await Promise.all(ids.map(async (id) => (await ended(host, id)).task.result));
-    assert.equal(results, ['answer', 'commit'].flatMap((at) => [`"alone, ${at}"`, ...times(10, 0).map((_, index) => `"together ${index}, ${at}"`)]));
-  });
-
-  Faults('that could not be stored leave no file, and those of which nobody knows keep theirs', async ({ context, proxy, config }) => {
-    const host = context.host(config, async () => null);
-    await host.storage.migrate();
-    void proxy.cutNext('statement', 1);
-    assert.is(await host.defer({ file: 'video' }, 'cut').catch((error: AanaError) => error.kind), 'unavailable');
-    assert.equal(await context.folders(), []);
-    const id = host.defer({ file: 'video' }, 'unknown');
-    await proxy.cutNext('answer');
-    proxy.silence();
-    await delay(3000); // it looks for its task, and does not find out
-    const [folder = ''] = await context.folders();
-    assert.equal(await readdir(join(context.dir, 'tasks', folder)), ['0']);
-    proxy.resume();
-    assert.is(await id, folder);
-  });
-
-  Faults('are run once, and each value is kept once, with a cut at every COMMIT', async ({ context, proxy, config }) => {
-    const runs: number[] = [];
-    const host = context.host(config, async function* ({ n }) {
-      runs.push(n);
-      for (let index = 0; index < 60; index += 1) {
-        await delay(10);
-        yield index;
+  Faults(
+    'are accepted once, with their files, when the connection is lost at their COMMIT',
+    async ({ context, proxy, config }) => {
+      const host = context.host(config, async (_input, { files }) => readFile(files.get('video')?.path ?? '', 'utf8'));
+      await host.storage.migrate();
+      const ids: string[] = [];
+      for (const at of ['answer', 'commit'] as const) {
+        const cut = proxy.cutNext(at);
+        ids.push(await host.defer({ file: 'video' }, `alone, ${at}`));
+        await cut;
+        const second = proxy.cutNext(at, 1); // the transaction of the first one ends well; all others share the next
+        ids.push(
+          ...(await Promise.all(
+            times(10, 0).map((_, index) => host.defer({ file: 'video' }, `together ${index}, ${at}`)),
+          )),
+        );
+        await second;
       }
-    });
-    await host.storage.migrate();
-    const ids = [await host.defer({ n: 1 }), await host.defer({ n: 2 })];
-    const stopping = new AbortController();
-    const cutting = (async () => {
-      for (let cuts = 0; !stopping.signal.aborted; cuts += 1) {
-        await Promise.race([proxy.cutNext(cuts % 2 ? 'commit' : 'answer'), new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))]);
-        await proxy.cutNext('answer', 3);
+      assert.equal(await host.queue.count(null), { created: 22 });
+      await host.queue.start();
+      const results = await Promise.all(ids.map(async (id) => (await ended(host, id)).task.result));
+      assert.equal(
+        results,
+        ['answer', 'commit'].flatMap((at) => [
+          `"alone, ${at}"`,
+          ...times(10, 0).map((_, index) => `"together ${index}, ${at}"`),
+        ]),
+      );
+    },
+  );
+
+  Faults(
+    'that could not be stored leave no file, and those of which nobody knows keep theirs',
+    async ({ context, proxy, config }) => {
+      const host = context.host(config, async () => null);
+      await host.storage.migrate();
+      void proxy.cutNext('statement', 1);
+      assert.is(await host.defer({ file: 'video' }, 'cut').catch((error: AanaError) => error.kind), 'unavailable');
+      assert.equal(await context.folders(), []);
+      const id = host.defer({ file: 'video' }, 'unknown');
+      await proxy.cutNext('answer');
+      proxy.silence();
+      await delay(3000); // it looks for its task, and does not find out
+      const [folder = ''] = await context.folders();
+      assert.equal(await readdir(join(context.dir, 'tasks', folder)), ['0']);
+      proxy.resume();
+      assert.is(await id, folder);
+    },
+  );
+
+  Faults(
+    'are run once, and each value is kept once, with a cut at every COMMIT',
+    async ({ context, proxy, config }) => {
+      const runs: number[] = [];
+      const host = context.host(config, async function* ({ n }) {
+        runs.push(n);
+        for (let index = 0; index < 60; index += 1) {
+          await delay(10);
+          yield index;
+        }
+      });
+      await host.storage.migrate();
+      const ids = [await host.defer({ n: 1 }), await host.defer({ n: 2 })];
+      const stopping = new AbortController();
+      const cutting = (async () => {
+        for (let cuts = 0; !stopping.signal.aborted; cuts += 1) {
+          await Promise.race([
+            proxy.cutNext(cuts % 2 ? 'commit' : 'answer'),
+            new Promise((resolve) => stopping.signal.addEventListener('abort', resolve)),
+          ]);
+          await proxy.cutNext('answer', 3);
+        }
+      })();
+      void cutting;
+      await host.queue.start();
+      const all = await Promise.all(ids.map((id) => ended(host, id)));
+      stopping.abort();
+      proxy.forget();
+      for (const { task, events, outcomes } of all) {
+        assert.equal(
+          [task.status, JSON.parse(task.result ?? ''), outcomes],
+          ['completed', times(60, 0).map((_, index) => index), ['completed']],
+        );
+        assert.equal(events.filter((event) => event === 'chunk').length, 60);
       }
-    })();
-    void cutting;
-    await host.queue.start();
-    const all = await Promise.all(ids.map((id) => ended(host, id)));
-    stopping.abort();
-    proxy.forget();
-    for (const { task, events, outcomes } of all) {
-      assert.equal([task.status, JSON.parse(task.result ?? ''), outcomes], ['completed', times(60, 0).map((_, index) => index), ['completed']]);
-      assert.equal(events.filter((event) => event === 'chunk').length, 60);
-    }
-    assert.equal(runs.sort(), [1, 2]);
-  });
+      assert.equal(runs.sort(), [1, 2]);
+    },
+  );
 
   Faults('that were taken without an answer are run by who has them', async ({ context, proxy, config }) => {
     let runs = 0;
@@ -175,39 +235,52 @@ function postgresTests(databases: TestDatabases): void {
     assert.equal([task.status, outcomes, runs], ['completed', ['completed'], 1]);
   });
 
-  Faults('keep their host through a silence that is longer than their lease, whether they end in it or after it', async ({ context, proxy, config, directAddress }) => {
-    const runs: number[] = [];
-    const begun = [deferred(), deferred()];
-    const go = [deferred(), deferred()];
-    const run: Run = async ({ n }) => {
-      runs.push(n);
-      begun[n]?.resolve();
-      await go[n]?.promise;
-      return n;
-    };
-    const host = context.host(config, run, { heartbeat_timeout: 1 });
-    await host.queue.start();
-    const ids = [await host.defer({ n: 0 }), await host.defer({ n: 1 })];
-    await Promise.all(begun.map(({ promise }) => promise));
-    await using second = await PostgresProxy.start(directAddress);
-    const other = context.host({ ...config, datastore_config: { ...config.datastore_config, port: second.port } }, run, { heartbeat_timeout: 1 });
-    await other.queue.start();
-    for (const one of [proxy, second]) one.silence();
-    await delay(4000);
-    go[0]?.resolve();
-    await delay(500);
-    second.resume();
-    await delay(2500); // the other host is the first one that reaches the database again, and sees leases that are over
-    proxy.resume();
-    const early = await ended(host, ids[0] ?? '');
-    await delay(1000);
-    go[1]?.resolve();
-    const late = await ended(host, ids[1] ?? '');
-    await other.queue.stop(0);
-    await other.storage.close();
-    assert.equal([early, late].map(({ task, outcomes }) => [task.status, task.result, outcomes]), [['completed', '0', ['completed']], ['completed', '1', ['completed']]]);
-    assert.equal(runs.sort(), [0, 1]);
-  });
+  Faults(
+    'keep their host through a silence that is longer than their lease, whether they end in it or after it',
+    async ({ context, proxy, config, directAddress }) => {
+      const runs: number[] = [];
+      const begun = [deferred(), deferred()];
+      const go = [deferred(), deferred()];
+      const run: Run = async ({ n }) => {
+        runs.push(n);
+        begun[n]?.resolve();
+        await go[n]?.promise;
+        return n;
+      };
+      const host = context.host(config, run, { heartbeat_timeout: 1 });
+      await host.queue.start();
+      const ids = [await host.defer({ n: 0 }), await host.defer({ n: 1 })];
+      await Promise.all(begun.map(({ promise }) => promise));
+      await using second = await PostgresProxy.start(directAddress);
+      const other = context.host(
+        { ...config, datastore_config: { ...config.datastore_config, port: second.port } },
+        run,
+        { heartbeat_timeout: 1 },
+      );
+      await other.queue.start();
+      for (const one of [proxy, second]) one.silence();
+      await delay(4000);
+      go[0]?.resolve();
+      await delay(500);
+      second.resume();
+      await delay(2500); // the other host is the first one that reaches the database again, and sees leases that are over
+      proxy.resume();
+      const early = await ended(host, ids[0] ?? '');
+      await delay(1000);
+      go[1]?.resolve();
+      const late = await ended(host, ids[1] ?? '');
+      await other.queue.stop(0);
+      await other.storage.close();
+      assert.equal(
+        [early, late].map(({ task, outcomes }) => [task.status, task.result, outcomes]),
+        [
+          ['completed', '0', ['completed']],
+          ['completed', '1', ['completed']],
+        ],
+      );
+      assert.equal(runs.sort(), [0, 1]);
+    },
+  );
 
   Faults('fail at once when the database refuses what they give', async ({ context, config, direct }) => {
     const refuse = (name: string, table: string, condition: string): Promise<void> =>
@@ -226,7 +299,10 @@ function postgresTests(databases: TestDatabases): void {
     }, { max_retries: 1 }); // prettier-ignore
     await host.queue.start();
     const streaming = await ended(host, await host.defer({ n: 13 }));
-    assert.equal([streaming.task.status, JSON.parse(streaming.task.result ?? '').error], ['failed', 'DatabaseException']);
+    assert.equal(
+      [streaming.task.status, JSON.parse(streaming.task.result ?? '').error],
+      ['failed', 'DatabaseException'],
+    );
     assert.match(String(await ending.promise), 'no such value');
     const single = await ended(host, await host.defer({ n: 14 }));
     assert.equal([single.task.status, JSON.parse(single.task.result ?? '').error], ['failed', 'ResultNotStored']);

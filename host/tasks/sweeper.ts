@@ -14,12 +14,21 @@ export interface SweeperOptions {
 
 const BATCH = 100;
 const PRUNE_EVERY_MS = 600_000;
-/** When the database took no writes for so much of a lease, which is how often leases are renewed, some may not have been. */
+/**
+ * When the database took no writes for so much of a lease, which is how often leases are renewed, some may not have
+ * been.
+ */
 const MOST_AWAY = 0.25;
-/** How long hosts may need after an outage, besides the length of a lease, until they have a connection again and have renewed their leases. */
+/**
+ * How long hosts may need after an outage, besides the length of a lease, until they have a connection again and have
+ * renewed their leases.
+ */
 const RECOVERY_MS = 20_000;
 
-/** Puts tasks of hosts that are gone back into the queue, and removes those that ended long ago. Every host does it; they do not disturb each other. */
+/**
+ * Puts tasks of hosts that are gone back into the queue, and removes those that ended long ago. Every host does it;
+ * they do not disturb each other.
+ */
 export class Sweeper {
   readonly #options: SweeperOptions;
   readonly #stopping = new AbortController();
@@ -55,7 +64,10 @@ export class Sweeper {
     }
   }
 
-  /** After the database was away, hosts that could not renew their leases have a while to do so: their tasks are not lost, and must not run twice. */
+  /**
+   * After the database was away, hosts that could not renew their leases have a while to do so: their tasks are not
+   * lost, and must not run twice.
+   */
   async #sweep(): Promise<void> {
     const { storage, log, leaseMs } = this.#options;
     const startedAt = performance.now();
@@ -74,7 +86,7 @@ export class Sweeper {
   async #prune(): Promise<void> {
     const { storage, files, retentionMs } = this.#options;
     this.#prunedAt = performance.now();
-    for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !this.#stopping.signal.aborted; ) {
+    for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !this.#stopping.signal.aborted;) {
       const ids = await storage.write(({ tasks, connection }) => tasks.prune(connection.now() - retentionMs, BATCH));
       for (const id of ids) await files.remove(id);
       removed = ids.length;
@@ -88,7 +100,7 @@ export class Sweeper {
 
 /** Ends the attempts whose lease is over: another one follows while there are any left. */
 export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promise<void> {
-  for (let found = BATCH; found === BATCH; ) {
+  for (let found = BATCH; found === BATCH;) {
     found = await storage.write(async ({ tasks }) => {
       const expired = await tasks.expired(BATCH);
       for (const lease of expired) {
@@ -100,7 +112,12 @@ export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promi
           stacktrace: null,
         });
         const isLast = lease.num_retries >= lease.max_attempts;
-        await tasks.finish(lease, isLast ? { kind: 'fail', error, expired: true } : { kind: 'release', error, delayMs: 0, outcome: 'lost', expired: true });
+        await tasks.finish(
+          lease,
+          isLast
+            ? { kind: 'fail', error, expired: true }
+            : { kind: 'release', error, delayMs: 0, outcome: 'lost', expired: true },
+        );
       }
       return expired.length;
     });

@@ -12,7 +12,10 @@ const exec = promisify(execFile);
 const Files = suite('files of tasks');
 const script = fileURLToPath(new URL('fixtures/accept-one.js', import.meta.url));
 
-/** System calls in the order in which they returned, each as it was called; a call of one thread may be interrupted by those of others in the trace. */
+/**
+ * System calls in the order in which they returned, each as it was called; a call of one thread may be interrupted by
+ * those of others in the trace.
+ */
 function returnedCalls(trace: string): string[] {
   const open = new Map<string, string>();
   return trace.split('\n').flatMap((line) => {
@@ -32,7 +35,19 @@ else {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'aana-sync-')));
     try {
       const trace = join(folder, 'trace');
-      const { stdout: id } = await exec('strace', ['-f', '-y', '-s', '32', '-e', 'trace=fsync,fdatasync,pwrite64,rename', '-o', trace, process.execPath, script, folder]);
+      const { stdout: id } = await exec('strace', [
+        '-f',
+        '-y',
+        '-s',
+        '32',
+        '-e',
+        'trace=fsync,fdatasync,pwrite64,rename',
+        '-o',
+        trace,
+        process.execPath,
+        script,
+        folder,
+      ]);
       const calls = returnedCalls(await readFile(trace, 'utf8'));
       const moved = calls.findIndex((call) => call.startsWith('rename(') && call.includes(`${id}/0"`));
       assert.ok(moved > 0, 'the upload was moved');
@@ -41,8 +56,12 @@ else {
       assert.ok(written > 0, 'the row was written');
       const synced = later.slice(0, written).flatMap((call) => /^fsync\(\d+<([^>]+)>.* = 0$/.exec(call)?.[1] ?? []);
       const task = join(folder, 'data', 'tasks', id);
-      for (const path of [join(task, '0'), task, join(folder, 'data', 'tasks'), join(folder, 'data'), folder]) assert.ok(synced.includes(path), `${path} is synced; synced are ${synced.join(', ')}`);
-      assert.ok(later.slice(written).some((call) => /^f(data)?sync\(\d+<.*aana\.db-wal>/.test(call)), 'and then the row');
+      for (const path of [join(task, '0'), task, join(folder, 'data', 'tasks'), join(folder, 'data'), folder])
+        assert.ok(synced.includes(path), `${path} is synced; synced are ${synced.join(', ')}`);
+      assert.ok(
+        later.slice(written).some((call) => /^f(data)?sync\(\d+<.*aana\.db-wal>/.test(call)),
+        'and then the row',
+      );
     } finally {
       await rm(folder, { recursive: true });
     }

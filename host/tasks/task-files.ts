@@ -22,7 +22,10 @@ export class TaskFiles {
     this.#dir = dir;
   }
 
-  /** Takes the files of a request over: they are moved where that is possible. They are on the disk when this resolves, as the task is that names them. */
+  /**
+   * Takes the files of a request over: they are moved where that is possible. They are on the disk when this resolves,
+   * as the task is that names them.
+   */
   async keep(taskId: string, files: ReadonlyMap<string, UploadedFile>): Promise<StoredFile[]> {
     if (files.size === 0) return [];
     const folder = join(this.#dir, taskId);
@@ -39,8 +42,9 @@ export class TaskFiles {
   }
 
   /**
-   * Returns the files as an endpoint gets them. They are read and compared with their checksums, because a task may wait for days; of files that an
-   * earlier version kept the length is compared. Throws `UploadedFileLost`, which names the file part.
+   * Returns the files as an endpoint gets them. They are read and compared with their checksums, because a task may
+   * wait for days; of files that an earlier version kept the length is compared. Throws `UploadedFileLost`, which names
+   * the file part.
    */
   async open(files: readonly StoredFile[], signal: AbortSignal): Promise<ReadonlyMap<string, UploadedFile>> {
     const opened = new Map<string, UploadedFile>();
@@ -48,7 +52,13 @@ export class TaskFiles {
       const { name, bytes, sha256, filename, mimeType } = file;
       const artifact = sha256 === undefined ? undefined : { id: file.path, bytes, sha256 };
       const path = await this.#pathOf(file, signal);
-      opened.set(name, { path, artifact, bytes, ...(filename !== undefined && { filename }), ...(mimeType !== undefined && { mimeType }) });
+      opened.set(name, {
+        path,
+        artifact,
+        bytes,
+        ...(filename !== undefined && { filename }),
+        ...(mimeType !== undefined && { mimeType }),
+      });
     }
     return opened;
   }
@@ -56,11 +66,18 @@ export class TaskFiles {
   async #pathOf({ name, path: id, bytes, sha256 }: StoredFile, signal: AbortSignal): Promise<string> {
     const folders = [this.#dir];
     try {
-      return sha256 === undefined ? await artifactPath({ id, bytes, sha256: NOT_KNOWN }, folders) : await verifiedPath({ id, bytes, sha256 }, folders, signal);
+      return sha256 === undefined
+        ? await artifactPath({ id, bytes, sha256: NOT_KNOWN }, folders)
+        : await verifiedPath({ id, bytes, sha256 }, folders, signal);
     } catch (cause) {
       signal.throwIfAborted();
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new AanaError('UploadedFileLost', 'internal', `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${reason}; send the request again`, { data: { content: name }, cause });
+      throw new AanaError(
+        'UploadedFileLost',
+        'internal',
+        `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${reason}; send the request again`,
+        { data: { content: name }, cause },
+      );
     }
   }
 
@@ -88,9 +105,14 @@ async function move(from: string, to: string): Promise<void> {
 }
 
 /** Same request, same hash: of the endpoint, the input and the contents of the files. */
-export async function hashRequest(endpoint: string, data: string, files: ReadonlyMap<string, UploadedFile>): Promise<string> {
+export async function hashRequest(
+  endpoint: string,
+  data: string,
+  files: ReadonlyMap<string, UploadedFile>,
+): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([endpoint, data]));
-  for (const [name, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(JSON.stringify([name, file.bytes, file.artifact?.sha256 ?? (await hashFile(file.path))]));
+  for (const [name, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1)))
+    hash.update(JSON.stringify([name, file.bytes, file.artifact?.sha256 ?? (await hashFile(file.path))]));
   return hash.digest('hex');
 }
 

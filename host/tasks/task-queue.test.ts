@@ -41,17 +41,44 @@ Queue.after.each(async ({ hosts, dir }) => {
 });
 Queue.after(() => databases.end());
 
-type Run = (input: { n: number; file?: string | undefined }, context: HostEndpointContext) => Promise<unknown> | AsyncGenerator<unknown, void>;
+type Run = (
+  input: { n: number; file?: string | undefined },
+  context: HostEndpointContext,
+) => Promise<unknown> | AsyncGenerator<unknown, void>;
 
 /** A host with one endpoint, `/run`. */
-function makeHost(context: Context, run: Run, config: Partial<TaskQueueConfig> = {}, retryable?: readonly string[]): { queue: TaskQueue; storage: Storage; defer: (input?: object, more?: Partial<DeferredRequest>) => Promise<string> } {
+function makeHost(
+  context: Context,
+  run: Run,
+  config: Partial<TaskQueueConfig> = {},
+  retryable?: readonly string[],
+): { queue: TaskQueue; storage: Storage; defer: (input?: object, more?: Partial<DeferredRequest>) => Promise<string> } {
   const storage = new Storage({ config: context.database, log: silentLogger, sqliteModule });
   const endpoints = new EndpointRegistry();
-  const endpoint = hostEndpoint({ name: 'run', path: '/run', summary: 'Runs', input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }), output: z.any(), run });
+  const endpoint = hostEndpoint({
+    name: 'run',
+    path: '/run',
+    summary: 'Runs',
+    input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }),
+    output: z.any(),
+    run,
+  });
   endpoints.add(endpoint);
-  const queue = new TaskQueue({ storage, endpoints, dir: join(context.dir, 'tasks'), config: { ...CONFIG, ...config }, retryable, log: silentLogger, signal: new AbortController().signal });
+  const queue = new TaskQueue({
+    storage,
+    endpoints,
+    dir: join(context.dir, 'tasks'),
+    config: { ...CONFIG, ...config },
+    retryable,
+    log: silentLogger,
+    signal: new AbortController().signal,
+  });
   context.hosts.push({ storage, queue });
-  return { queue, storage, defer: (input = {}, more = {}) => queue.enqueue(endpoint, { input, files: NO_FILES, userId: null, ...more }) };
+  return {
+    queue,
+    storage,
+    defer: (input = {}, more = {}) => queue.enqueue(endpoint, { input, files: NO_FILES, userId: null, ...more }),
+  };
 }
 
 /** Waits for the end of a task. */
@@ -62,7 +89,8 @@ async function ended(queue: TaskQueue, id: string): Promise<TaskRecord> {
 
 async function namesOf(queue: TaskQueue, id: string): Promise<string[]> {
   const names: string[] = [];
-  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) names.push(event);
+  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+    names.push(event);
   return names;
 }
 
@@ -71,12 +99,16 @@ Queue('runs what was kept, and keeps its result', async (context) => {
   await queue.start();
   const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => defer({ n })));
   const results = await Promise.all(ids.map((id) => ended(queue, id)));
-  assert.equal(results.map(({ status, result }) => `${status} ${result}`), [2, 4, 6, 8, 10].map((doubled) => `completed {"doubled":${doubled}}`));
+  assert.equal(
+    results.map(({ status, result }) => `${status} ${result}`),
+    [2, 4, 6, 8, 10].map((doubled) => `completed {"doubled":${doubled}}`),
+  );
 });
 
 Queue('keeps nothing that does not match', async (context) => {
   const { queue, defer } = makeHost(context, async () => null);
-  for (const bad of [defer({ n: 'one' }), defer({ file: 'video' })]) assert.instance(await bad.catch((error: unknown) => error), AanaError);
+  for (const bad of [defer({ n: 'one' }), defer({ file: 'video' })])
+    assert.instance(await bad.catch((error: unknown) => error), AanaError);
   assert.equal(await queue.count(null), {});
   assert.equal(await readdir(join(context.dir, 'tasks')).catch(() => []), []);
 });
@@ -110,7 +142,10 @@ Queue('keeps what an endpoint streams as events, and the list of it as the resul
   const values: unknown[] = [];
   const names = new Set<string>();
   let half = 0;
-  for await (const { id: event, event: name, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) {
+  for await (const { id: event, event: name, data } of await queue.watch(id, null, {
+    after: 0,
+    signal: new AbortController().signal,
+  })) {
     names.add(name);
     if (name === 'chunk') values.push(JSON.parse(data));
     if (values.length === 300 && half === 0) half = event;
@@ -120,7 +155,11 @@ Queue('keeps what an endpoint streams as events, and the list of it as the resul
   assert.equal([...names].sort(), ['assigned', 'chunk', 'completed', 'created', 'progress', 'running']);
   assert.equal(JSON.parse((await queue.get(id, null)).result ?? ''), expected);
   const rest: unknown[] = [];
-  for await (const { event, data } of await queue.watch(id, null, { after: half, signal: new AbortController().signal })) if (event === 'chunk') rest.push(JSON.parse(data));
+  for await (const { event, data } of await queue.watch(id, null, {
+    after: half,
+    signal: new AbortController().signal,
+  }))
+    if (event === 'chunk') rest.push(JSON.parse(data));
   assert.equal(rest, expected.slice(300));
 });
 
@@ -133,8 +172,12 @@ Queue('shows a watcher events of many megabytes', async (context) => {
   const id = await defer({ n: 6 });
   await ended(queue, id);
   const seen: unknown[] = [];
-  for await (const { event, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) if (event === 'chunk') seen.push(JSON.parse(data));
-  assert.equal(seen, [0, 1, 2, 3, 4, 5].map((index) => ({ index, text })));
+  for await (const { event, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+    if (event === 'chunk') seen.push(JSON.parse(data));
+  assert.equal(
+    seen,
+    [0, 1, 2, 3, 4, 5].map((index) => ({ index, text })),
+  );
 });
 
 Queue('gives files to the run, and removes them after it', async (context) => {
@@ -157,13 +200,21 @@ Queue('gives files to the run, and removes them after it', async (context) => {
 Queue('fails with the name of a file part that is gone or was changed, and runs nothing', async (context) => {
   let runs = 0;
   const { queue, defer } = makeHost(context, async () => (runs += 1), { num_workers: 1 });
-  const damages: readonly ((path: string) => Promise<void>)[] = [(path) => rm(path), (path) => writeFile(path, 'cut'), (path) => writeFile(path, 'changed'), (path) => rm(path).then(() => mkdir(path))];
+  const damages: readonly ((path: string) => Promise<void>)[] = [
+    (path) => rm(path),
+    (path) => writeFile(path, 'cut'),
+    (path) => writeFile(path, 'changed'),
+    (path) => rm(path).then(() => mkdir(path)),
+  ];
   const ids: string[] = [];
   for (const damage of damages) {
     const upload = join(context.dir, 'upload');
     await writeFile(upload, 'content');
     const artifact = await artifactOf(context.dir, upload, createHash('sha256').update('content').digest('hex'));
-    const id = await defer({ file: 'my video' }, { files: new Map([['my video', { path: upload, artifact, bytes: 7 }]]) });
+    const id = await defer(
+      { file: 'my video' },
+      { files: new Map([['my video', { path: upload, artifact, bytes: 7 }]]) },
+    );
     await damage(join(context.dir, 'tasks', id, '0'));
     ids.push(id);
   }
@@ -177,54 +228,76 @@ Queue('fails with the name of a file part that is gone or was changed, and runs 
   assert.is(runs, 0);
 });
 
-Queue('runs tasks with files that an earlier version kept without checksums, when their length is the same', async (context) => {
-  const folder = join(context.dir, 'migrations');
-  await mkdir(folder);
-  for (const name of await readdir(HOST_MIGRATIONS.folder)) if (name < '0010') await copyFile(join(HOST_MIGRATIONS.folder, name), join(folder, name));
-  const [whole, cut] = [newId(), newId()];
-  {
-    await using database = await databases.open(context.database);
-    await migrate(database, [{ ...HOST_MIGRATIONS, folder }]);
-    for (const id of [whole, cut]) {
-      await mkdir(join(context.dir, 'tasks', id), { recursive: true });
-      await writeFile(join(context.dir, 'tasks', id, '0'), id === whole ? 'content' : 'cont');
-      const files = JSON.stringify([{ name: 'video', path: `${id}/0`, bytes: 7, filename: 'a.mp4' }]);
-      await database.write((connection) =>
-        connection.query(
-          `insert into tasks (id, endpoint, data, files, status, priority, timeout_ms, max_attempts, request_hash, available_at, created_at, updated_at)
+Queue(
+  'runs tasks with files that an earlier version kept without checksums, when their length is the same',
+  async (context) => {
+    const folder = join(context.dir, 'migrations');
+    await mkdir(folder);
+    for (const name of await readdir(HOST_MIGRATIONS.folder))
+      if (name < '0010') await copyFile(join(HOST_MIGRATIONS.folder, name), join(folder, name));
+    const [whole, cut] = [newId(), newId()];
+    {
+      await using database = await databases.open(context.database);
+      await migrate(database, [{ ...HOST_MIGRATIONS, folder }]);
+      for (const id of [whole, cut]) {
+        await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+        await writeFile(join(context.dir, 'tasks', id, '0'), id === whole ? 'content' : 'cont');
+        const files = JSON.stringify([{ name: 'video', path: `${id}/0`, bytes: 7, filename: 'a.mp4' }]);
+        await database.write((connection) =>
+          connection.query(
+            `insert into tasks (id, endpoint, data, files, status, priority, timeout_ms, max_attempts, request_hash, available_at, created_at, updated_at)
           values ($1, '/run', '{"file":"video"}', $2, 'created', 0, 60000, 3, 'h', 1, 1, 1)`,
-          [id, files],
-        ),
-      );
+            [id, files],
+          ),
+        );
+      }
     }
-  }
-  const { queue, storage } = makeHost(context, async (_input, { files }) => [await readFile(files.get('video')?.path ?? '', 'utf8'), files.get('video')?.artifact ?? null]);
-  await storage.migrate();
-  await queue.start();
-  assert.equal([await ended(queue, whole), await ended(queue, cut)].map(({ status, result, error }) => [status, error, error ? null : result]), [['completed', null, '["content",null]'], ['failed', 'UploadedFileLost', null]]);
-});
+    const { queue, storage } = makeHost(context, async (_input, { files }) => [
+      await readFile(files.get('video')?.path ?? '', 'utf8'),
+      files.get('video')?.artifact ?? null,
+    ]);
+    await storage.migrate();
+    await queue.start();
+    assert.equal(
+      [await ended(queue, whole), await ended(queue, cut)].map(({ status, result, error }) => [
+        status,
+        error,
+        error ? null : result,
+      ]),
+      [
+        ['completed', null, '["content",null]'],
+        ['failed', 'UploadedFileLost', null],
+      ],
+    );
+  },
+);
 
-Queue('removes files that a killed host left: of tasks that it had not accepted, and of those that had ended', async (context) => {
-  const { queue, defer } = makeHost(context, async ({ n }) => {
-    if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
-  });
-  await queue.start();
-  const [done, failed] = [await defer(), await defer({ n: 1 })];
-  for (const id of [done, failed]) await ended(queue, id);
-  await queue.stop(10_000);
-  const swept = deferred();
-  const next = makeHost(context, () => swept.promise);
-  const running = await next.defer();
-  const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-  for (const id of [done, failed, running, unknown, young]) await mkdir(join(context.dir, 'tasks', id), { recursive: true });
-  for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
-  await next.queue.start();
-  const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
-  while ((await kept()).some((id) => id === done || id === unknown)) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.equal((await kept()).sort(), [failed, running, young].sort());
-  swept.resolve();
-  await ended(next.queue, running);
-});
+Queue(
+  'removes files that a killed host left: of tasks that it had not accepted, and of those that had ended',
+  async (context) => {
+    const { queue, defer } = makeHost(context, async ({ n }) => {
+      if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
+    });
+    await queue.start();
+    const [done, failed] = [await defer(), await defer({ n: 1 })];
+    for (const id of [done, failed]) await ended(queue, id);
+    await queue.stop(10_000);
+    const swept = deferred();
+    const next = makeHost(context, () => swept.promise);
+    const running = await next.defer();
+    const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+    for (const id of [done, failed, running, unknown, young])
+      await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+    for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+    await next.queue.start();
+    const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
+    while ((await kept()).some((id) => id === done || id === unknown))
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal((await kept()).sort(), [failed, running, young].sort());
+    swept.resolve();
+    await ended(next.queue, running);
+  },
+);
 
 Queue('repeats what may pass, and not what will not', async (context) => {
   const runs = new Map<number, number>();
@@ -238,14 +311,26 @@ Queue('repeats what may pass, and not what will not', async (context) => {
   await queue.start();
   const [final, passing] = await Promise.all([defer({ n: 1 }), defer({ n: 2 })]);
   const failed = await ended(queue, final);
-  assert.equal({ ...JSON.parse(failed.result ?? ''), stacktrace: '' }, { error: 'VideoReadingException', message: 'no video', data: { video: 'x' }, stacktrace: '' });
+  assert.equal(
+    { ...JSON.parse(failed.result ?? ''), stacktrace: '' },
+    { error: 'VideoReadingException', message: 'no video', data: { video: 'x' }, stacktrace: '' },
+  );
   assert.equal([failed.status, failed.num_retries], ['failed', 1]);
   const done = await ended(queue, passing);
   assert.equal([done.status, done.result, done.num_retries], ['completed', '2', 2]);
-  assert.equal(await namesOf(queue, passing), ['created', 'assigned', 'running', 'not_finished', 'assigned', 'running', 'completed']);
+  assert.equal(await namesOf(queue, passing), [
+    'created',
+    'assigned',
+    'running',
+    'not_finished',
+    'assigned',
+    'running',
+    'completed',
+  ]);
   assert.equal((await queue.retry(final, null)).status, 'created');
   assert.is((await ended(queue, final)).status, 'failed');
-  for (const id of [passing, 'none']) assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
+  for (const id of [passing, 'none'])
+    assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
 });
 
 Queue('repeats the errors that it is told to', async (context) => {
@@ -265,44 +350,80 @@ Queue('repeats the errors that it is told to', async (context) => {
 });
 
 Queue('ends an attempt whose time is up, and fails when none is left', async (context) => {
-  const { queue, defer } = makeHost(context, (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))), { max_retries: 1 });
+  const { queue, defer } = makeHost(
+    context,
+    (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    { max_retries: 1 },
+  );
   await queue.start();
   const failed = await ended(queue, await defer({}, { executionTimeoutS: 0.05 }));
   assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
 });
 
 Queue('ends attempts at streaming endpoints, too, and those that do not look at their signal', async (context) => {
-  const streaming = makeHost(context, async function* () {
-    yield 1;
-    await new Promise(() => {});
-  }, { max_retries: 1 });
+  const streaming = makeHost(
+    context,
+    async function* () {
+      yield 1;
+      await new Promise(() => {});
+    },
+    { max_retries: 1 },
+  );
   await streaming.queue.start();
   const failed = await ended(streaming.queue, await streaming.defer({}, { executionTimeoutS: 0.05 }));
   assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
   assert.equal(await namesOf(streaming.queue, failed.id), ['created', 'assigned', 'running', 'chunk', 'failed']);
 });
 
-Queue('takes the time of an attempt from the request, else from the endpoint, else from the configuration', async (context) => {
-  const { queue, storage, defer } = makeHost(context, async () => null, { execution_timeout: 77 });
-  const endpoint = hostEndpoint({ name: 'slow', path: '/slow', summary: 'Runs', input: z.strictObject({}), output: z.any(), executionTimeoutS: 5, run: async () => null });
-  await Promise.all([defer({}, { executionTimeoutS: 3 }), defer(), queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null }), queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null, executionTimeoutS: 7200 })]);
-  const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: 'me', endpoints: ['/run', '/slow'], limit: 9, leaseMs: 1000, activeOfUser: 25 }));
-  assert.equal(claimed.map(({ timeout_ms: ms }) => ms).sort((a, b) => a - b), [3000, 5000, 77_000, 7_200_000]);
-});
+Queue(
+  'takes the time of an attempt from the request, else from the endpoint, else from the configuration',
+  async (context) => {
+    const { queue, storage, defer } = makeHost(context, async () => null, { execution_timeout: 77 });
+    const endpoint = hostEndpoint({
+      name: 'slow',
+      path: '/slow',
+      summary: 'Runs',
+      input: z.strictObject({}),
+      output: z.any(),
+      executionTimeoutS: 5,
+      run: async () => null,
+    });
+    await Promise.all([
+      defer({}, { executionTimeoutS: 3 }),
+      defer(),
+      queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null }),
+      queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null, executionTimeoutS: 7200 }),
+    ]);
+    const claimed = await storage.write(({ tasks }) =>
+      tasks.claim({ owner: 'me', endpoints: ['/run', '/slow'], limit: 9, leaseMs: 1000, activeOfUser: 25 }),
+    );
+    assert.equal(
+      claimed.map(({ timeout_ms: ms }) => ms).sort((a, b) => a - b),
+      [3000, 5000, 77_000, 7_200_000],
+    );
+  },
+);
 
 Queue('runs as many tasks of one user at a time as may be, and those of another one beside them', async (context) => {
   const [go, both] = [deferred(), deferred()];
   const running: number[] = [];
-  const { queue, defer } = makeHost(context, async ({ n }) => {
-    running.push(n);
-    if (running.length === 2) both.resolve();
-    await go.promise;
-  }, { num_workers: 8, maximum_active_tasks_per_user: 1 });
+  const { queue, defer } = makeHost(
+    context,
+    async ({ n }) => {
+      running.push(n);
+      if (running.length === 2) both.resolve();
+      await go.promise;
+    },
+    { num_workers: 8, maximum_active_tasks_per_user: 1 },
+  );
   const of = (userId: string, n: number): Promise<string> => defer({ n }, { userId });
   const ids = [await of('u', 1), await of('u', 2), await of('v', 3), await of('v', 4)];
   await queue.start();
   await both.promise;
-  assert.equal([running.toSorted(), await queue.count('u'), await queue.count('v')], [[1, 3], { created: 1, running: 1 }, { created: 1, running: 1 }]);
+  assert.equal(
+    [running.toSorted(), await queue.count('u'), await queue.count('v')],
+    [[1, 3], { created: 1, running: 1 }, { created: 1, running: 1 }],
+  );
   go.resolve();
   for (const id of ids) assert.is((await ended(queue, id)).status, 'completed');
   assert.is(await queue.get(ids[0] ?? '', 'v').catch((error: AanaError) => error.name), 'NotFoundException');
@@ -310,15 +431,19 @@ Queue('runs as many tasks of one user at a time as may be, and those of another 
 
 Queue('cancels a waiting task, and a running one down to its signal', async (context) => {
   const [started, reason] = [deferred(), deferred<unknown>()];
-  const { queue, defer } = makeHost(context, (_input, { signal }) => {
-    started.resolve();
-    return new Promise((_, reject) => {
-      signal.addEventListener('abort', () => {
-        reason.resolve(signal.reason);
-        reject(signal.reason);
+  const { queue, defer } = makeHost(
+    context,
+    (_input, { signal }) => {
+      started.resolve();
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reason.resolve(signal.reason);
+          reject(signal.reason);
+        });
       });
-    });
-  }, { num_workers: 1 });
+    },
+    { num_workers: 1 },
+  );
   await queue.start();
   const running = await defer();
   await started.promise;
@@ -341,7 +466,10 @@ Queue('puts running tasks back when it stops, and the next host finishes them', 
   const id = await first.defer();
   await started.promise;
   await first.queue.stop(0);
-  assert.equal([(await first.queue.get(id, null)).status, await first.queue.count(null)], ['not_finished', { not_finished: 1 }]);
+  assert.equal(
+    [(await first.queue.get(id, null)).status, await first.queue.count(null)],
+    ['not_finished', { not_finished: 1 }],
+  );
   const second = makeHost(context, async () => 'done');
   await second.queue.start();
   assert.equal([(await ended(second.queue, id)).result, (await second.queue.get(id, null)).num_retries], ['"done"', 2]);
@@ -350,18 +478,26 @@ Queue('puts running tasks back when it stops, and the next host finishes them', 
 Queue('runs again what a host had that is not heard of any more', async (context) => {
   const { queue, storage, defer } = makeHost(context, async () => 'again', { heartbeat_timeout: 1 });
   const id = await defer();
-  const [lease] = await storage.write(({ tasks }) => tasks.claim({ owner: 'dead', endpoints: ['/run'], limit: 1, leaseMs: -1, activeOfUser: 25 }));
+  const [lease] = await storage.write(({ tasks }) =>
+    tasks.claim({ owner: 'dead', endpoints: ['/run'], limit: 1, leaseMs: -1, activeOfUser: 25 }),
+  );
   assert.is(lease?.id, id);
   await queue.start();
-  assert.equal([(await ended(queue, id)).result, await namesOf(queue, id)], ['"again"', ['created', 'assigned', 'not_finished', 'assigned', 'running', 'completed']]);
+  assert.equal(
+    [(await ended(queue, id)).result, await namesOf(queue, id)],
+    ['"again"', ['created', 'assigned', 'not_finished', 'assigned', 'running', 'completed']],
+  );
 });
 
 Queue('keeps the lease of a task that takes longer than it', async (context) => {
-  const { queue, defer } = makeHost(context, () => new Promise((resolve) => setTimeout(resolve, 2500, 'slow')), { heartbeat_timeout: 1 });
+  const { queue, defer } = makeHost(context, () => new Promise((resolve) => setTimeout(resolve, 2500, 'slow')), {
+    heartbeat_timeout: 1,
+  });
   const other = makeHost(context, async () => 'stolen', { heartbeat_timeout: 1 });
   await queue.start();
   const id = await defer();
-  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal })) if (event === 'running') break;
+  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+    if (event === 'running') break;
   await other.queue.start();
   assert.equal([(await ended(queue, id)).result, (await queue.get(id, null)).num_retries], ['"slow"', 1]);
 });
@@ -369,7 +505,18 @@ Queue('keeps the lease of a task that takes longer than it', async (context) => 
 Queue('leaves tasks of endpoints that it has not to others', async (context) => {
   const { queue, storage, defer } = makeHost(context, async () => 'here');
   await storage.write(({ tasks }) =>
-    tasks.enqueue({ id: 'elsewhere', endpoint: '/elsewhere', data: '{}', files: [], priority: 9, user_id: null, timeout_ms: 1000, max_attempts: 3, idempotency_key: null, request_hash: '' }),
+    tasks.enqueue({
+      id: 'elsewhere',
+      endpoint: '/elsewhere',
+      data: '{}',
+      files: [],
+      priority: 9,
+      user_id: null,
+      timeout_ms: 1000,
+      max_attempts: 3,
+      idempotency_key: null,
+      request_hash: '',
+    }),
   );
   await queue.start();
   assert.is((await ended(queue, await defer())).result, '"here"');

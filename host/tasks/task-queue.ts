@@ -71,11 +71,32 @@ export class TaskQueue {
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
-    const { storage, endpoints, config, log, telemetry, retryable = RETRYABLE_EXCEPTIONS, subscribersOnly = false } = options;
+    const {
+      storage,
+      endpoints,
+      config,
+      log,
+      telemetry,
+      retryable = RETRYABLE_EXCEPTIONS,
+      subscribersOnly = false,
+    } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({ storage, endpoints, files, log, leaseMs, workers: config.num_workers, activeOfUser: config.maximum_active_tasks_per_user, activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers), subscribersOnly, retryable, telemetry, maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes });
+    this.#runner = new TaskRunner({
+      storage,
+      endpoints,
+      files,
+      log,
+      leaseMs,
+      workers: config.num_workers,
+      activeOfUser: config.maximum_active_tasks_per_user,
+      activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers),
+      subscribersOnly,
+      retryable,
+      telemetry,
+      maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
+    });
     this.#accepting = new WriteTogether(storage);
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
@@ -92,9 +113,10 @@ export class TaskQueue {
   }
 
   /**
-   * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key with the same request gives the
-   * same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`, `TooManyTasks` when the
-   * user has as many tasks waiting as may, and `TaskStorageFull` when tasks of the user would keep more bytes than may be kept.
+   * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key
+   * with the same request gives the same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`,
+   * `TooManyTasks` when the user has as many tasks waiting as may, and `TaskStorageFull` when tasks of the user would
+   * keep more bytes than may be kept.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
     const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey, traceparent } = request;
@@ -132,14 +154,18 @@ export class TaskQueue {
 
   /** Stores a task; when nobody knows whether it was, looks until somebody does, or for half a minute. */
   async #accept(task: NewTask, limits: EnqueueLimits): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> => this.#accepting.write(({ tasks }) => tasks.enqueue(task, limits));
+    const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> =>
+      this.#accepting.write(({ tasks }) => tasks.enqueue(task, limits));
     try {
       return await enqueue();
     } catch (error) {
       if (!mayBeCommitted(error)) throw error;
       return whileUnavailable(enqueue, AbortSignal.timeout(LOOK_MS)).catch((later: unknown) => {
         if (later instanceof AanaError && (later.kind === 'conflict' || later.kind === 'rate-limited')) throw later; // another task has its key, or there is no room: this one is not there
-        throw new UnknownOutcomeError('the database was lost while the task was stored, and it is not known whether it was; send the request again with the same Idempotency-Key', later);
+        throw new UnknownOutcomeError(
+          'the database was lost while the task was stored, and it is not known whether it was; send the request again with the same Idempotency-Key',
+          later,
+        );
       });
     }
   }
@@ -150,13 +176,21 @@ export class TaskQueue {
   }
 
   /**
-   * Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none, and `TaskStorageFull` when tasks of the user
-   * keep as many bytes as may be kept, or would with `bytes` more.
+   * Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none, and
+   * `TaskStorageFull` when tasks of the user keep as many bytes as may be kept, or would with `bytes` more.
    */
-  async requireRoom(userId: string | null, { wanted = 1, bytes = 1 }: { readonly wanted?: number; readonly bytes?: number } = {}): Promise<number> {
+  async requireRoom(
+    userId: string | null,
+    { wanted = 1, bytes = 1 }: { readonly wanted?: number; readonly bytes?: number } = {},
+  ): Promise<number> {
     const { maxWaiting, maxBytes } = this.ceilings(userId, false);
     if (userId === null) return wanted;
-    const [waiting, kept] = await this.#options.storage.read(({ tasks }) => Promise.all([maxWaiting === undefined ? 0 : tasks.waiting(userId, maxWaiting), maxBytes === undefined ? 0 : tasks.keptBytes(userId)]));
+    const [waiting, kept] = await this.#options.storage.read(({ tasks }) =>
+      Promise.all([
+        maxWaiting === undefined ? 0 : tasks.waiting(userId, maxWaiting),
+        maxBytes === undefined ? 0 : tasks.keptBytes(userId),
+      ]),
+    );
     if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
     if (maxBytes !== undefined && kept + bytes > maxBytes) throw taskStorageFull(kept + bytes, maxBytes);
     return Math.min((maxWaiting ?? Infinity) - waiting, wanted);
@@ -177,8 +211,17 @@ export class TaskQueue {
   }
 
   /** The newest first; pages count from 1 on. */
-  list(userId: string | null, { page, perPage, ...filter }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number }): Promise<ListedTask[]> {
-    return this.#options.storage.read(({ tasks }) => tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }));
+  list(
+    userId: string | null,
+    {
+      page,
+      perPage,
+      ...filter
+    }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number },
+  ): Promise<ListedTask[]> {
+    return this.#options.storage.read(({ tasks }) =>
+      tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }),
+    );
   }
 
   /** What became of each attempt so far. Throws `NotFoundException`. */
@@ -196,7 +239,10 @@ export class TaskQueue {
   async cancel(id: string, userId: string | null): Promise<TaskRecord> {
     const status = await this.#statusOf(id, userId);
     const isCancelled = await this.#options.storage.write(({ tasks }) => tasks.cancel(id, userId));
-    if (!isCancelled && status !== 'cancelled') throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: { id } });
+    if (!isCancelled && status !== 'cancelled')
+      throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', {
+        data: { id },
+      });
     await this.#files.remove(id);
     return this.get(id, userId);
   }
@@ -205,11 +251,15 @@ export class TaskQueue {
   async retry(id: string, userId: string | null): Promise<TaskRecord> {
     await this.#statusOf(id, userId);
     await this.requireRoom(userId);
-    if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId)))) throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
+    if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId))))
+      throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
     return this.get(id, userId);
   }
 
-  /** Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids. Throws what {@link requireRoom} throws. */
+  /**
+   * Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids.
+   * Throws what {@link requireRoom} throws.
+   */
   async retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
     const room = await this.requireRoom(userId, { wanted: limit });
     return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, room));
@@ -219,16 +269,27 @@ export class TaskQueue {
   async delete(id: string, userId: string | null): Promise<TaskRecord> {
     const task = await this.get(id, userId);
     const isGone = await this.#options.storage.write(({ tasks }) => tasks.delete(id, userId));
-    if (!isGone) throw new AanaError('TaskIsActive', 'bad-request', 'Cannot delete a running or assigned task.', { data: { id } });
+    if (!isGone)
+      throw new AanaError('TaskIsActive', 'bad-request', 'Cannot delete a running or assigned task.', { data: { id } });
     await this.#files.remove(id);
     return task;
   }
 
-  /** What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException` or `TooManyWatchers` at once. */
-  async watch(id: string, userId: string | null, { after, signal }: { readonly after: number; readonly signal: AbortSignal }): Promise<AsyncGenerator<TaskEvent, void>> {
+  /**
+   * What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException`
+   * or `TooManyWatchers` at once.
+   */
+  async watch(
+    id: string,
+    userId: string | null,
+    { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+  ): Promise<AsyncGenerator<TaskEvent, void>> {
     await this.#statusOf(id, userId);
     const release = this.#watchers.add(userId, this.ceilings(userId, false).maxWatchers);
-    return releasing(watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }), release);
+    return releasing(
+      watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }),
+      release,
+    );
   }
 }
 
@@ -242,5 +303,7 @@ async function* releasing<T>(values: AsyncGenerator<T, void>, release: () => voi
 }
 
 function notFound(id: string): AanaError {
-  return new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, { data: { table: 'tasks', id } });
+  return new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, {
+    data: { table: 'tasks', id },
+  });
 }

@@ -7,7 +7,15 @@ import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
-import { type ClaimedTask, mayBeCommitted, type Outcome, type Storage, TASK_CANCELLED, TASKS_WAITING, whileUnavailable } from '../storage/index.ts';
+import {
+  type ClaimedTask,
+  mayBeCommitted,
+  type Outcome,
+  type Storage,
+  TASK_CANCELLED,
+  TASKS_WAITING,
+  whileUnavailable,
+} from '../storage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
@@ -42,7 +50,10 @@ interface Running {
   readonly done: Promise<void>;
 }
 
-/** How often is looked for tasks that nobody told of: those of another process that shares the file, and those whose time has come. */
+/**
+ * How often is looked for tasks that nobody told of: those of another process that shares the file, and those whose
+ * time has come.
+ */
 const POLL_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 
@@ -113,12 +124,13 @@ export class TaskRunner {
     if (message === '' || message === TASKS_WAITING) this.look();
     if (message === '') void this.#beat(); // one may have been cancelled meanwhile
     if (!message.startsWith(TASK_CANCELLED)) return;
-    for (const { task, ending } of this.#running) if (task.id === message.slice(TASK_CANCELLED.length)) ending.abort(LOST);
+    for (const { task, ending } of this.#running)
+      if (task.id === message.slice(TASK_CANCELLED.length)) ending.abort(LOST);
   }
 
   async #takeTasks(): Promise<void> {
     const { signal } = this.#stopping;
-    for (let isTold = true; !signal.aborted; ) {
+    for (let isTold = true; !signal.aborted;) {
       this.#wake = deferred(); // before the look, so that what comes meanwhile is not missed
       try {
         const waitMs = await this.#take(isTold);
@@ -130,7 +142,10 @@ export class TaskRunner {
     }
   }
 
-  /** Gives how long there is nothing to take. When nobody has told of a task, it reads before it writes: writers wait for each other. */
+  /**
+   * Gives how long there is nothing to take. When nobody has told of a task, it reads before it writes: writers wait
+   * for each other.
+   */
   async #take(isTold: boolean): Promise<number> {
     const { storage, endpoints, workers, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly } = this.#options;
     const limit = workers - this.#running.size;
@@ -139,17 +154,33 @@ export class TaskRunner {
     const dueInMs = isTold ? 0 : await this.#dueInMs();
     if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
     const paths = endpoints.list().map(({ path }) => path);
-    const claimed = await storage.write(({ tasks }) => tasks.claim({ owner: this.#owner, endpoints: paths, limit, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly, starts: true })).catch((error: unknown) => {
-      if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
-      throw error;
-    });
+    const claimed = await storage
+      .write(({ tasks }) =>
+        tasks.claim({
+          owner: this.#owner,
+          endpoints: paths,
+          limit,
+          leaseMs,
+          activeOfUser,
+          activeOfUserHere,
+          subscribersOnly,
+          starts: true,
+        }),
+      )
+      .catch((error: unknown) => {
+        if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
+        throw error;
+      });
     for (const task of claimed) this.#begin(task);
     if (claimed.length > 0) return 0;
     const nextInMs = await this.#dueInMs();
     return nextInMs > 0 ? Math.min(POLL_MS, nextInMs) : POLL_MS; // what is due is not for this host, or not now
   }
 
-  /** Begins what it was given without hearing of it. Only the loop that claims tasks calls this, so nothing is on its way meanwhile. */
+  /**
+   * Begins what it was given without hearing of it. Only the loop that claims tasks calls this, so nothing is on its
+   * way meanwhile.
+   */
   async #adopt(): Promise<void> {
     const { storage, leaseMs, log } = this.#options;
     const known = [...this.#running].map(({ task }) => task.id);
@@ -161,7 +192,9 @@ export class TaskRunner {
   }
 
   async #dueInMs(): Promise<number> {
-    return this.#options.storage.read(async ({ tasks, connection }) => ((await tasks.nextDue()) ?? Infinity) - connection.now());
+    return this.#options.storage.read(
+      async ({ tasks, connection }) => ((await tasks.nextDue()) ?? Infinity) - connection.now(),
+    );
   }
 
   /** Whether somebody told of a task. */
@@ -179,7 +212,12 @@ export class TaskRunner {
   #begin(task: ClaimedTask): void {
     const ending = new AbortController();
     const done = this.#run(task, ending.signal)
-      .catch((error: unknown) => this.#options.log.error('what became of a task could not be stored; it is run again when its lease is over', { task: task.id, error }))
+      .catch((error: unknown) =>
+        this.#options.log.error('what became of a task could not be stored; it is run again when its lease is over', {
+          task: task.id,
+          error,
+        }),
+      )
       .finally(() => {
         this.#running.delete(running);
         this.#wake.resolve();
@@ -198,13 +236,18 @@ export class TaskRunner {
     let outcome: Outcome | undefined;
     try {
       outcome = await this.#attempt(task, signal, record);
-      if (outcome === undefined) return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
+      if (outcome === undefined)
+        return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
       stored = await this.#finish(task, outcome);
     } finally {
       record.end(stored ? outcome : undefined);
     }
     if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
-    log.info('task ended', { ...fields, outcome: stored ? outcome.kind : 'lost', ms: Math.round(performance.now() - startedAt) });
+    log.info('task ended', {
+      ...fields,
+      outcome: stored ? outcome.kind : 'lost',
+      ms: Math.round(performance.now() - startedAt),
+    });
   }
 
   /** How the attempt ended; undefined when the task is not this host's any more. */
@@ -214,13 +257,19 @@ export class TaskRunner {
     const isOver = AbortSignal.any([signal, ending.signal, this.#givingUp.signal]);
     const report = new AttemptReport({
       write: async (batch) => {
-        if (!(await whileUnavailable(() => this.#results.write(({ tasks }) => tasks.report(task, batch)), isOver))) ending.abort(LOST);
+        if (!(await whileUnavailable(() => this.#results.write(({ tasks }) => tasks.report(task, batch)), isOver)))
+          ending.abort(LOST);
       },
       onFailure: (error) => ending.abort(error),
     });
     try {
       const endpoint = endpoints.find(task.endpoint);
-      if (!endpoint) throw new AanaError('EndpointNotFoundException', 'unavailable', `there is no endpoint at ${task.endpoint} just now`);
+      if (!endpoint)
+        throw new AanaError(
+          'EndpointNotFoundException',
+          'unavailable',
+          `there is no endpoint at ${task.endpoint} just now`,
+        );
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
         userId: task.user_id,
@@ -238,10 +287,21 @@ export class TaskRunner {
     } catch (error) {
       await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
       const isLost = signal.reason === LOST || ending.signal.reason === LOST;
-      const reason: unknown = isLost ? LOST : signal.aborted ? SHUTDOWN : ending.signal.aborted ? ending.signal.reason : error;
+      const reason: unknown = isLost
+        ? LOST
+        : signal.aborted
+          ? SHUTDOWN
+          : ending.signal.aborted
+            ? ending.signal.reason
+            : error;
       record.ran(reason);
       if (isLost) return undefined;
-      this.#options.log.warn('task attempt failed', { task: task.id, endpoint: task.endpoint, attempt: task.num_retries, ...errorLogFields(reason) });
+      this.#options.log.warn('task attempt failed', {
+        task: task.id,
+        endpoint: task.endpoint,
+        attempt: task.num_retries,
+        ...errorLogFields(reason),
+      });
       return failure(task, reason, this.#options.retryable);
     } finally {
       report.drop();
@@ -249,18 +309,37 @@ export class TaskRunner {
   }
 
   /**
-   * Stores how an attempt ended, however long the database is away: no other host runs the task before that, unless it knows that this one was lost,
-   * and then nothing is stored. What the database refuses for good is stored as the failure that it is.
+   * Stores how an attempt ended, however long the database is away: no other host runs the task before that, unless it
+   * knows that this one was lost, and then nothing is stored. What the database refuses for good is stored as the
+   * failure that it is.
    */
   async #finish(task: ClaimedTask, outcome: Outcome): Promise<boolean> {
-    const write = (result: Outcome): Promise<boolean> => whileUnavailable(() => this.#results.write(({ tasks }) => tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) })), this.#givingUp.signal);
+    const write = (result: Outcome): Promise<boolean> =>
+      whileUnavailable(
+        () =>
+          this.#results.write(({ tasks }) =>
+            tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) }),
+          ),
+        this.#givingUp.signal,
+      );
     try {
       return await write(outcome);
     } catch (error) {
       if (this.#givingUp.signal.aborted || outcome.kind !== 'complete') throw error;
-      if (error instanceof AanaError && error.name === 'TaskStorageFull') return write(failure(task, error, this.#options.retryable));
+      if (error instanceof AanaError && error.name === 'TaskStorageFull')
+        return write(failure(task, error, this.#options.retryable));
       this.#options.log.error('a result cannot be stored', { task: task.id, error });
-      return write(failure(task, new AanaError('ResultNotStored', 'internal', 'the task was done, but the database did not take its result; the log of the server says why'), this.#options.retryable));
+      return write(
+        failure(
+          task,
+          new AanaError(
+            'ResultNotStored',
+            'internal',
+            'the task was done, but the database did not take its result; the log of the server says why',
+          ),
+          this.#options.retryable,
+        ),
+      );
     }
   }
 
@@ -284,9 +363,21 @@ export class TaskRunner {
 
 function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]): Outcome {
   const record = toErrorRecord(error);
-  const text = JSON.stringify({ error: record.name, message: publicMessage(record), data: record.data ?? {}, stacktrace: record.stack ?? null });
+  const text = JSON.stringify({
+    error: record.name,
+    message: publicMessage(record),
+    data: record.data ?? {},
+    stacktrace: record.stack ?? null,
+  });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
   const expired = record.name === 'TimeoutError';
-  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts) return { kind: 'fail', error: text, expired };
-  return { kind: 'release', error: text, delayMs: retryDelayMs(task.num_retries, Math.random), outcome: 'not_finished', expired };
+  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts)
+    return { kind: 'fail', error: text, expired };
+  return {
+    kind: 'release',
+    error: text,
+    delayMs: retryDelayMs(task.num_retries, Math.random),
+    outcome: 'not_finished',
+    expired,
+  };
 }

@@ -23,10 +23,22 @@ export class TaskTelemetry {
 
   constructor(telemetry: Telemetry) {
     this.#attempts = new WorkTelemetry(telemetry, 'aana.task.attempt', 'Time of an attempt at a task.');
-    this.#waits = telemetry.histogram('aana.task.wait', { unit: 's', description: 'Time from the moment at which a task could be taken until a host took it.' });
-    this.#ended = telemetry.counter('aana.tasks.ended', { unit: '{task}', description: 'Tasks that ended on this host, by their status.' });
-    this.#counts = telemetry.histogram('aana.task.attempts', { unit: '{attempt}', description: 'Attempts that a task had when it ended.' });
-    this.#running = telemetry.gauge('aana.tasks.running', { unit: '{task}', description: 'Tasks that run on this host.' });
+    this.#waits = telemetry.histogram('aana.task.wait', {
+      unit: 's',
+      description: 'Time from the moment at which a task could be taken until a host took it.',
+    });
+    this.#ended = telemetry.counter('aana.tasks.ended', {
+      unit: '{task}',
+      description: 'Tasks that ended on this host, by their status.',
+    });
+    this.#counts = telemetry.histogram('aana.task.attempts', {
+      unit: '{attempt}',
+      description: 'Attempts that a task had when it ended.',
+    });
+    this.#running = telemetry.gauge('aana.tasks.running', {
+      unit: '{task}',
+      description: 'Tasks that run on this host.',
+    });
   }
 
   begin({ endpoint, traceparent, waited_ms: waitedMs, num_retries: attempt }: ClaimedTask): AttemptRecord {

@@ -17,7 +17,10 @@ const MOST_BYTES_OF_CHARACTER = 3;
 const POLL_MS = 1000;
 
 /** The events of a task, from the stored ones on to those that come, until it has ended or is gone. */
-export async function* watchTask(storage: Storage, { id, after, signal }: WatchOptions): AsyncGenerator<TaskEvent, void> {
+export async function* watchTask(
+  storage: Storage,
+  { id, after, signal }: WatchOptions,
+): AsyncGenerator<TaskEvent, void> {
   let wake = deferred();
   const unlisten = await storage.listen((message) => {
     if (message === id || message === '') wake.resolve();
@@ -25,10 +28,13 @@ export async function* watchTask(storage: Storage, { id, after, signal }: WatchO
   const onAbort = (): void => wake.resolve();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    for (let last = after; !signal.aborted; ) {
+    for (let last = after; !signal.aborted;) {
       wake = deferred(); // before the look, so that what comes meanwhile is not missed
       // The state first: an event of an ended task is there before its end is seen.
-      const { status, events } = await storage.read(async ({ tasks }) => ({ status: await tasks.status(id, null), events: await tasks.events(id, last, BATCH, BATCH_BYTES) }));
+      const { status, events } = await storage.read(async ({ tasks }) => ({
+        status: await tasks.status(id, null),
+        events: await tasks.events(id, last, BATCH, BATCH_BYTES),
+      }));
       for (const event of events) {
         yield event;
         last = event.id;

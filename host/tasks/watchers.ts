@@ -4,12 +4,20 @@ import { AanaError } from '../core/errors.ts';
 export class Watchers {
   readonly #counts = new Map<string, number>();
 
-  /** Counts one more stream until the returned function is called. Throws `TooManyWatchers` when the user reads `most` already. Nobody (null) is not counted. */
+  /**
+   * Counts one more stream until the returned function is called. Throws `TooManyWatchers` when the user reads `most`
+   * already. Nobody (null) is not counted.
+   */
   add(userId: string | null, most: number | undefined): () => void {
     if (userId === null || most === undefined) return () => {};
     const count = this.#counts.get(userId) ?? 0;
     if (count >= most) {
-      throw new AanaError('TooManyWatchers', 'rate-limited', `this user reads the events of ${most} tasks already, the most that may be read at the same time; end one of the streams first`, { data: { max_watchers: most } });
+      throw new AanaError(
+        'TooManyWatchers',
+        'rate-limited',
+        `this user reads the events of ${most} tasks already, the most that may be read at the same time; end one of the streams first`,
+        { data: { max_watchers: most } },
+      );
     }
     this.#counts.set(userId, count + 1);
     let isOver = false;

@@ -37,7 +37,10 @@ Together('are those that come while another one is under way', async (context) =
   }))); // prettier-ignore
   assert.equal(results, numbers);
   assert.is(context.transactions, 2); // the first one, and all others
-  assert.is((await context.storage.read(({ pluginValues }) => pluginValues.list('p', { prefix: '', limit: 100 }))).length, 40);
+  assert.is(
+    (await context.storage.read(({ pluginValues }) => pluginValues.list('p', { prefix: '', limit: 100 }))).length,
+    40,
+  );
 });
 
 Together('fail alone, and leave nothing behind', async ({ together, storage }) => {
@@ -47,9 +50,22 @@ Together('fail alone, and leave nothing behind', async ({ together, storage }) =
       if (fails) throw new Error(`no ${key}`);
       return key;
     });
-  const settled = await Promise.allSettled([set('a', false), set('b', false), set('c', true), set('d', false), set('e', true)]);
-  assert.equal(settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))), ['a', 'b', 'Error: no c', 'd', 'Error: no e']);
-  assert.equal(await storage.read(({ pluginValues }) => pluginValues.list('p', { prefix: '', limit: 9 })), ['a', 'b', 'd']);
+  const settled = await Promise.allSettled([
+    set('a', false),
+    set('b', false),
+    set('c', true),
+    set('d', false),
+    set('e', true),
+  ]);
+  assert.equal(
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+    ['a', 'b', 'Error: no c', 'd', 'Error: no e'],
+  );
+  assert.equal(await storage.read(({ pluginValues }) => pluginValues.list('p', { prefix: '', limit: 9 })), [
+    'a',
+    'b',
+    'd',
+  ]);
   assert.is(await set('f', false), 'f');
 });
 

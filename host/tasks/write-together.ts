@@ -12,9 +12,10 @@ interface Waiting {
 const MOST = 64;
 
 /**
- * Writes that come while another one is under way share the next transaction, for each commit waits for the disk. A write resolves when its
- * transaction is committed, as with {@link Storage.write}; when one of them fails, each is run again in a transaction of its own. When nobody knows
- * whether the transaction was committed, all of them reject with that.
+ * Writes that come while another one is under way share the next transaction, for each commit waits for the disk. A
+ * write resolves when its transaction is committed, as with {@link Storage.write}; when one of them fails, each is run
+ * again in a transaction of its own. When nobody knows whether the transaction was committed, all of them reject with
+ * that.
  */
 export class WriteTogether {
   readonly #storage: Pick<Storage, 'write'>;
@@ -40,7 +41,9 @@ export class WriteTogether {
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
     if (group.length > 1) {
       try {
-        const results = await this.#storage.write((repositories) => Promise.all(group.map(({ work }) => work(repositories))));
+        const results = await this.#storage.write((repositories) =>
+          Promise.all(group.map(({ work }) => work(repositories))),
+        );
         for (const [index, { resolve }] of group.entries()) resolve(results[index]);
         return;
       } catch (error) {

@@ -14,7 +14,15 @@ function readTable(): Map<string, Set<string>> {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
   const rows = text.matchAll(/^\| `([a-z-]+)\/` \|[^|]*\|([^|]*)\|$/gm);
   return new Map(
-    [...rows].map(([, folder, imports]) => [folder ?? '', new Set((imports ?? '').split(',').map((name) => name.trim().replaceAll('`', '').replace(/\/$/, '')).filter((name) => name !== '' && name !== '–'))]),
+    [...rows].map(([, folder, imports]) => [
+      folder ?? '',
+      new Set(
+        (imports ?? '')
+          .split(',')
+          .map((name) => name.trim().replaceAll('`', '').replace(/\/$/, ''))
+          .filter((name) => name !== '' && name !== '–'),
+      ),
+    ]),
   );
 }
 
@@ -26,7 +34,8 @@ function sources(folder: string): string[] {
   });
 }
 
-const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]/g;
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]/g;
 
 interface Import {
   readonly file: string;
@@ -63,7 +72,10 @@ interface Folder {
 function folders(path: string): Folder[] {
   const entries = readdirSync(path, { withFileTypes: true });
   const count = entries.filter(({ name }) => /(?<!\.test|\.d)\.ts$/.test(name)).length;
-  return [{ path: path.slice(packageRoot.length), count }, ...entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => folders(join(path, name)))];
+  return [
+    { path: path.slice(packageRoot.length), count },
+    ...entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => folders(join(path, name))),
+  ];
 }
 
 const Architecture = suite('the import table');
@@ -87,7 +99,9 @@ Architecture('is kept by every import', () => {
 
 Architecture('names nothing that a folder does not import', () => {
   const found = new Set(imports().map(({ from, to }) => `${from} → ${to}`));
-  const idle = [...readTable()].flatMap(([from, names]) => [...names].map((to) => `${from} → ${to}`)).filter((edge) => !found.has(edge));
+  const idle = [...readTable()]
+    .flatMap(([from, names]) => [...names].map((to) => `${from} → ${to}`))
+    .filter((edge) => !found.has(edge));
   assert.equal(idle, []);
 });
 
@@ -102,9 +116,14 @@ Architecture('has no cycle between folders', () => {
 
 Architecture('names files that exist', () => {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
-  const named = [...text.matchAll(/`((?:host|native|wit|plugins|docs|examples)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  const named = [...text.matchAll(/`((?:host|native|wit|plugins|docs|examples)\/[\w./-]+)`/g)].map(
+    ([, path = '']) => path,
+  );
   assert.ok(named.length > 30, 'the files were not found');
-  assert.equal(named.filter((path) => !existsSync(join(packageRoot, path))), []);
+  assert.equal(
+    named.filter((path) => !existsSync(join(packageRoot, path))),
+    [],
+  );
 });
 
 Architecture('keeps folders small enough to be read', () => {
@@ -117,7 +136,11 @@ Architecture('keeps process.env to config/ and the programs', () => {
   const allowed = /^host\/(bench|config|cli|test|packages|native-build)\//;
   const wrong = sources(join(packageRoot, 'host'))
     .map((path) => path.slice(packageRoot.length))
-    .filter((file) => !allowed.test(file) && /\bprocess\.env\b/.test(readFileSync(join(packageRoot, file), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')));
+    .filter(
+      (file) =>
+        !allowed.test(file) &&
+        /\bprocess\.env\b/.test(readFileSync(join(packageRoot, file), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')),
+    );
   assert.equal(wrong, []);
 });
 

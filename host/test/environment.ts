@@ -7,7 +7,11 @@ import { ModelStore } from '../models/index.ts';
 export async function testEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const { cache_dir: cacheDir, media } = loadConfig({ env });
   const models = new ModelStore({ cacheDir, log: silentLogger, offline: true });
-  const ffmpeg = await findFfmpeg({ configured: media.ffmpeg_path ?? undefined, cached: await models.resolveTool('ffmpeg'), log: silentLogger });
+  const ffmpeg = await findFfmpeg({
+    configured: media.ffmpeg_path ?? undefined,
+    cached: await models.resolveTool('ffmpeg'),
+    log: silentLogger,
+  });
   const speech = await models.resolveTool('speech-sample');
   return {
     ...env,

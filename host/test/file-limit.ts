@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Whether the kernel bounds the size of files in the temporary directory when a process asks for it; not every file system does. */
+/**
+ * Whether the kernel bounds the size of files in the temporary directory when a process asks for it; not every file
+ * system does.
+ */
 export function boundsFiles(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
   const file = join(folder, 'out');

@@ -10,7 +10,9 @@ import { packageRoot } from '../core/package-root.ts';
 
 const run = promisify(execFile);
 
-/** Bytes on their way: packages are compressed already, what registries say of them (JSON) is compressed as it is sent. */
+/**
+ * Bytes on their way: packages are compressed already, what registries say of them (JSON) is compressed as it is sent.
+ */
 async function downloadedBytes(cache: string): Promise<number> {
   let sum = 0;
   for (const entry of await readdir(cache, { recursive: true, withFileTypes: true })) {
@@ -29,16 +31,26 @@ Install('the lock file names no registry', async () => {
 
 Install('every dependency has an exact version', async () => {
   const manifest = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
-  const ranges = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies }).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)));
+  const ranges = Object.entries({
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+  }).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)));
   assert.equal(ranges, []);
 });
 
 Install('npm ci accepts the lock file in a clean copy and downloads less than 140 MB', async () => {
   const copy = await mkdtemp(join(tmpdir(), 'aana-install-'));
   try {
-    for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(packageRoot, file), join(copy, file));
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(copy, 'cache')], { cwd: copy, timeout: 280_000 });
-    const shim = JSON.parse(await readFile(join(copy, 'node_modules/@bytecodealliance/preview2-shim/package.json'), 'utf8'));
+    for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+      await cp(join(packageRoot, file), join(copy, file));
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(copy, 'cache')], {
+      cwd: copy,
+      timeout: 280_000,
+    });
+    const shim = JSON.parse(
+      await readFile(join(copy, 'node_modules/@bytecodealliance/preview2-shim/package.json'), 'utf8'),
+    );
     assert.is(shim.version, '0.26.0');
     const bytes = await downloadedBytes(join(copy, 'cache/_cacache/content-v2'));
     assert.ok(bytes < 140e6, `${bytes} bytes`);

@@ -2,7 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readResult } from './run.ts';
 
-const uvuOutput = (total: number, passed: number): string => `\n  Total:     ${total}\n  Passed:    ${passed}\n  Skipped:   0\n  Duration:  1ms\n`;
+const uvuOutput = (total: number, passed: number): string =>
+  `\n  Total:     ${total}\n  Passed:    ${passed}\n  Skipped:   0\n  Duration:  1ms\n`;
 
 const Runner = suite('the test runner');
 

@@ -1,7 +1,6 @@
-// Runs every test file in a process of its own, as many at once as `AANA_TEST_JOBS` says, and ends with one line:
-// `N passed, N failed, N skipped`.
-// uvu alone shares one process (a native abort would end the run), has no time limit, and reports success for a file that
-// forgot `.run()`; this runner turns each of these into a failure.
+// Runs every test file in a process of its own, as many at once as `AANA_TEST_JOBS` says, and ends with one line: `N
+// passed, N failed, N skipped`. uvu alone shares one process (a native abort would end the run), has no time limit, and
+// reports success for a file that forgot `.run()`; this runner turns each of these into a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -59,7 +58,11 @@ export function readResult(output: string, code: number | null, signal: string |
 
 function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(process.execPath, ['--enable-source-maps', file], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     const chunks: Buffer[] = [];
     let timedOut = false;
     child.stdout.on('data', (data: Buffer) => chunks.push(data));
@@ -96,7 +99,8 @@ async function withDataDir<T>(work: (dataDir: string) => Promise<T>): Promise<T>
 
 async function runSource(source: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
-  if (!existsSync(compiled)) return { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
+  if (!existsSync(compiled))
+    return { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
   return withDataDir((dataDir) => runFile(compiled, { ...env, AANA_DATA_DIR: dataDir }));
 }
 
@@ -113,7 +117,8 @@ function report(source: string, { passed, failed, skipped, output, problem }: Fi
 /** How many files run at once: many wait for servers, timers and model loads most of their time. */
 function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
   if (wanted === '') return Math.min(MAX_JOBS, availableParallelism());
-  if (!/^[1-9]\d?$/.test(wanted)) throw new Error(`AANA_TEST_JOBS must be a number from 1 to 99, not ${JSON.stringify(wanted)}`);
+  if (!/^[1-9]\d?$/.test(wanted))
+    throw new Error(`AANA_TEST_JOBS must be a number from 1 to 99, not ${JSON.stringify(wanted)}`);
   return Number(wanted);
 }
 

@@ -36,7 +36,9 @@ export interface OutgoingMessage {
 }
 
 /** Posts a message to an address that it has checked, and follows no redirect. Rejects when there is no answer. */
-export type PostMessage = (message: OutgoingMessage) => Promise<{ readonly status: number; readonly headers: readonly (readonly [name: string, value: string])[] }>;
+export type PostMessage = (
+  message: OutgoingMessage,
+) => Promise<{ readonly status: number; readonly headers: readonly (readonly [name: string, value: string])[] }>;
 
 export interface DelivererOptions {
   readonly storage: Storage;
@@ -58,7 +60,10 @@ interface Answer {
   readonly retryAfterMs: number;
 }
 
-/** How often is looked without being told: another process that shares SQLite's file tells nobody, and some wait for their time. */
+/**
+ * How often is looked without being told: another process that shares SQLite's file tells nobody, and some wait for
+ * their time.
+ */
 const POLL_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 /** A lease is longer than an attempt by so much: time to write down how it went. */
@@ -69,12 +74,18 @@ const PRUNE_BATCH = 500;
 /** The reason with which an attempt is ended when the application shuts down. */
 const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
 
-/** Sends what waits in the outbox. Hosts that share a database share the work; what one has begun and not ended, another one sends again. */
+/**
+ * Sends what waits in the outbox. Hosts that share a database share the work; what one has begun and not ended, another
+ * one sends again.
+ */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #telemetry: DeliveryTelemetry;
   readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
-  readonly #running = new Map<string, { readonly userId: string | null; readonly isFailing: boolean; readonly done: Promise<void> }>();
+  readonly #running = new Map<
+    string,
+    { readonly userId: string | null; readonly isFailing: boolean; readonly done: Promise<void> }
+  >();
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   #wake: Deferred<void> = deferred();
@@ -128,7 +139,10 @@ export class Deliverer {
     const { storage, config } = this.#options;
     const limit = config.max_concurrent - this.#running.size;
     if (limit <= 0) return POLL_MS;
-    const { due, now } = await storage.read(async ({ webhookDeliveries, connection }) => ({ due: await webhookDeliveries.nextDue(connection.now() + POLL_MS), now: connection.now() }));
+    const { due, now } = await storage.read(async ({ webhookDeliveries, connection }) => ({
+      due: await webhookDeliveries.nextDue(connection.now() + POLL_MS),
+      now: connection.now(),
+    }));
     if (due === undefined) return POLL_MS;
     if (due > now) return due - now;
     const failing = [...this.#running.values()].filter(({ isFailing }) => isFailing).length;
@@ -157,7 +171,12 @@ export class Deliverer {
 
   #begin(delivery: ClaimedDelivery): void {
     const done = this.#deliver(delivery)
-      .catch((error: unknown) => this.#options.log.warn('what became of a delivery could not be stored; it is sent again when its lease is over', { webhook: delivery.webhook_id, delivery: delivery.id, error }))
+      .catch((error: unknown) =>
+        this.#options.log.warn(
+          'what became of a delivery could not be stored; it is sent again when its lease is over',
+          { webhook: delivery.webhook_id, delivery: delivery.id, error },
+        ),
+      )
       .finally(() => {
         this.#running.delete(delivery.id);
         this.#wake.resolve();
@@ -170,7 +189,8 @@ export class Deliverer {
     const work = this.#telemetry.begin(delivery);
     const answer = await this.#attempt(delivery, work.traceparent);
     work.end(endOf(answer));
-    if (answer === undefined) return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
+    if (answer === undefined)
+      return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
     const ms = performance.now() - startedAt;
     await whileUnavailable(() => this.#store(delivery, answer, ms), this.#ending.signal);
   }
@@ -180,12 +200,24 @@ export class Deliverer {
     const { config, post, includeStacktrace, mayRead = () => true } = this.#options;
     try {
       const secret = await this.#secretOf(delivery);
-      const body = messageBody(mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null }, includeStacktrace);
+      const body = messageBody(
+        mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null },
+        includeStacktrace,
+      );
       const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now(), traceparent });
-      const { status, headers: answered } = await post({ url: delivery.url, headers, body, timeoutMs: config.timeout * 1000, signal: this.#ending.signal });
+      const { status, headers: answered } = await post({
+        url: delivery.url,
+        headers,
+        body,
+        timeoutMs: config.timeout * 1000,
+        signal: this.#ending.signal,
+      });
       const isGood = status >= 200 && status <= 299;
       const asked = answered.find(([name]) => name === 'retry-after')?.[1];
-      const reason = status >= 300 && status <= 399 ? `the target redirects (${status}), which is not followed` : `the target answered ${status}`;
+      const reason =
+        status >= 300 && status <= 399
+          ? `the target redirects (${status}), which is not followed`
+          : `the target answered ${status}`;
       return { status, error: isGood ? null : reason, retryAfterMs: isGood ? 0 : retryAfterMs(asked, Date.now()) };
     } catch (error) {
       if (this.#ending.signal.aborted) return undefined;
@@ -195,20 +227,34 @@ export class Deliverer {
 
   /** The webhook's own, else that of its user's key, else the common one. */
   async #secretOf({ secret, user_id: user }: ClaimedDelivery): Promise<string> {
-    const ofUser = secret === null && user !== null ? await this.#options.storage.read(({ webhooks }) => webhooks.secretOfUser(user)) : undefined;
+    const ofUser =
+      secret === null && user !== null
+        ? await this.#options.storage.read(({ webhooks }) => webhooks.secretOfUser(user))
+        : undefined;
     const found = secret ?? ofUser ?? this.#options.config.hmac_secret;
-    if (found === null) throw new AanaError('NoWebhookSecret', 'internal', 'there is no secret to sign with; give the webhook one with PUT, or set WEBHOOK__HMAC_SECRET');
+    if (found === null)
+      throw new AanaError(
+        'NoWebhookSecret',
+        'internal',
+        'there is no secret to sign with; give the webhook one with PUT, or set WEBHOOK__HMAC_SECRET',
+      );
     return found;
   }
 
   async #store(delivery: ClaimedDelivery, { status, error, retryAfterMs: asked }: Answer, ms: number): Promise<void> {
     const { storage, config, log } = this.#options;
-    const fields = { webhook: delivery.webhook_id, delivery: delivery.id, event: delivery.event, task: delivery.task_id };
+    const fields = {
+      webhook: delivery.webhook_id,
+      delivery: delivery.id,
+      event: delivery.event,
+      task: delivery.task_id,
+    };
     const attempt = { host: this.#owner, ms, responseStatus: status, error };
     const attempts = delivery.attempts + 1;
     if (error === null) {
       await storage.write(async ({ webhooks, webhookDeliveries }) => {
-        if (await webhookDeliveries.finish(delivery, attempt, { status: 'delivered' })) await webhooks.succeeded(delivery.webhook_id);
+        if (await webhookDeliveries.finish(delivery, attempt, { status: 'delivered' }))
+          await webhooks.succeeded(delivery.webhook_id);
       });
       this.#telemetry.ended(delivery, 'delivered', attempts);
       return log.debug('webhook delivered', { ...fields, attempts });
@@ -217,13 +263,21 @@ export class Deliverer {
     const delayMs = retryDelayMs(attempts, config, asked, Math.random);
     const disabled = await storage.write(async ({ webhooks, webhookDeliveries, connection }) => {
       // 410 is an answer for the webhook, not for this delivery, which waits until it is enabled again.
-      const outcome = isLast && status !== 410 ? ({ status: 'failed' } as const) : ({ status: 'pending', delayMs } as const);
+      const outcome =
+        isLast && status !== 410 ? ({ status: 'failed' } as const) : ({ status: 'pending', delayMs } as const);
       if (!(await webhookDeliveries.finish(delivery, attempt, outcome))) return undefined;
       const health = await webhooks.failed(delivery.webhook_id);
       if (!health) return undefined;
       await webhooks.pause(delivery.webhook_id, pauseMs(health.failures, config, asked));
-      const isHopeless = health.failures >= config.disable_after_failures && connection.now() - health.failing_since >= config.disable_after * 1000;
-      const reason = status === 410 ? 'the target answered 410: it is gone' : isHopeless ? `${health.failures} attempts in a row failed, since ${new Date(health.failing_since).toISOString()}; the last one: ${error}` : undefined;
+      const isHopeless =
+        health.failures >= config.disable_after_failures &&
+        connection.now() - health.failing_since >= config.disable_after * 1000;
+      const reason =
+        status === 410
+          ? 'the target answered 410: it is gone'
+          : isHopeless
+            ? `${health.failures} attempts in a row failed, since ${new Date(health.failing_since).toISOString()}; the last one: ${error}`
+            : undefined;
       return reason !== undefined && (await webhooks.disable(delivery.webhook_id, reason)) ? reason : undefined;
     });
     if (isLast && status !== 410) this.#telemetry.ended(delivery, 'failed', attempts);
@@ -235,8 +289,13 @@ export class Deliverer {
   async #prune(): Promise<void> {
     const { storage, config } = this.#options;
     this.#prunedAt = performance.now();
-    for (let removed = PRUNE_BATCH; config.retention > 0 && removed === PRUNE_BATCH && !this.#stopping.signal.aborted; ) {
-      removed = await storage.write(({ webhookDeliveries, connection }) => webhookDeliveries.prune(connection.now() - config.retention * 1000, PRUNE_BATCH));
+    for (
+      let removed = PRUNE_BATCH;
+      config.retention > 0 && removed === PRUNE_BATCH && !this.#stopping.signal.aborted;
+    ) {
+      removed = await storage.write(({ webhookDeliveries, connection }) =>
+        webhookDeliveries.prune(connection.now() - config.retention * 1000, PRUNE_BATCH),
+      );
     }
   }
 }
@@ -246,5 +305,9 @@ function endOf(answer: Answer | undefined): WorkEnd {
   if (answer === undefined) return { error: SHUTDOWN, outcome: 'cancelled' };
   const { status, error } = answer;
   if (status === null) return { error: new Error(error ?? ''), outcome: 'unanswered' };
-  return { ...(error !== null && { error: new Error(error) }), outcome: error === null ? 'ok' : 'refused', attributes: { 'http.response.status_code': status } };
+  return {
+    ...(error !== null && { error: new Error(error) }),
+    outcome: error === null ? 'ok' : 'refused',
+    attributes: { 'http.response.status_code': status },
+  };
 }

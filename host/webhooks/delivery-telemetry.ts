@@ -9,9 +9,19 @@ export class DeliveryTelemetry {
   readonly #counts: Histogram;
 
   constructor(telemetry: Telemetry) {
-    this.#attempts = new WorkTelemetry(telemetry, 'aana.webhook.attempt', 'Time of an attempt to send a message to a webhook.');
-    this.#ended = telemetry.counter('aana.webhook.deliveries', { unit: '{delivery}', description: 'Messages that were delivered or given up.' });
-    this.#counts = telemetry.histogram('aana.webhook.attempts', { unit: '{attempt}', description: 'Attempts that a message had when it was delivered or given up.' });
+    this.#attempts = new WorkTelemetry(
+      telemetry,
+      'aana.webhook.attempt',
+      'Time of an attempt to send a message to a webhook.',
+    );
+    this.#ended = telemetry.counter('aana.webhook.deliveries', {
+      unit: '{delivery}',
+      description: 'Messages that were delivered or given up.',
+    });
+    this.#counts = telemetry.histogram('aana.webhook.attempts', {
+      unit: '{attempt}',
+      description: 'Attempts that a message had when it was delivered or given up.',
+    });
   }
 
   begin({ event, traceparent }: ClaimedDelivery): Work {

@@ -1,3 +1,9 @@
-export { DELIVERY_STATUSES, type DeliveryRecord, type DeliveryStatus, WEBHOOK_EVENTS, type WebhookRecord } from '../storage/index.ts';
+export {
+  DELIVERY_STATUSES,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  WEBHOOK_EVENTS,
+  type WebhookRecord,
+} from '../storage/index.ts';
 export type { OutgoingMessage, PostMessage } from './deliverer.ts';
 export { type WebhookConfig, Webhooks, type WebhooksOptions } from './webhooks.ts';

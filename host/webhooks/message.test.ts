@@ -4,7 +4,14 @@ import { isSigned } from './fixtures/receiver.ts';
 import { isSecret, messageBody, messageHeaders, newSecret } from './message.ts';
 
 const Message = suite('a message of a webhook');
-const DELIVERY = { event: 'task.completed', task_id: 't', endpoint: '/video/transcribe', task_status: 'completed', num_retries: 1, result: '{"z":1,"a":"Grüße ☃ 😀 \\u007f\\n"}' } as const;
+const DELIVERY = {
+  event: 'task.completed',
+  task_id: 't',
+  endpoint: '/video/transcribe',
+  task_status: 'completed',
+  num_retries: 1,
+  result: '{"z":1,"a":"Grüße ☃ 😀 \\u007f\\n"}',
+} as const;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
 Message('has the keys of the original in their order, in ASCII alone', () => {
@@ -15,15 +22,29 @@ Message('has the keys of the original in their order, in ASCII alone', () => {
 });
 
 Message('shows a stack trace where the configuration says so, and nowhere else', () => {
-  const failed = { ...DELIVERY, event: 'task.failed', task_status: 'failed', result: '{"error":"E","message":"m","data":{},"stacktrace":"at secret.ts"}' } as const;
-  assert.equal([text(messageBody(failed, false)).includes('secret.ts'), text(messageBody(failed, true)).includes('secret.ts')], [false, true]);
+  const failed = {
+    ...DELIVERY,
+    event: 'task.failed',
+    task_status: 'failed',
+    result: '{"error":"E","message":"m","data":{},"stacktrace":"at secret.ts"}',
+  } as const;
+  assert.equal(
+    [text(messageBody(failed, false)).includes('secret.ts'), text(messageBody(failed, true)).includes('secret.ts')],
+    [false, true],
+  );
   const own = { ...DELIVERY, result: '{"stacktrace":"the endpoint’s own"}' };
   assert.ok(text(messageBody(own, false)).includes('own'));
 });
 
 Message('says when a result was left out, and nothing where there is none', () => {
-  assert.match(text(messageBody({ ...DELIVERY, result: null }, false)), '"result":null,"num_retries":1,"result_omitted":true}');
-  assert.not.match(text(messageBody({ ...DELIVERY, event: 'task.started', task_status: 'running', result: null }, false)), 'omitted');
+  assert.match(
+    text(messageBody({ ...DELIVERY, result: null }, false)),
+    '"result":null,"num_retries":1,"result_omitted":true}',
+  );
+  assert.not.match(
+    text(messageBody({ ...DELIVERY, event: 'task.started', task_status: 'running', result: null }, false)),
+    'omitted',
+  );
 });
 
 Message('is signed over id, time and body, whatever kind of secret', async () => {
@@ -32,7 +53,8 @@ Message('is signed over id, time and body, whatever kind of secret', async () =>
     const headers = Object.fromEntries(messageHeaders({ id: 'i', body, secret, sentAt: 1_700_000_000_999 }));
     assert.is(headers['webhook-timestamp'], '1700000000');
     assert.ok(await isSigned({ headers, body: Buffer.from(body) }, secret));
-    for (const changed of [{ 'webhook-id': 'j' }, { 'webhook-timestamp': '1700000001' }]) assert.not.ok(await isSigned({ headers: { ...headers, ...changed }, body: Buffer.from(body) }, secret));
+    for (const changed of [{ 'webhook-id': 'j' }, { 'webhook-timestamp': '1700000001' }])
+      assert.not.ok(await isSigned({ headers: { ...headers, ...changed }, body: Buffer.from(body) }, secret));
     assert.not.ok(await isSigned({ headers, body: Buffer.from(body) }, newSecret()));
   }
 });
@@ -40,12 +62,29 @@ Message('is signed over id, time and body, whatever kind of secret', async () =>
 Message('is signed as the convention’s own example is', () => {
   // The example in the text of Standard Webhooks.
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-  const headers = new Map(messageHeaders({ id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: Buffer.from('{"test": 2432232314}'), secret, sentAt: 1_614_265_330_000 }));
+  const headers = new Map(
+    messageHeaders({
+      id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      body: Buffer.from('{"test": 2432232314}'),
+      secret,
+      sentAt: 1_614_265_330_000,
+    }),
+  );
   assert.is(headers.get('webhook-signature'), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
 Message('takes secrets that are new, plain, or whole base64 after whsec_', () => {
-  assert.equal([newSecret(), 'plain', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_', 'whsec_short', 'whsec_MfKQ9r8GKYqrTwjUPD8I LPZ'].map(isSecret), [true, true, true, false, false, false]);
+  assert.equal(
+    [
+      newSecret(),
+      'plain',
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      'whsec_',
+      'whsec_short',
+      'whsec_MfKQ9r8GKYqrTwjUPD8I LPZ',
+    ].map(isSecret),
+    [true, true, true, false, false, false],
+  );
   assert.is.not(newSecret(), newSecret());
 });
 

@@ -25,7 +25,9 @@ function hostTests(databases: TestDatabases): void {
     context.children = [];
     context.receiver = await Receiver.start();
     context.watcher = makeHost(context.config);
-    context.webhook = (await context.watcher.webhooks.create({ userId: null, url: context.receiver.url, events: ['task.completed'] })).webhook.id;
+    context.webhook = (
+      await context.watcher.webhooks.create({ userId: null, url: context.receiver.url, events: ['task.completed'] })
+    ).webhook.id;
   });
   Hosts.after.each(async ({ children, receiver, watcher }) => {
     await receiver.close();
@@ -39,7 +41,9 @@ function hostTests(databases: TestDatabases): void {
   Hosts.after(() => databases.end());
 
   const run = ({ config, children }: Context, script: string, timeoutS = 60): ChildProcess => {
-    const child = fork(new URL(`fixtures/${script}.js`, import.meta.url), [JSON.stringify(config), String(timeoutS)], { execArgv: ['--enable-source-maps'] });
+    const child = fork(new URL(`fixtures/${script}.js`, import.meta.url), [JSON.stringify(config), String(timeoutS)], {
+      execArgv: ['--enable-source-maps'],
+    });
     children.push(child);
     return child;
   };
@@ -48,9 +52,11 @@ function hostTests(databases: TestDatabases): void {
     await once(child, 'message');
     return child;
   };
-  const statuses = async ({ watcher, webhook }: Context): Promise<string[]> => (await watcher.webhooks.deliveries(webhook, null, { page: 1, perPage: 1000 })).map(({ status }) => status);
+  const statuses = async ({ watcher, webhook }: Context): Promise<string[]> =>
+    (await watcher.webhooks.deliveries(webhook, null, { page: 1, perPage: 1000 })).map(({ status }) => status);
   const untilDelivered = async (context: Context, count: number): Promise<void> => {
-    while ((await statuses(context)).filter((status) => status === 'delivered').length < count) await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await statuses(context)).filter((status) => status === 'delivered').length < count)
+      await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
   Hosts('tell of what a host had committed when it was killed', async (context) => {

@@ -10,7 +10,10 @@ export interface WebhookConfig extends DelivererConfig {
 
 export interface WebhooksOptions extends DelivererOptions {
   readonly config: WebhookConfig;
-  /** Why the host of a URL may not be sent to, as far as its spelling tells; undefined when it may. Each delivery looks at its addresses, too. */
+  /**
+   * Why the host of a URL may not be sent to, as far as its spelling tells; undefined when it may. Each delivery looks
+   * at its addresses, too.
+   */
   readonly refusalOf: (url: URL) => string | undefined;
 }
 
@@ -37,20 +40,41 @@ export class Webhooks {
   }
 
   /**
-   * Makes a webhook; where there is no secret for it, it gets one, which is given here and never again. Throws `ValidationError`,
-   * `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`.
+   * Makes a webhook; where there is no secret for it, it gets one, which is given here and never again. Throws
+   * `ValidationError`, `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`.
    */
-  async create({ userId, url, events, secret, scopes = null }: { readonly userId: string | null; readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined; readonly scopes?: readonly string[] | null | undefined }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
+  async create({
+    userId,
+    url,
+    events,
+    secret,
+    scopes = null,
+  }: {
+    readonly userId: string | null;
+    readonly url: string;
+    readonly events: readonly string[];
+    readonly secret?: string | undefined;
+    readonly scopes?: readonly string[] | null | undefined;
+  }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
     const { storage, config } = this.#options;
     const target = this.#checkedUrl(url);
     if (secret !== undefined) checkSecret(secret);
     return storage.write(async ({ webhooks }) => {
       if ((await webhooks.list(userId)).length >= config.max_webhooks) {
-        throw new AanaError('TooManyWebhooks', 'conflict', `there are ${config.max_webhooks} webhooks already, the most that a user may have; remove one`, { data: { max_webhooks: config.max_webhooks } });
+        throw new AanaError(
+          'TooManyWebhooks',
+          'conflict',
+          `there are ${config.max_webhooks} webhooks already, the most that a user may have; remove one`,
+          { data: { max_webhooks: config.max_webhooks } },
+        );
       }
       const ofUser = userId === null ? undefined : await webhooks.secretOfUser(userId);
-      const made = secret === undefined && ofUser === undefined && config.hmac_secret === null ? newSecret() : undefined;
-      return { webhook: await webhooks.save({ user_id: userId, url: target, events, secret: secret ?? made ?? null, scopes }), newSecret: made };
+      const made =
+        secret === undefined && ofUser === undefined && config.hmac_secret === null ? newSecret() : undefined;
+      return {
+        webhook: await webhooks.save({ user_id: userId, url: target, events, secret: secret ?? made ?? null, scopes }),
+        newSecret: made,
+      };
     });
   }
 
@@ -63,8 +87,15 @@ export class Webhooks {
     return found(id, await this.#options.storage.read(({ webhooks }) => webhooks.read(id, userId)));
   }
 
-  /** What is not given stays. A new URL begins with a clean slate, and so does one that is enabled; what waited for it is sent. */
-  async update(id: string, userId: string | null, { enabled, ...change }: WebhookChange & { readonly enabled?: boolean | null | undefined }): Promise<WebhookRecord> {
+  /**
+   * What is not given stays. A new URL begins with a clean slate, and so does one that is enabled; what waited for it
+   * is sent.
+   */
+  async update(
+    id: string,
+    userId: string | null,
+    { enabled, ...change }: WebhookChange & { readonly enabled?: boolean | null | undefined },
+  ): Promise<WebhookRecord> {
     const url = change.url === undefined || change.url === null ? undefined : this.#checkedUrl(change.url);
     if (typeof change.secret === 'string') checkSecret(change.secret);
     return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
@@ -90,28 +121,57 @@ export class Webhooks {
   }
 
   /** Of one user, or of everybody (null), the oldest first; pages count from 1 on. For admins. */
-  listAll(userId: string | null, { page, perPage }: { readonly page: number; readonly perPage: number }): Promise<WebhookRecord[]> {
-    return this.#options.storage.read(({ webhooks }) => webhooks.listAll(userId, { limit: perPage, offset: (page - 1) * perPage }));
+  listAll(
+    userId: string | null,
+    { page, perPage }: { readonly page: number; readonly perPage: number },
+  ): Promise<WebhookRecord[]> {
+    return this.#options.storage.read(({ webhooks }) =>
+      webhooks.listAll(userId, { limit: perPage, offset: (page - 1) * perPage }),
+    );
   }
 
-  /** Removes anybody's webhook with what waits for it, and gives what it was. Throws `NotFoundException`. For admins. */
+  /**
+   * Removes anybody's webhook with what waits for it, and gives what it was. Throws `NotFoundException`. For admins.
+   */
   async deleteAny(id: string): Promise<WebhookRecord> {
     return found(id, await this.#options.storage.write(({ webhooks }) => webhooks.deleteAny(id)));
   }
 
   /** What was sent and what waits, the newest first; pages count from 1 on. */
-  async deliveries(id: string, userId: string | null, { status, page, perPage }: { readonly status?: DeliveryStatus | undefined; readonly page: number; readonly perPage: number }): Promise<DeliveryRecord[]> {
+  async deliveries(
+    id: string,
+    userId: string | null,
+    {
+      status,
+      page,
+      perPage,
+    }: { readonly status?: DeliveryStatus | undefined; readonly page: number; readonly perPage: number },
+  ): Promise<DeliveryRecord[]> {
     await this.get(id, userId);
-    return this.#options.storage.read(({ webhookDeliveries }) => webhookDeliveries.list(id, { status, limit: perPage, offset: (page - 1) * perPage }));
+    return this.#options.storage.read(({ webhookDeliveries }) =>
+      webhookDeliveries.list(id, { status, limit: perPage, offset: (page - 1) * perPage }),
+    );
   }
 
-  /** Sends a delivery once more, under its id. Throws `NotFoundException`, `WebhookDisabled`, and `DeliveryIsActive` for one that is being sent. */
+  /**
+   * Sends a delivery once more, under its id. Throws `NotFoundException`, `WebhookDisabled`, and `DeliveryIsActive` for
+   * one that is being sent.
+   */
   async replay(id: string, deliveryId: string, userId: string | null): Promise<DeliveryRecord> {
     return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
       const { disabled_at: disabledAt } = found(id, await webhooks.read(id, userId));
       found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
-      if (disabledAt !== null) throw new AanaError('WebhookDisabled', 'conflict', 'The webhook is disabled; enable it first: PUT {"enabled": true}.', { data: { id } });
-      if (!(await webhookDeliveries.replay(id, deliveryId))) throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', { data: { id: deliveryId } });
+      if (disabledAt !== null)
+        throw new AanaError(
+          'WebhookDisabled',
+          'conflict',
+          'The webhook is disabled; enable it first: PUT {"enabled": true}.',
+          { data: { id } },
+        );
+      if (!(await webhookDeliveries.replay(id, deliveryId)))
+        throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', {
+          data: { id: deliveryId },
+        });
       await webhooks.resume(id); // somebody asks for it now
       return found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
     });
@@ -119,27 +179,51 @@ export class Webhooks {
 
   /** As it is kept: normalised, as the original does. */
   #checkedUrl(text: string): string {
-    if (text.length > MOST_URL_LENGTH) throw invalid('url', 'url_too_long', `URL should have at most ${MOST_URL_LENGTH} characters`, text);
-    if (!URL.canParse(text)) throw invalid('url', 'url_parsing', 'Input should be a valid URL, such as https://example.org/hook', text);
+    if (text.length > MOST_URL_LENGTH)
+      throw invalid('url', 'url_too_long', `URL should have at most ${MOST_URL_LENGTH} characters`, text);
+    if (!URL.canParse(text))
+      throw invalid('url', 'url_parsing', 'Input should be a valid URL, such as https://example.org/hook', text);
     const url = new URL(text);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid('url', 'url_scheme', "URL scheme should be 'http' or 'https'", text);
-    if (url.username !== '' || url.password !== '') throw invalid('url', 'url_credentials', 'URL should have no user name and no password: deliveries are signed', null);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw invalid('url', 'url_scheme', "URL scheme should be 'http' or 'https'", text);
+    if (url.username !== '' || url.password !== '')
+      throw invalid(
+        'url',
+        'url_credentials',
+        'URL should have no user name and no password: deliveries are signed',
+        null,
+      );
     const refusal = this.#options.refusalOf(url);
-    if (refusal !== undefined) throw new AanaError('PrivateAddressException', 'denied', refusal, { data: { url: url.href } });
+    if (refusal !== undefined)
+      throw new AanaError('PrivateAddressException', 'denied', refusal, { data: { url: url.href } });
     return url.href;
   }
 }
 
 function checkSecret(secret: string): void {
-  if (!isSecret(secret)) throw invalid('secret', 'value_error', 'What begins with whsec_ should go on with the base64 of at least 16 bytes', null);
+  if (!isSecret(secret))
+    throw invalid(
+      'secret',
+      'value_error',
+      'What begins with whsec_ should go on with the base64 of at least 16 bytes',
+      null,
+    );
 }
 
 /** In the shape of all errors of validation. A secret is never given back. */
 function invalid(key: string, type: string, msg: string, input: string | null): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data: [{ type, loc: [key], msg, input }] });
+  return new AanaError('ValidationError', 'invalid-input', 'Validation error', {
+    data: [{ type, loc: [key], msg, input }],
+  });
 }
 
 function found<T>(id: string, record: T | undefined, table = 'webhooks'): T {
-  if (record === undefined) throw new AanaError('NotFoundException', 'not-found', `there is no ${table === 'webhooks' ? 'webhook' : 'delivery'} ${JSON.stringify(id)}`, { data: { table, id } });
+  if (record === undefined)
+    throw new AanaError(
+      'NotFoundException',
+      'not-found',
+      `there is no ${table === 'webhooks' ? 'webhook' : 'delivery'} ${JSON.stringify(id)}`,
+      { data: { table, id } },
+    );
   return record;
 }

@@ -65,7 +65,15 @@ function generate() {
       }
     });
     engine.submit(id, prompt, {
-      temperature: 0, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 1, maxTokens, stop: [], parseSpecial: true,
+      temperature: 0,
+      topK: -1,
+      topP: 1,
+      minP: 0,
+      repetitionPenalty: 1,
+      seed: 1,
+      maxTokens,
+      stop: [],
+      parseSpecial: true,
     });
   });
 }
@@ -113,12 +121,23 @@ await engine.close();
 
 const git = (...args) => execFileSync('git', args, { cwd: packageRoot, encoding: 'utf8' }).trim();
 const report = {
-  machine: { cpu: cpus()[0]?.model, cores: cpus().length, memory_gib: round(totalmem() / 2 ** 30), load: loadavg().map(round), node: process.version },
+  machine: {
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    memory_gib: round(totalmem() / 2 ** 30),
+    load: loadavg().map(round),
+    node: process.version,
+  },
   devices: binding.devices().map(({ name, description }) => `${name}: ${description}`),
   commit: git('rev-parse', 'HEAD') + (git('status', '--porcelain', '--', 'native') === '' ? '' : ' (changed)'),
   versions: binding.versions,
   model: { file: basename(modelPath), ...engine.info },
-  settings: { runs, max_tokens: maxTokens, threads: Number(values.threads), prefill_tokens_per_step: Number(values.prefill) },
+  settings: {
+    runs,
+    max_tokens: maxTokens,
+    threads: Number(values.threads),
+    prefill_tokens_per_step: Number(values.prefill),
+  },
   results,
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -1,4 +1,7 @@
-/** The variable in which a replica finds its GPUs by the engines' names, separated by commas, where `CUDA_VISIBLE_DEVICES` has no say over them. */
+/**
+ * The variable in which a replica finds its GPUs by the engines' names, separated by commas, where
+ * `CUDA_VISIBLE_DEVICES` has no say over them.
+ */
 export const GPU_DEVICES_VARIABLE = 'AANA_GPU_DEVICES';
 
 /** Returns the names of the GPUs that this process was given; none where it may use all that it sees. */

@@ -1,4 +1,7 @@
-/** Everything the native addon exports, as it exports it. Only `host/engines/` uses it, and only inside a replica process. */
+/**
+ * Everything the native addon exports, as it exports it. Only `host/engines/` uses it, and only inside a replica
+ * process.
+ */
 
 export interface NativeDevice {
   /** ggml's name, such as `CPU` or `CUDA0`. */
@@ -22,7 +25,10 @@ export type NativeFault = 'caller' | 'deployment' | 'overload' | 'cancelled';
 
 /** For whom a request is computed, and until when its answer is of use. */
 export interface RequestTerms {
-  /** Tenants share an engine evenly, whatever the number and priority of their requests; requests without one are those of one more tenant. */
+  /**
+   * Tenants share an engine evenly, whatever the number and priority of their requests; requests without one are those
+   * of one more tenant.
+   */
   readonly tenant?: string | null;
   /** Requests of a higher priority begin before others of their tenant. Default: 0. */
   readonly priority?: number;
@@ -105,23 +111,40 @@ export type LlamaEvent =
     };
 
 /** `engine-ended`: the engine can serve no request any more. */
-export type LlamaErrorCode = 'prompt-too-long' | 'empty-prompt' | 'deadline-exceeded' | 'slow-reader' | 'no-room' | 'engine-ended' | 'failed';
+export type LlamaErrorCode =
+  | 'prompt-too-long'
+  | 'empty-prompt'
+  | 'deadline-exceeded'
+  | 'slow-reader'
+  | 'no-room'
+  | 'engine-ended'
+  | 'failed';
 
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;
-  /** Queues a request; its events come to the listener given at load, `id` is the caller's. `parseSpecial` reads control tokens in the text. */
+  /**
+   * Queues a request; its events come to the listener given at load, `id` is the caller's. `parseSpecial` reads control
+   * tokens in the text.
+   */
   submit(id: number, prompt: string, options: LlamaSampling & RequestTerms & { readonly parseSpecial: boolean }): void;
   /** Ends a request at the next step; an `end` event with reason `cancelled` follows. Unknown ids are ignored. */
   cancel(id: number): void;
   /**
-   * Tells how many `text` events of a request were consumed, so that a slow reader pauses only its own sequence. One that is paused for a second gives up
-   * its place to a request that waits, and goes on later; one whose reader takes nothing for `readerTimeoutMs` fails.
+   * Tells how many `text` events of a request were consumed, so that a slow reader pauses only its own sequence. One
+   * that is paused for a second gives up its place to a request that waits, and goes on later; one whose reader takes
+   * nothing for `readerTimeoutMs` fails.
    */
   acknowledge(id: number, events: number): void;
   /** The model's chat template over messages; ends with the start of the assistant's turn when `addAssistant`. */
-  applyChatTemplate(messages: readonly { readonly role: string; readonly content: string }[], addAssistant: boolean): string;
+  applyChatTemplate(
+    messages: readonly { readonly role: string; readonly content: string }[],
+    addAssistant: boolean,
+  ): string;
   countTokens(text: string, parseSpecial: boolean): number;
-  /** Why the engine ended without being told to; empty while it works, and after `close`. All requests have failed then with `engine-ended`. */
+  /**
+   * Why the engine ended without being told to; empty while it works, and after `close`. All requests have failed then
+   * with `engine-ended`.
+   */
   readonly failure: string;
   /** Steps the decode loop has made; it grows while there is work. */
   readonly steps: number;
@@ -190,10 +213,15 @@ export interface NativeWhisperEngine {
   readonly info: { readonly multilingual: boolean; readonly vocabularySize: number; readonly type: string };
   /**
    * Transcribes mono 16 kHz samples in [−1, 1]. They are copied. `id` names the request for `cancelTranscription`.
-   * `onSegment` (optional) gets each segment in order as it is final. Rejects with an Error whose `code` is `cancelled`, `deadline-exceeded` or
-   * `failed`, and whose `fault` is a {@link NativeFault}.
+   * `onSegment` (optional) gets each segment in order as it is final. Rejects with an Error whose `code` is
+   * `cancelled`, `deadline-exceeded` or `failed`, and whose `fault` is a {@link NativeFault}.
    */
-  transcribe(id: number, samples: Float32Array, params: WhisperNativeParams & RequestTerms, onSegment?: (segment: WhisperNativeSegment) => void): Promise<WhisperNativeResult>;
+  transcribe(
+    id: number,
+    samples: Float32Array,
+    params: WhisperNativeParams & RequestTerms,
+    onSegment?: (segment: WhisperNativeSegment) => void,
+  ): Promise<WhisperNativeResult>;
   cancelTranscription(id: number): void;
   /** Regions of speech, in seconds. */
   detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
@@ -207,18 +235,33 @@ export interface NativeWhisperEngine {
 }
 
 export interface NativeBinding {
-  readonly versions: { readonly llama: string; readonly whisper: string; readonly ggml: string; readonly mode: 'prebuilt' | 'source' };
-  /** Loads ggml's backends (CPU variants, CUDA) from `directories`; once per process, before any model. A no-op in `source` mode. */
+  readonly versions: {
+    readonly llama: string;
+    readonly whisper: string;
+    readonly ggml: string;
+    readonly mode: 'prebuilt' | 'source';
+  };
+  /**
+   * Loads ggml's backends (CPU variants, CUDA) from `directories`; once per process, before any model. A no-op in
+   * `source` mode.
+   */
   loadBackends(directories: readonly string[]): void;
   devices(): NativeDevice[];
-  /** The GPUs that `CUDA_VISIBLE_DEVICES` leaves, in CUDA's order; none without NVIDIA's driver. Needs neither nvidia-smi nor ggml's CUDA backend. */
+  /**
+   * The GPUs that `CUDA_VISIBLE_DEVICES` leaves, in CUDA's order; none without NVIDIA's driver. Needs neither
+   * nvidia-smi nor ggml's CUDA backend.
+   */
   driverGpus(): NativeDriverGpu[];
   /** Lines that the engines log; `debug` lines are dropped before they cross into JavaScript. */
   setLogger(listener: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void): void;
   /**
-   * Loads a model on a thread of its own. `onEvents` gets all events since the last call, in order. `onProgress` gets 0 to 1.
-   * Rejects with an Error that names the file: missing, truncated, not a model, not enough memory.
+   * Loads a model on a thread of its own. `onEvents` gets all events since the last call, in order. `onProgress` gets 0
+   * to 1. Rejects with an Error that names the file: missing, truncated, not a model, not enough memory.
    */
-  loadLlama(options: LlamaLoadOptions, onEvents: (events: LlamaEvent[]) => void, onProgress: (fraction: number) => void): Promise<NativeLlamaEngine>;
+  loadLlama(
+    options: LlamaLoadOptions,
+    onEvents: (events: LlamaEvent[]) => void,
+    onProgress: (fraction: number) => void,
+  ): Promise<NativeLlamaEngine>;
   loadWhisper(options: WhisperLoadOptions): Promise<NativeWhisperEngine>;
 }

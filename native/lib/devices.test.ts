@@ -19,7 +19,10 @@ const test = canRun ? Devices : Devices.skip;
 function driverGpus(gpus: string): NativeDriverGpu[] {
   const program = `import { loadNative } from ${JSON.stringify(new URL('load.js', import.meta.url).href)};
     process.stdout.write(JSON.stringify(loadNative({ addonPath: ${JSON.stringify(addonPath)} }).driverGpus()));`;
-  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { env: { ...process.env, LD_LIBRARY_PATH: folder, FAKE_GPUS: gpus }, encoding: 'utf8' });
+  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+    env: { ...process.env, LD_LIBRARY_PATH: folder, FAKE_GPUS: gpus },
+    encoding: 'utf8',
+  });
   return JSON.parse(output) as NativeDriverGpu[];
 }
 

@@ -55,7 +55,10 @@ test('a request whose deadline passes while it is answered ends then and leaves 
 test('a request of a higher priority begins before those of its tenant that came earlier', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const first = llama.submit(prompt, { maxTokens: 4 });
-  const [low, high] = [llama.submit('A cat', { maxTokens: 4, priority: -1 }), llama.submit('A dog', { maxTokens: 4, priority: 2 })];
+  const [low, high] = [
+    llama.submit('A cat', { maxTokens: 4, priority: -1 }),
+    llama.submit('A dog', { maxTokens: 4, priority: 2 }),
+  ];
   const middle = llama.submit('A bird', { maxTokens: 4 });
   await Promise.all([first, low, high, middle].map((id) => llama.finish(id)));
   const ends = llama.events.filter(({ type }) => type === 'end').map(({ id }) => id);
@@ -64,7 +67,9 @@ test('a request of a higher priority begins before those of its tenant that came
 
 test('a tenant with one request does not wait behind all of another one, whatever their priority', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
-  const many = Array.from({ length: 8 }, (_, n) => llama.submit(`Story number ${n}`, { maxTokens: 12, tenant: 'many', priority: 1000 }));
+  const many = Array.from({ length: 8 }, (_, n) =>
+    llama.submit(`Story number ${n}`, { maxTokens: 12, tenant: 'many', priority: 1000 }),
+  );
   const one = llama.submit('A cat', { maxTokens: 12, tenant: 'one' });
   await Promise.all([...many, one].map((id) => llama.finish(id)));
   const ends = llama.events.filter(({ type }) => type === 'end').map(({ id }) => id);
@@ -79,7 +84,8 @@ test('a request whose reader is behind gives up its place, and goes on where it 
   const slow = llama.submit(prompt, settings);
   llama.unread.add(slow);
   await llama.until(() => llama.of(slow).length >= 64);
-  for (const other of ['The dog', 'A cat']) assert.is(endOf(await llama.generate(other, { maxTokens: 40 })).completionTokens, 40);
+  for (const other of ['The dog', 'A cat'])
+    assert.is(endOf(await llama.generate(other, { maxTokens: 40 })).completionTokens, 40);
   assert.is(llama.of(slow).length, 64);
   llama.unread.delete(slow);
   llama.engine.acknowledge(slow, 64);
@@ -147,8 +153,16 @@ test('requests that are open when the engine’s thread ends by itself fail, and
     timeout: 60_000,
   });
   assert.is(status, 0, stderr);
-  const { told, failure, refusal, busy } = JSON.parse(stdout) as { told: unknown[]; failure: string; refusal: string; busy: boolean };
-  assert.equal(told, Array.from({ length: 4 }, () => ['error', 'engine-ended', 'deployment']));
+  const { told, failure, refusal, busy } = JSON.parse(stdout) as {
+    told: unknown[];
+    failure: string;
+    refusal: string;
+    busy: boolean;
+  };
+  assert.equal(
+    told,
+    Array.from({ length: 4 }, () => ['error', 'engine-ended', 'deployment']),
+  );
   assert.match(failure, /^the engine ended: ./);
   assert.equal([refusal, busy], [failure, false]);
 });

@@ -6,7 +6,17 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addonPath, endOf, greedy, isBuilt, options, prompt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import {
+  addonPath,
+  endOf,
+  greedy,
+  isBuilt,
+  options,
+  prompt,
+  rejection,
+  TestEngine,
+  tinyModel,
+} from './fixtures/test-engine.ts';
 import { TINY_LLAMA, writeProjector } from './fixtures/tiny-llama.ts';
 import { loadNative } from './load.ts';
 
@@ -22,7 +32,14 @@ test('text comes in pieces and ends with the counts', async () => {
   const generation = await llama.generate(prompt);
   assert.ok(generation.texts.length > 5, `${generation.texts.length} pieces`);
   assert.ok(generation.text.length > 20);
-  assert.equal(generation.last, { id: 1, type: 'end', reason: 'length', promptTokens: 5, reusedTokens: 0, completionTokens: 32 });
+  assert.equal(generation.last, {
+    id: 1,
+    type: 'end',
+    reason: 'length',
+    promptTokens: 5,
+    reusedTokens: 0,
+    completionTokens: 32,
+  });
   const tokens = llama.events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0);
   assert.is(tokens, 32);
 });
@@ -93,7 +110,8 @@ test('two requests that run together interleave their events', async () => {
   const ids = [prompt, 'The dog ran'].map((text) => llama.submit(text, { maxTokens: 100, temperature: 1 }));
   await Promise.all(ids.map((id) => llama.finish(id)));
   const [first = 0, second = 0] = ids;
-  const place = (id: number, which: 'findIndex' | 'findLastIndex') => llama.events[which]((event) => event.id === id && event.type === 'text');
+  const place = (id: number, which: 'findIndex' | 'findLastIndex') =>
+    llama.events[which]((event) => event.id === id && event.type === 'text');
   assert.ok(place(second, 'findIndex') < place(first, 'findLastIndex'), 'the second starts before the first ends');
   assert.ok(place(first, 'findIndex') < place(second, 'findLastIndex'));
 });
@@ -116,7 +134,13 @@ test('the same seed draws the same text, another seed another', async () => {
 
 test('all sampling settings together still make text', async () => {
   await using llama = await TestEngine.load();
-  const generation = await llama.generate(prompt, { temperature: 0.8, topK: 40, topP: 0.9, minP: 0.05, repetitionPenalty: 1.1 });
+  const generation = await llama.generate(prompt, {
+    temperature: 0.8,
+    topK: 40,
+    topP: 0.9,
+    minP: 0.05,
+    repetitionPenalty: 1.1,
+  });
   assert.ok(generation.text.length > 20);
 });
 
@@ -162,7 +186,15 @@ test('a prompt that does not fit is refused with both numbers', async () => {
   assert.ok(tokens > 64);
   assert.equal(
     { ...last, message: '' },
-    { id: 1, type: 'error', code: 'prompt-too-long', fault: 'caller', message: '', promptTokens: tokens, maxTokens: 64 },
+    {
+      id: 1,
+      type: 'error',
+      code: 'prompt-too-long',
+      fault: 'caller',
+      message: '',
+      promptTokens: tokens,
+      maxTokens: 64,
+    },
   );
   endOf(await llama.generate(prompt));
 });
@@ -238,7 +270,10 @@ test('the second identical prompt reuses all of the first but its last token', a
 
 test('a conversation that goes on finds its own slot again', async () => {
   await using llama = await TestEngine.load();
-  const [mine, theirs] = ['Lily had a red ball and she went to play with it', 'The big dog was very sad because it had no home'];
+  const [mine, theirs] = [
+    'Lily had a red ball and she went to play with it',
+    'The big dog was very sad because it had no home',
+  ];
   const [first] = await Promise.all([mine, theirs].map((text) => llama.generate(text)));
   assert.ok(first);
   const tokens = llama.engine.countTokens(mine + first.text, true);
@@ -261,7 +296,8 @@ test('keys and values of a type that does not fit the model fail the load', asyn
 
 test('a template in place of the model’s own forms the prompt', async () => {
   await using llama = await TestEngine.load({
-    chatTemplate: "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
+    chatTemplate:
+      '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}',
   });
   const messages = [
     { role: 'system', content: 'S' },
@@ -282,7 +318,12 @@ test('a model file that is missing, foreign, truncated or not for text fails wit
   const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
   try {
     const whole = await readFile(tinyModel);
-    const files = { 'text.gguf': Buffer.from('not a model'), 'empty.gguf': Buffer.alloc(0), 'half.gguf': whole.subarray(0, whole.length / 2), 'header.gguf': whole.subarray(0, 500) };
+    const files = {
+      'text.gguf': Buffer.from('not a model'),
+      'empty.gguf': Buffer.alloc(0),
+      'half.gguf': whole.subarray(0, whole.length / 2),
+      'header.gguf': whole.subarray(0, 500),
+    };
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
     const paths = ['missing.gguf', ...Object.keys(files)].map((name) => join(folder, name));
     const projector = join(folder, 'projector.gguf');
@@ -300,7 +341,13 @@ test('a model file that is missing, foreign, truncated or not for text fails wit
 });
 
 test('options that make no sense are refused before the load', async () => {
-  for (const changes of [{ maxSequences: 0 }, { maxSequences: 65 }, { threads: 0.5 }, { contextTokens: -1 }, { kvType: 'q2' as 'f16' }]) {
+  for (const changes of [
+    { maxSequences: 0 },
+    { maxSequences: 65 },
+    { threads: 0.5 },
+    { contextTokens: -1 },
+    { kvType: 'q2' as 'f16' },
+  ]) {
     const error = await rejection(TestEngine.load(changes));
     assert.match(error.message, Object.keys(changes)[0] ?? '');
   }
@@ -309,7 +356,11 @@ test('options that make no sense are refused before the load', async () => {
 test('a GPU that is not there is refused, and how a model is split means nothing on the CPU', async () => {
   const error = await rejection(TestEngine.load({ gpuLayers: -1, devices: ['CUDA77'] }));
   assert.match(error.message, /tiny-llama\.gguf is to be loaded onto CUDA77, a device that is not there/);
-  for (const changes of [{ splitMode: 'none' as const, mainGpu: 3 }, { splitMode: 'row' as const, tensorSplit: [3, 1] }, { splitMode: 'tensor' as const }]) {
+  for (const changes of [
+    { splitMode: 'none' as const, mainGpu: 3 },
+    { splitMode: 'row' as const, tensorSplit: [3, 1] },
+    { splitMode: 'tensor' as const },
+  ]) {
     await using llama = await TestEngine.load({ ...changes, devices: ['CUDA77'] }); // no layer goes there
     endOf(await llama.generate(prompt, { maxTokens: 2 }));
   }
@@ -356,7 +407,9 @@ const program = `
 `;
 
 async function exitCode(source: string): Promise<number | NodeJS.Signals | null> {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program + source], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program + source], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   return code ?? signal;
 }
@@ -366,17 +419,28 @@ test('an engine with nothing to do does not keep the process running', async () 
 });
 
 test('a running request keeps the process running until its end', async () => {
-  assert.is(await exitCode("onEvents = (events) => { engine.acknowledge(1, 99); if (events.at(-1).type === 'end') process.exitCode = 8; }; submit()"), 8);
+  assert.is(
+    await exitCode(
+      "onEvents = (events) => { engine.acknowledge(1, 99); if (events.at(-1).type === 'end') process.exitCode = 8; }; submit()",
+    ),
+    8,
+  );
 });
 
 test('a process can exit while it loads, and while it decodes', async () => {
   assert.is(await exitCode('submit(); onEvents = () => process.exit(9)'), 9);
-  assert.is(await exitCode(`loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, () => {}, () => {}); process.exit(6)`), 6);
+  assert.is(
+    await exitCode(
+      `loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, () => {}, () => {}); process.exit(6)`,
+    ),
+    6,
+  );
 });
 
 test('a thread that is ended while it decodes leaves the process alone', async () => {
   for (let i = 0; i < 5; i++) {
-    const send = 'onEvents = (events) => { engine.acknowledge(1, events.length); parentPort.postMessage(0); }; submit();';
+    const send =
+      'onEvents = (events) => { engine.acknowledge(1, events.length); parentPort.postMessage(0); }; submit();';
     const worker = new Worker(`import { parentPort } from 'node:worker_threads'; ${program} ${send}`, { eval: true });
     await once(worker, 'message');
     await worker.terminate();

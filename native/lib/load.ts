@@ -29,10 +29,13 @@ export function manifestPath(addonPath: string): string {
   return join(dirname(addonPath), 'aana-native.json');
 }
 
-/** Loads the addon and its backends into this process. Throws an Error that says how to build it when it is not there. */
+/**
+ * Loads the addon and its backends into this process. Throws an Error that says how to build it when it is not there.
+ */
 export function loadNative(options: LoadNativeOptions): NativeBinding {
   const addonPath = resolve(options.addonPath);
-  if (!existsSync(addonPath)) throw new Error(`the native addon ${addonPath} is not there: run "npx aana-host build-native"`);
+  if (!existsSync(addonPath))
+    throw new Error(`the native addon ${addonPath} is not there: run "npx aana-host build-native"`);
   const binding = require(addonPath) as NativeBinding;
   binding.loadBackends(options.backendDirectories ?? builtBackends(addonPath));
   return binding;

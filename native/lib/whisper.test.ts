@@ -12,7 +12,8 @@ import { loadNative, nativeAddonPath } from './load.ts';
 const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const addonPath = nativeAddonPath(packageRoot);
 const models = join(process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache/aana-host'), 'models');
-const present = (path: string | undefined): string | undefined => (path !== undefined && existsSync(path) ? path : undefined);
+const present = (path: string | undefined): string | undefined =>
+  path !== undefined && existsSync(path) ? path : undefined;
 
 const modelPath = present(join(models, 'whisper-tiny.en/ggml-tiny.en-q8_0.bin'));
 const vadModelPath = present(join(models, 'silero-vad-v6.2.0/ggml-silero-v6.2.0.bin'));
@@ -32,7 +33,7 @@ const said = 'and so my fellow americans ask not what your country can do for yo
 /** The samples of a mono, 16-bit WAV file with a plain 44-byte header or one with further chunks. */
 async function readWav(path: string): Promise<Float32Array> {
   const bytes = await readFile(path);
-  for (let at = 12; at < bytes.length; ) {
+  for (let at = 12; at < bytes.length;) {
     const size = bytes.readUInt32LE(at + 4);
     if (bytes.toString('latin1', at, at + 4) === 'data') {
       return Float32Array.from({ length: size / 2 }, (_, i) => bytes.readInt16LE(at + 8 + i * 2) / 32768);
@@ -76,17 +77,27 @@ const silence = (seconds: number): Float32Array => new Float32Array(seconds * 16
 const Whisper = suite('NativeWhisperEngine');
 
 if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
-  const missing = !existsSync(addonPath) ? 'the native addon' : !vadModelPath ? 'the Silero model' : !modelPath ? 'the tiny.en model' : 'the speech sample';
+  const missing = !existsSync(addonPath)
+    ? 'the native addon'
+    : !vadModelPath
+      ? 'the Silero model'
+      : !modelPath
+        ? 'the tiny.en model'
+        : 'the speech sample';
   process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is not there\n`);
 } else {
   const options: WhisperLoadOptions = { modelPath, vadModelPath, useGpu: false, threads: 1, maxStates: 2 };
-  const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> => loadNative({ addonPath }).loadWhisper({ ...options, ...changes });
+  const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> =>
+    loadNative({ addonPath }).loadWhisper({ ...options, ...changes });
   const speech = await readWav(speechPath);
   const durationS = speech.length / 16000;
   let engine: NativeWhisperEngine;
   let lastId = 0;
-  const transcribe = (samples: Float32Array, changes: Partial<WhisperNativeParams> = {}, onSegment?: (segment: WhisperNativeSegment) => void) =>
-    engine.transcribe(++lastId, samples, { ...plain, ...changes }, onSegment);
+  const transcribe = (
+    samples: Float32Array,
+    changes: Partial<WhisperNativeParams> = {},
+    onSegment?: (segment: WhisperNativeSegment) => void,
+  ) => engine.transcribe(++lastId, samples, { ...plain, ...changes }, onSegment);
 
   Whisper.before(async () => {
     engine = await load();
@@ -110,7 +121,10 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.is(engine.steps, before + 1);
     let last = 0;
     for (const segment of result.segments) {
-      assert.ok(segment.start >= last && segment.end > segment.start && segment.end <= durationS, JSON.stringify(segment));
+      assert.ok(
+        segment.start >= last && segment.end > segment.start && segment.end <= durationS,
+        JSON.stringify(segment),
+      );
       assert.ok(segment.averageLogProbability < 0 && segment.averageLogProbability > -1);
       assert.ok(segment.noSpeechProbability >= 0 && segment.noSpeechProbability < 0.5);
       assert.equal(segment.words, []);
@@ -124,7 +138,10 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.is(words.map(({ word }) => word).join(''), segments.map(({ text }) => text).join(''));
     assert.is(words.length, said.split(' ').length);
     for (const [i, word] of words.entries()) {
-      assert.ok(word.start >= (words[i - 1]?.end ?? 0) - 1e-6 && word.end >= word.start && word.end <= durationS, JSON.stringify(words));
+      assert.ok(
+        word.start >= (words[i - 1]?.end ?? 0) - 1e-6 && word.end >= word.start && word.end <= durationS,
+        JSON.stringify(words),
+      );
       assert.ok(word.probability > 0 && word.probability <= 1);
     }
     // "Americans" ends at 2.2 s, the pause after it lasts a second
@@ -200,7 +217,11 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
 
   Whisper('delivers segments in order although two windows run at once', async () => {
     const starts: number[] = [];
-    const { segments } = await transcribe(concat(speech, silence(1), speech, silence(1), speech, silence(1), speech), {}, (segment) => starts.push(segment.start));
+    const { segments } = await transcribe(
+      concat(speech, silence(1), speech, silence(1), speech, silence(1), speech),
+      {},
+      (segment) => starts.push(segment.start),
+    );
     assert.is(wordsOf(segments), Array(4).fill(said).join(' '));
     assert.equal(
       starts,
@@ -218,7 +239,9 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   Whisper('takes turns: a short request does not wait for the whole of a long one', async () => {
     const single = await load({ maxStates: 1 });
     const ended: string[] = [];
-    const long = single.transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain).then(() => ended.push('long'));
+    const long = single
+      .transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain)
+      .then(() => ended.push('long'));
     const short = single.transcribe(2, speech, plain).then(() => ended.push('short'));
     await Promise.all([long, short]);
     assert.equal(ended, ['short', 'long']);
@@ -245,14 +268,23 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
 
   Whisper('ends a request whose deadline passes: before it is begun as overload, later as cancelled', async () => {
     const single = await load({ maxStates: 1 });
-    assert.equal(await outcomeOf(single.transcribe(1, speech, { ...plain, deadlineMs: 0 })), ['deadline-exceeded', 'overload']);
+    assert.equal(await outcomeOf(single.transcribe(1, speech, { ...plain, deadlineMs: 0 })), [
+      'deadline-exceeded',
+      'overload',
+    ]);
     const long = concat(...Array.from({ length: 9 }, () => speech));
     const running = single.transcribe(2, long, plain);
     const stopped = outcomeOf(running);
-    assert.equal(await outcomeOf(single.transcribe(3, speech, { ...plain, deadlineMs: 1 })), ['deadline-exceeded', 'overload']);
+    assert.equal(await outcomeOf(single.transcribe(3, speech, { ...plain, deadlineMs: 1 })), [
+      'deadline-exceeded',
+      'overload',
+    ]);
     single.cancelTranscription(2);
     assert.equal(await stopped, ['cancelled', 'cancelled']);
-    const [code, fault] = (await outcomeOf(single.transcribe(4, long, { ...plain, vad: false, deadlineMs: 400 }))) as [string, string];
+    const [code, fault] = (await outcomeOf(single.transcribe(4, long, { ...plain, vad: false, deadlineMs: 400 }))) as [
+      string,
+      string,
+    ];
     assert.is(code, 'deadline-exceeded');
     assert.ok(['cancelled', 'overload'].includes(fault)); // on a slow machine it may not have begun by then
     assert.is(wordsOf((await single.transcribe(5, speech, plain)).segments), said);
@@ -262,7 +294,8 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   Whisper('lets tenants take turns, and serves a higher priority of a tenant first', async () => {
     const single = await load({ maxStates: 1 });
     const ended: number[] = [];
-    const run = (id: number, terms: object): Promise<unknown> => single.transcribe(id, speech, { ...plain, ...terms }).then(() => ended.push(id));
+    const run = (id: number, terms: object): Promise<unknown> =>
+      single.transcribe(id, speech, { ...plain, ...terms }).then(() => ended.push(id));
     const first = single.transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain).catch(() => {});
     const low = run(2, { tenant: 'many', priority: 5 });
     const high = run(3, { tenant: 'many', priority: 6 });
@@ -301,7 +334,10 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
       assert.match(await messageOf(load({ modelPath: file })), `cannot open ${file}: No such file`);
       for (const length of [0, 3, 100, 500_000, whole.length - 1]) {
         await writeFile(file, whole.subarray(0, length));
-        assert.match(await messageOf(load({ modelPath: file })), new RegExp(`${file}: (it is truncated|the file is empty)`));
+        assert.match(
+          await messageOf(load({ modelPath: file })),
+          new RegExp(`${file}: (it is truncated|the file is empty)`),
+        );
       }
       const silero = await readFile(vadModelPath);
       for (const length of [100, silero.length - 1]) {
@@ -338,7 +374,12 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
 
   Whisper('lets the process end by itself, and by process.exit() with work in flight', () => {
     assert.is(runScript('').status, 0);
-    assert.is(runScript(`engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => process.exit(7), 100);`).status, 7);
+    assert.is(
+      runScript(
+        `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => process.exit(7), 100);`,
+      ).status,
+      7,
+    );
     for (const work of [
       `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false, wordTimestamps: true })}).catch(() => {})`,
       `engine.detectSpeech(new Float32Array(16000 * 600)).catch(() => {})`,
@@ -353,7 +394,9 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
 
   Whisper('survives the end of a worker thread that uses it', async () => {
     const { Worker } = await import('node:worker_threads');
-    const url = new URL(`data:text/javascript,${encodeURIComponent(script(`import { parentPort } from 'node:worker_threads'; engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); parentPort.postMessage('running');`))}`);
+    const url = new URL(
+      `data:text/javascript,${encodeURIComponent(script(`import { parentPort } from 'node:worker_threads'; engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); parentPort.postMessage('running');`))}`,
+    );
     const worker = new Worker(url);
     await new Promise((onMessage, onError) => {
       worker.once('message', onMessage);

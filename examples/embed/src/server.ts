@@ -1,4 +1,5 @@
-// A shop with a server of its own, which has the host in its process: some routes are the shop's, the others are the host's.
+// A shop with a server of its own, which has the host in its process: some routes are the shop's, the others are the
+// host's.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AanaApp, loadConfig, z } from 'aana-host';
@@ -10,7 +11,10 @@ const config = loadConfig({ base: { name: 'shop' } });
 const app = new AanaApp({ config });
 app.registerDeployment(
   'sentiment_deployment',
-  SentimentDeployment.options({ num_replicas: 2, user_config: new SentimentConfig({ positive: ['lovely', 'warm', 'soft', 'great'] }) }),
+  SentimentDeployment.options({
+    num_replicas: 2,
+    user_config: new SentimentConfig({ positive: ['lovely', 'warm', 'soft', 'great'] }),
+  }),
 );
 const sentiment = app.handle(SentimentDeployment, 'sentiment_deployment');
 

@@ -3,7 +3,9 @@ import { z } from 'aana-host/plugin';
 export const WordCount = z.strictObject({
   words: z.int().check(z.describe('How many words there are.')),
   different: z.int().check(z.describe('How many of them differ, capital letters aside.')),
-  most_frequent: z.array(z.strictObject({ word: z.string(), times: z.int() })).check(z.describe('Most frequent first; equals by the alphabet.')),
+  most_frequent: z
+    .array(z.strictObject({ word: z.string(), times: z.int() }))
+    .check(z.describe('Most frequent first; equals by the alphabet.')),
 });
 export type WordCount = z.infer<typeof WordCount>;
 
@@ -14,6 +16,8 @@ export function countWords(text: string, top: number): WordCount {
   const words = text.toLowerCase().match(WORD) ?? [];
   const times = new Map<string, number>();
   for (const word of words) times.set(word, (times.get(word) ?? 0) + 1);
-  const sorted = [...times].map(([word, count]) => ({ word, times: count })).sort((a, b) => b.times - a.times || (a.word < b.word ? -1 : 1));
+  const sorted = [...times]
+    .map(([word, count]) => ({ word, times: count }))
+    .sort((a, b) => b.times - a.times || (a.word < b.word ? -1 : 1));
   return { words: words.length, different: times.size, most_frequent: sorted.slice(0, top) };
 }

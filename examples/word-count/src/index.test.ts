@@ -6,7 +6,13 @@ import { countWords } from './count-words.ts';
 import { endpoint } from './index.ts';
 
 const says = (text: string): { asr_deployment: { transcribe: () => unknown } } => ({
-  asr_deployment: { transcribe: () => ({ segments: [], transcription_info: { language: 'en', language_confidence: 1 }, transcription: { text } }) },
+  asr_deployment: {
+    transcribe: () => ({
+      segments: [],
+      transcription_info: { language: 'en', language_confidence: 1 },
+      transcription: { text },
+    }),
+  },
 });
 
 test('counts words, however they are written', () => {
@@ -34,7 +40,12 @@ test('counts a text', () => {
 });
 
 test('counts what is said in a video', () => {
-  const { output, calls } = runEndpoint(endpoint, 'video_word_count', { video: { path: '/a.mp4' }, top: 1 }, { deployments: says(' Ask not, ask.') });
+  const { output, calls } = runEndpoint(
+    endpoint,
+    'video_word_count',
+    { video: { path: '/a.mp4' }, top: 1 },
+    { deployments: says(' Ask not, ask.') },
+  );
   assert.deepEqual(output, { words: 3, different: 2, most_frequent: [{ word: 'ask', times: 2 }] });
   assert.equal(calls.length, 1);
 });

@@ -1,7 +1,10 @@
 import { defineEndpoint, definePlugin, VideoInput, z } from 'aana-host/plugin';
 import { countWords, WordCount } from './count-words.ts';
 
-const top = z._default(z.int().check(z.minimum(0), z.maximum(100), z.describe('How many of the most frequent words to give.')), 5);
+const top = z._default(
+  z.int().check(z.minimum(0), z.maximum(100), z.describe('How many of the most frequent words to give.')),
+  5,
+);
 
 const text = defineEndpoint({
   name: 'text_word_count',

@@ -16,13 +16,19 @@ export class Attached {
   }
 
   /**
-   * Attaches to this user's running application; without a `host` and a `port` there must be one, and `NotRunning` says so. With them it is
-   * that one, and undefined when none of ours listens there.
+   * Attaches to this user's running application; without a `host` and a `port` there must be one, and `NotRunning` says
+   * so. With them it is that one, and undefined when none of ours listens there.
    */
   static async open(config: Config, { host, port, show_logs }: AttachOptions): Promise<Attached | undefined> {
     const runtime_dir = config.runtime_dir;
-    const at = host === undefined && port === undefined ? {} : host !== undefined && socketPath(host) !== undefined ? { host } : { host: host ?? config.host, port: port ?? config.port };
-    if (at.host !== undefined && (at.port === 0 || (await matchingServers(runtime_dir, at)).length === 0)) return undefined;
+    const at =
+      host === undefined && port === undefined
+        ? {}
+        : host !== undefined && socketPath(host) !== undefined
+          ? { host }
+          : { host: host ?? config.host, port: port ?? config.port };
+    if (at.host !== undefined && (at.port === 0 || (await matchingServers(runtime_dir, at)).length === 0))
+      return undefined;
     const running = await connect({ ...at, show_logs, runtime_dir });
     return new Attached(running, await running.deployments());
   }
@@ -41,6 +47,11 @@ export class Attached {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
     const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
+    throw new AanaError(
+      'DeploymentNotFound',
+      'not-found',
+      `there is no deployment ${name}; deployments are: ${known}`,
+      { data: { deployment: name } },
+    );
   }
 }

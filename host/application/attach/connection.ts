@@ -60,10 +60,16 @@ export class AppConnection {
     ignoreOutputErrors();
     await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode, tls } = app.config;
-    const files = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version } : undefined;
+    const files =
+      tls.cert !== null && tls.key !== null
+        ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version }
+        : undefined;
     const server = await HttpServer.open(callback(host), limits, { files, log });
     const path = socketPath(host);
-    const at = path === undefined ? await server.listen(host, port) : await server.listenOnSocket(path, Number.parseInt(mode, 8));
+    const at =
+      path === undefined
+        ? await server.listen(host, port)
+        : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;
     this.#server = server;
     this.#endControl = await openControl({ app, deployments, logs, log, at });
@@ -85,7 +91,9 @@ export class AppConnection {
   }
 
   #requireNone(): void {
-    if (this.#server) throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
-    if (this.#attached) throw new AanaError('AlreadyConnected', 'conflict', `the application is attached to ${this.url} already`);
+    if (this.#server)
+      throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
+    if (this.#attached)
+      throw new AanaError('AlreadyConnected', 'conflict', `the application is attached to ${this.url} already`);
   }
 }

@@ -1,5 +1,11 @@
 import type { AanaApp } from '../app.ts';
-import { controlHandlers, type ControlledApplication, type DeploymentMethods, deploymentReports, startControl } from '../../control/index.ts';
+import {
+  controlHandlers,
+  type ControlledApplication,
+  type DeploymentMethods,
+  deploymentReports,
+  startControl,
+} from '../../control/index.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
@@ -15,12 +21,21 @@ export interface OpenControlOptions {
   readonly at: { readonly url: string; readonly host: string; readonly port: number };
 }
 
-/** Other processes of this user reach the application; without that it serves all the same. Gives what ends it, and tells followers of the log that it has ended. */
+/**
+ * Other processes of this user reach the application; without that it serves all the same. Gives what ends it, and
+ * tells followers of the log that it has ended.
+ */
 export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
   const { app, logs, log, at } = options;
   const dir = app.config.runtime_dir;
   try {
-    const control = await startControl({ dir, at, version: packageVersion(), handlers: controlHandlers(controlled(options)), log });
+    const control = await startControl({
+      dir,
+      at,
+      version: packageVersion(),
+      handlers: controlHandlers(controlled(options)),
+      log,
+    });
     return () => {
       logs.close();
       return control.close();
@@ -34,7 +49,12 @@ export async function openControl(options: OpenControlOptions): Promise<() => Pr
 function controlled({ app, deployments, logs, at }: OpenControlOptions): ControlledApplication {
   return {
     logs,
-    describe: () => Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({ name, type, methods: methods as DeploymentMethods['methods'] })),
+    describe: () =>
+      Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({
+        name,
+        type,
+        methods: methods as DeploymentMethods['methods'],
+      })),
     report: async () => {
       const { status, message, deployments: states } = app.status();
       const reports = await deploymentReports(deployments.status());

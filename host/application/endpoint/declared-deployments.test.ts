@@ -37,16 +37,30 @@ class Classify extends Endpoint<typeof Text, typeof Output> {
 }
 
 /** An application with a deployment that takes one call at a time, and none that waits. */
-const oneAtATime = (): AanaApp => makeApp(folder, {}, { media: { allow_private_urls: true } }).registerDeployment('sentiment', SentimentDeployment.options({ max_ongoing_requests: 1, max_queued_requests: 0 }));
+const oneAtATime = (): AanaApp =>
+  makeApp(folder, {}, { media: { allow_private_urls: true } }).registerDeployment(
+    'sentiment',
+    SentimentDeployment.options({ max_ongoing_requests: 1, max_queued_requests: 0 }),
+  );
 
 /** Keeps the deployment busy until the function that it returns is called. */
 function occupy(app: AanaApp): () => Promise<void> {
   const ending = new AbortController();
-  const call = app.handle(SentimentDeployment, 'sentiment').untilCancelled({}, { signal: ending.signal }).catch(() => {});
+  const call = app
+    .handle(SentimentDeployment, 'sentiment')
+    .untilCancelled({}, { signal: ending.signal })
+    .catch(() => {});
   return async () => {
     ending.abort();
     await call;
-    const isFree = (): Promise<boolean> => app.handle(SentimentDeployment, 'sentiment').facts().then(() => true, () => false);
+    const isFree = (): Promise<boolean> =>
+      app
+        .handle(SentimentDeployment, 'sentiment')
+        .facts()
+        .then(
+          () => true,
+          () => false,
+        );
     while (!(await isFree())) await delay(10); // the replica gives the call up a little later
   };
 }
@@ -63,7 +77,9 @@ else {
   const Input = z.strictObject({ video: schemas.VideoInput });
 
   /** Serves a sound, when it is let to. */
-  async function startOrigin(): Promise<AsyncDisposable & { readonly url: string; readonly requests: () => number; hold: Deferred<void> | undefined }> {
+  async function startOrigin(): Promise<
+    AsyncDisposable & { readonly url: string; readonly requests: () => number; hold: Deferred<void> | undefined }
+  > {
     const file = join(folder, 'sound.wav');
     await makeMedia(ffmpeg as string, file, ...sine(440, 1));
     let requests = 0;
@@ -87,11 +103,20 @@ else {
   /** Fetches and decodes a sound, then calls a deployment. */
   function withMedia(app: AanaApp): AanaApp {
     const input = { name: 'listen', path: '/listen', input: Input, output: Output };
-    const run = async ({ video }: z.output<typeof Input>, context: HostEndpointContext): Promise<z.output<typeof Output>> => {
+    const run = async (
+      { video }: z.output<typeof Input>,
+      context: HostEndpointContext,
+    ): Promise<z.output<typeof Output>> => {
       await using audio = await app.openAudio(video, context);
-      return { label: (await app.handle(SentimentDeployment, 'sentiment').classify({ text: `good ${audio.duration}` }, context)).label };
+      return {
+        label: (
+          await app.handle(SentimentDeployment, 'sentiment').classify({ text: `good ${audio.duration}` }, context)
+        ).label,
+      };
     };
-    return app.registerEndpoint({ ...input, deployments: ['sentiment'], run }).registerEndpoint({ ...input, name: 'undeclared', path: '/undeclared', run });
+    return app
+      .registerEndpoint({ ...input, deployments: ['sentiment'], run })
+      .registerEndpoint({ ...input, name: 'undeclared', path: '/undeclared', run });
   }
 
   Declared('that are full refuse a request before its media are fetched, and say when to come back', async () => {
@@ -103,13 +128,17 @@ else {
     await assertFull(await postJson(`${app.url}/undeclared`, { video: { url: origin.url } }));
     assert.is(origin.requests(), 1, 'without the declaration the refusal comes after the fetch');
     await release();
-    assert.equal(await (await postJson(`${app.url}/listen`, { video: { url: origin.url } })).json(), { label: 'positive' });
+    assert.equal(await (await postJson(`${app.url}/listen`, { video: { url: origin.url } })).json(), {
+      label: 'positive',
+    });
     assert.is(origin.requests(), 2);
   });
 
   Declared('keep the place of a request while its media are fetched', async () => {
     await using origin = await startOrigin();
-    await using app = await started(withMedia(oneAtATime()).registerEndpoint({ name: 'classify', path: '/classify', endpoint_cls: Classify }));
+    await using app = await started(
+      withMedia(oneAtATime()).registerEndpoint({ name: 'classify', path: '/classify', endpoint_cls: Classify }),
+    );
     origin.hold = deferred();
     const first = postJson(`${app.url}/listen`, { video: { url: origin.url } });
     while (origin.requests() === 0) await delay(10);
@@ -123,8 +152,11 @@ else {
 }
 
 Declared('get back the place of a request that ends without a call, or fails', async () => {
-  await using app = await started(oneAtATime().registerEndpoint({ name: 'classify', path: '/classify', endpoint_cls: Classify }));
-  const ask = async (text: string): Promise<unknown> => (await (await postJson(`${app.url}/classify`, { text })).json()) as unknown;
+  await using app = await started(
+    oneAtATime().registerEndpoint({ name: 'classify', path: '/classify', endpoint_cls: Classify }),
+  );
+  const ask = async (text: string): Promise<unknown> =>
+    (await (await postJson(`${app.url}/classify`, { text })).json()) as unknown;
   for (let n = 0; n < 3; n += 1) {
     assert.equal(await ask('nothing'), { label: 'none' });
     assert.is(((await ask('broken')) as { error: string }).error, 'Error');
@@ -132,21 +164,39 @@ Declared('get back the place of a request that ends without a call, or fails', a
   assert.equal(await ask('good'), { label: 'positive' });
 });
 
-const declaring = { name: 'listen', path: '/listen', input: Text, output: Output, deployments: ['sentimant'], run: async () => ({ label: '' }) };
+const declaring = {
+  name: 'listen',
+  path: '/listen',
+  input: Text,
+  output: Output,
+  deployments: ['sentimant'],
+  run: async () => ({ label: '' }),
+};
 const MISSING = /^endpoint listen: deployments: there is no deployment sentimant: .*; deployments are: sentiment$/;
 
 Declared('must be there when the application starts; those registered after the endpoint count', async () => {
-  const app = makeApp(folder).registerEndpoint(declaring).registerDeployment('sentiment', SentimentDeployment.options({ user_config: { broken: 'config' } }));
-  const error = await app.deploy().then(() => undefined, (thrown: Error) => thrown);
+  const app = makeApp(folder)
+    .registerEndpoint(declaring)
+    .registerDeployment('sentiment', SentimentDeployment.options({ user_config: { broken: 'config' } }));
+  const error = await app.deploy().then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
   assert.is(error?.name, 'EndpointError', 'before the deployment, which is broken, is started');
   assert.match(error?.message ?? '', MISSING);
 });
 
 Declared('must be there when an endpoint comes while the application runs', async () => {
   await using app = await makeApp(folder).registerDeployment('sentiment', SentimentDeployment.options()).deploy();
-  assert.throws(() => app.registerEndpoint(declaring), (error: Error) => error.name === 'EndpointError' && MISSING.test(error.message));
+  assert.throws(
+    () => app.registerEndpoint(declaring),
+    (error: Error) => error.name === 'EndpointError' && MISSING.test(error.message),
+  );
   app.registerEndpoint({ ...declaring, deployments: ['sentiment'] });
-  assert.equal(app.endpoints.map(({ name, deployments }) => [name, deployments]), [['listen', ['sentiment']]]);
+  assert.equal(
+    app.endpoints.map(({ name, deployments }) => [name, deployments]),
+    [['listen', ['sentiment']]],
+  );
 });
 
 class Misspelt extends Classify {
@@ -155,9 +205,18 @@ class Misspelt extends Classify {
 
 Declared('are a list of names, and belong to functions and classes', () => {
   const app = makeApp(folder);
-  assert.throws(() => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Misspelt }), /endpoint a: deployments of Misspelt must be a list of names of deployments/);
-  assert.throws(() => app.registerEndpoint({ ...declaring, deployments: 'sentiment' as never }), /endpoint listen: deployments: /);
-  assert.throws(() => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Classify, deployments: ['sentiment'] } as never), /endpoint a: deployments belongs to run; a class has it as a field/);
+  assert.throws(
+    () => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Misspelt }),
+    /endpoint a: deployments of Misspelt must be a list of names of deployments/,
+  );
+  assert.throws(
+    () => app.registerEndpoint({ ...declaring, deployments: 'sentiment' as never }),
+    /endpoint listen: deployments: /,
+  );
+  assert.throws(
+    () => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Classify, deployments: ['sentiment'] } as never),
+    /endpoint a: deployments belongs to run; a class has it as a field/,
+  );
 });
 
 Declared.run();

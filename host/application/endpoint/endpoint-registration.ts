@@ -1,6 +1,13 @@
 import * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
-import { type ChosenEndpoint, hostEndpoint, type HostEndpointContext, type HostEndpointDefinition, type HostEndpointResult, type ServedEndpoint } from '../../endpoints/index.ts';
+import {
+  type ChosenEndpoint,
+  hostEndpoint,
+  type HostEndpointContext,
+  type HostEndpointDefinition,
+  type HostEndpointResult,
+  type ServedEndpoint,
+} from '../../endpoints/index.ts';
 import { check } from '../../deployments/class/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
 
@@ -28,9 +35,15 @@ export interface EndpointOptions {
   readonly admin_required?: boolean;
   /** Whether only users whose subscription is active may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly active_subscription_required?: boolean;
-  /** Whether requests become tasks: as the query `defer` says, each of them, or none. Default: what a plugin's manifest says, else `optional`. */
+  /**
+   * Whether requests become tasks: as the query `defer` says, each of them, or none. Default: what a plugin's manifest
+   * says, else `optional`.
+   */
   readonly defer_option?: 'always' | 'never' | 'optional';
-  /** Time for one attempt as a task, in seconds. Default: what a plugin's manifest says, else `task_queue.execution_timeout`. */
+  /**
+   * Time for one attempt as a task, in seconds. Default: what a plugin's manifest says, else
+   * `task_queue.execution_timeout`.
+   */
   readonly execution_timeout?: number;
 }
 
@@ -56,14 +69,20 @@ export interface ComponentEndpoint extends EndpointOptions {
   readonly endpoint?: string;
 }
 
-export type EndpointRegistration<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType> =
-  | ClassEndpoint
-  | FunctionEndpoint<I, O>
-  | ComponentEndpoint;
+export type EndpointRegistration<
+  I extends z.core.$ZodType = z.core.$ZodType,
+  O extends z.core.$ZodType = z.core.$ZodType,
+> = ClassEndpoint | FunctionEndpoint<I, O> | ComponentEndpoint;
 
 const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function');
-const aSchema = z.custom<z.core.$ZodType>((value) => (value as { _zod?: unknown } | null)?._zod !== undefined, 'must be a schema of zod 4');
-const aHandler = z.custom<EventHandler>((value) => typeof (value as Partial<EventHandler> | null)?.handle === 'function', 'must have a method handle');
+const aSchema = z.custom<z.core.$ZodType>(
+  (value) => (value as { _zod?: unknown } | null)?._zod !== undefined,
+  'must be a schema of zod 4',
+);
+const aHandler = z.custom<EventHandler>(
+  (value) => typeof (value as Partial<EventHandler> | null)?.handle === 'function',
+  'must have a method handle',
+);
 
 const Registration = z.strictObject({
   name: z.string(),
@@ -92,37 +111,111 @@ export interface RegistrationOptions {
   readonly reserve: NonNullable<HostEndpointDefinition['reserve']>;
 }
 
-export type CheckedEndpoint = { readonly host: ServedEndpoint } | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
+export type CheckedEndpoint =
+  | { readonly host: ServedEndpoint }
+  | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
 
-/** What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that names the endpoint and the key. */
-export function checkRegistration(registration: EndpointRegistration, application: EndpointApplication, { hasApiKeys, reserve }: RegistrationOptions): CheckedEndpoint {
+/**
+ * What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that
+ * names the endpoint and the key.
+ */
+export function checkRegistration(
+  registration: EndpointRegistration,
+  application: EndpointApplication,
+  { hasApiKeys, reserve }: RegistrationOptions,
+): CheckedEndpoint {
   const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
   const given = check(Registration, registration, what);
-  // Without keys nobody could be told from an admin or a subscriber: to take these and do nothing would leave open what somebody meant to close.
+  // Without keys nobody could be told from an admin or a subscriber: to take these and do nothing would leave open what
+  // somebody meant to close.
   const guarded = (['admin_required', 'active_subscription_required'] as const).find((key) => given[key]);
-  if (guarded !== undefined && !hasApiKeys) throw invalid(`${what}: ${guarded}: API keys are off, so everybody could run it: set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`);
-  const { name, path, summary, description, tags, openapi_extra: openapiExtra, event_handlers: handlers, defer_option: deferOption, execution_timeout: executionTimeoutS } = given;
+  if (guarded !== undefined && !hasApiKeys)
+    throw invalid(
+      `${what}: ${guarded}: API keys are off, so everybody could run it: set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`,
+    );
+  const {
+    name,
+    path,
+    summary,
+    description,
+    tags,
+    openapi_extra: openapiExtra,
+    event_handlers: handlers,
+    defer_option: deferOption,
+    execution_timeout: executionTimeoutS,
+  } = given;
   const { admin_required: adminRequired, active_subscription_required: activeSubscriptionRequired } = given;
-  const said = { name, path, adminRequired, activeSubscriptionRequired, ...(description != null && { description }), ...(tags && { tags }), ...(openapiExtra && { openapiExtra }), ...(deferOption && { deferOption }), ...(executionTimeoutS !== undefined && { executionTimeoutS }), ...(handlers && { admit: admission(path, handlers) }) };
+  const said = {
+    name,
+    path,
+    adminRequired,
+    activeSubscriptionRequired,
+    ...(description != null && { description }),
+    ...(tags && { tags }),
+    ...(openapiExtra && { openapiExtra }),
+    ...(deferOption && { deferOption }),
+    ...(executionTimeoutS !== undefined && { executionTimeoutS }),
+    ...(handlers && { admit: admission(path, handlers) }),
+  };
 
   const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
   const [kind] = kinds;
-  if (kind === undefined || kinds.length > 1) throw invalid(`${what}: exactly one of endpoint_cls, run and component says what it is made of${kinds.length > 1 ? `; given are ${kinds.join(' and ')}` : ''}`);
-  if (kind !== 'component' && given.endpoint !== undefined) throw invalid(`${what}: endpoint: names an endpoint of a component, but there is no component`);
-  if (kind !== 'run' && (given.input ?? given.output) !== undefined) throw invalid(`${what}: input and output belong to run; a class has them as fields, a component describes them itself`);
-  if (kind !== 'run' && given.deployments !== undefined) throw invalid(`${what}: deployments belongs to run; a class has it as a field, a plugin names its deployments in plugin.json`);
+  if (kind === undefined || kinds.length > 1)
+    throw invalid(
+      `${what}: exactly one of endpoint_cls, run and component says what it is made of${kinds.length > 1 ? `; given are ${kinds.join(' and ')}` : ''}`,
+    );
+  if (kind !== 'component' && given.endpoint !== undefined)
+    throw invalid(`${what}: endpoint: names an endpoint of a component, but there is no component`);
+  if (kind !== 'run' && (given.input ?? given.output) !== undefined)
+    throw invalid(
+      `${what}: input and output belong to run; a class has them as fields, a component describes them itself`,
+    );
+  if (kind !== 'run' && given.deployments !== undefined)
+    throw invalid(
+      `${what}: deployments belongs to run; a class has it as a field, a plugin names its deployments in plugin.json`,
+    );
 
   if (given.component !== undefined) {
-    return { component: given.component, choose: (source) => ({ ...said, source, ...(summary !== '' && { summary }), ...(given.endpoint !== undefined && { endpoint: given.endpoint }) }) };
+    return {
+      component: given.component,
+      choose: (source) => ({
+        ...said,
+        source,
+        ...(summary !== '' && { summary }),
+        ...(given.endpoint !== undefined && { endpoint: given.endpoint }),
+      }),
+    };
   }
   if (given.endpoint_cls !== undefined) {
     const endpoint = makeEndpoint(given.endpoint_cls as unknown as new () => Endpoint, name, application);
     const { input, output, deployments, isStreaming: streaming } = endpoint;
-    return { host: hostEndpoint({ ...said, summary, input, output, streaming, reserve, ...(deployments && { deployments }), initialize: () => endpoint.initialize(), run: (value, context) => endpoint.run(value, context) }) };
+    return {
+      host: hostEndpoint({
+        ...said,
+        summary,
+        input,
+        output,
+        streaming,
+        reserve,
+        ...(deployments && { deployments }),
+        initialize: () => endpoint.initialize(),
+        run: (value, context) => endpoint.run(value, context),
+      }),
+    };
   }
   const { input, output, run, deployments } = given;
   if (!input || !output) throw invalid(`${what}: ${input ? 'output' : 'input'}: a schema of zod 4 is missing`);
-  return { host: hostEndpoint({ ...said, summary, input, output, reserve, ...(deployments && { deployments }), run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'] }) };
+  return {
+    host: hostEndpoint({
+      ...said,
+      summary,
+      input,
+      output,
+      reserve,
+      ...(deployments && { deployments }),
+      run: run as FunctionEndpoint<z.core.$ZodType, z.core.$ZodType>['run'],
+    }),
+  };
 }
 
 function admission(path: string, handlers: readonly EventHandler[]): NonNullable<ServedEndpoint['admit']> {

@@ -8,15 +8,19 @@ import type { MediaSource, OpenAudioOptions } from '../../media/index.ts';
 /** What an endpoint uses of the application it is registered with. */
 export interface EndpointApplication {
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
-  handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
+  handle<D extends HasMethods & { readonly name: string }>(
+    type: D,
+    name: string,
+    options?: HandleOptionsInput,
+  ): HandleOf<D>;
   openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio>;
 }
 
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
 
 /**
- * What endpoint classes extend. The application makes one object of the class, calls `initialize` once before the first request, and
- * `run` for each request; requests run side by side, so what belongs to one is no field.
+ * What endpoint classes extend. The application makes one object of the class, calls `initialize` once before the first
+ * request, and `run` for each request; requests run side by side, so what belongs to one is no field.
  *
  *     class Double extends Endpoint<typeof Input, typeof Output> {
  *       readonly input = Input;
@@ -24,14 +28,17 @@ let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
  *       async run({ n }) { return { n: 2 * n }; }
  *     }
  */
-export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O extends z.core.$ZodType = z.core.$ZodType> {
+export abstract class Endpoint<
+  I extends z.core.$ZodType = z.core.$ZodType,
+  O extends z.core.$ZodType = z.core.$ZodType,
+> {
   /** An object schema: its keys are the parameters of `run`. */
   abstract readonly input: I;
   /** Schema of what `run` gives, or of one value that it yields. */
   abstract readonly output: O;
   /**
-   * Names of the deployments that each run calls. A request is refused before `run` where one of them has no room; otherwise its places are kept for the
-   * calls that have the `context` of `run` as their options. Default: none.
+   * Names of the deployments that each run calls. A request is refused before `run` where one of them has no room;
+   * otherwise its places are kept for the calls that have the `context` of `run` as their options. Default: none.
    */
   readonly deployments?: readonly string[];
   #application: EndpointApplication | undefined;
@@ -52,8 +59,16 @@ export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O ex
 
   /** As `AanaApp.handle`, from `initialize` on. */
   protected handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
-  protected handle<D extends HasMethods & { readonly name: string }>(type: D, name: string, options?: HandleOptionsInput): HandleOf<D>;
-  protected handle(first: string | (HasMethods & { readonly name: string }), second?: string | HandleOptionsInput, third?: HandleOptionsInput): HandleOf<AnyDeployment> {
+  protected handle<D extends HasMethods & { readonly name: string }>(
+    type: D,
+    name: string,
+    options?: HandleOptionsInput,
+  ): HandleOf<D>;
+  protected handle(
+    first: string | (HasMethods & { readonly name: string }),
+    second?: string | HandleOptionsInput,
+    third?: HandleOptionsInput,
+  ): HandleOf<AnyDeployment> {
     const application = this.#attached('handles can be made');
     if (typeof first === 'string') return application.handle(first, second as HandleOptionsInput | undefined);
     return application.handle(first, second as string, third);
@@ -65,20 +80,49 @@ export abstract class Endpoint<I extends z.core.$ZodType = z.core.$ZodType, O ex
   }
 
   #attached(what: string): EndpointApplication {
-    if (!this.#application) throw new AanaError('NotReady', 'unavailable', `${this.constructor.name}: ${what} from initialize() on, not in the constructor`);
+    if (!this.#application)
+      throw new AanaError(
+        'NotReady',
+        'unavailable',
+        `${this.constructor.name}: ${what} from initialize() on, not in the constructor`,
+      );
     return this.#application;
   }
 }
 
 /** Makes the object of an endpoint class. Throws `EndpointError` when the class cannot be an endpoint. */
-export function makeEndpoint(endpointClass: new () => Endpoint, name: string, application: EndpointApplication): Endpoint {
+export function makeEndpoint(
+  endpointClass: new () => Endpoint,
+  name: string,
+  application: EndpointApplication,
+): Endpoint {
   const endpoint = new endpointClass();
-  if (!(endpoint instanceof Endpoint)) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must extend Endpoint of aana-host`);
+  if (!(endpoint instanceof Endpoint))
+    throw new AanaError(
+      'EndpointError',
+      'invalid-input',
+      `endpoint ${name}: ${endpointClass.name} must extend Endpoint of aana-host`,
+    );
   for (const key of ['input', 'output'] as const) {
-    if (!(endpoint[key] as { _zod?: unknown } | undefined)?._zod) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a field ${key}, a schema of zod 4`);
+    if (!(endpoint[key] as { _zod?: unknown } | undefined)?._zod)
+      throw new AanaError(
+        'EndpointError',
+        'invalid-input',
+        `endpoint ${name}: ${endpointClass.name} must have a field ${key}, a schema of zod 4`,
+      );
   }
-  if (!isListOfNames(endpoint.deployments ?? [])) throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: deployments of ${endpointClass.name} must be a list of names of deployments`);
-  if (typeof endpoint.run !== 'function') throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${endpointClass.name} must have a method run`);
+  if (!isListOfNames(endpoint.deployments ?? []))
+    throw new AanaError(
+      'EndpointError',
+      'invalid-input',
+      `endpoint ${name}: deployments of ${endpointClass.name} must be a list of names of deployments`,
+    );
+  if (typeof endpoint.run !== 'function')
+    throw new AanaError(
+      'EndpointError',
+      'invalid-input',
+      `endpoint ${name}: ${endpointClass.name} must have a method run`,
+    );
   attachTo(endpoint, application);
   return endpoint;
 }

@@ -22,13 +22,28 @@ export interface Buildable {
 }
 
 /**
- * Writes a configuration beside the module of `importPath` (`<module>:<app>`, from the working directory) that `aana-host serve --config`
- * makes the same application of. Keys that are there and not the application's own stay as they are. Gives the file.
+ * Writes a configuration beside the module of `importPath` (`<module>:<app>`, from the working directory) that
+ * `aana-host serve --config` makes the same application of. Keys that are there and not the application's own stay as
+ * they are. Gives the file.
  */
-export async function writeAppConfig(app: Buildable, importPath: string, { host = '0.0.0.0', port = 8000, config_name: name = 'aana.config.json' }: BuildOptions): Promise<string> {
+export async function writeAppConfig(
+  app: Buildable,
+  importPath: string,
+  { host = '0.0.0.0', port = 8000, config_name: name = 'aana.config.json' }: BuildOptions,
+): Promise<string> {
   const parsed = parseExportPath(importPath);
-  if (!parsed) throw new AanaError('ImportError', 'invalid-input', `${JSON.stringify(importPath)} does not name an application: <module>:<app> is expected, such as app.js:app`);
-  if (basename(name) !== name || !name.endsWith('.json')) throw new AanaError('ConfigError', 'invalid-input', `${JSON.stringify(name)} is no name of a configuration file such as aana.config.json`);
+  if (!parsed)
+    throw new AanaError(
+      'ImportError',
+      'invalid-input',
+      `${JSON.stringify(importPath)} does not name an application: <module>:<app> is expected, such as app.js:app`,
+    );
+  if (basename(name) !== name || !name.endsWith('.json'))
+    throw new AanaError(
+      'ConfigError',
+      'invalid-input',
+      `${JSON.stringify(name)} is no name of a configuration file such as aana.config.json`,
+    );
   const module = resolveModule(parsed.module, resolve('.'));
   const folder = dirname(module);
   const file = join(folder, name);
@@ -50,7 +65,9 @@ function existing(file: string): object {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new AanaError('ConfigError', 'invalid-input', `${file}: cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new AanaError('ConfigError', 'invalid-input', `${file}: cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   try {
     const value: unknown = JSON.parse(text);
@@ -58,5 +75,9 @@ function existing(file: string): object {
   } catch {
     // told below
   }
-  throw new AanaError('ConfigError', 'invalid-input', `${file}: it is there, but is no JSON object: remove it, or name another file with --config-name`);
+  throw new AanaError(
+    'ConfigError',
+    'invalid-input',
+    `${file}: it is there, but is no JSON object: remove it, or name another file with --config-name`,
+  );
 }

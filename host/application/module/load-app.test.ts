@@ -12,13 +12,17 @@ const Load = suite('loading an application');
 let folder = '';
 
 const MODULES: Readonly<Record<string, string>> = {
-  'one.js': "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp({ name: 'one' });\nexport const version = 3;\nexport const nothing = null;\nexport class Other {}\nexport const other = new Other();\n",
-  'typed.mts': "import { AanaApp, type AanaAppOptions } from 'aana-host';\nconst options: AanaAppOptions = { name: 'typed' };\nexport const app: AanaApp = new AanaApp(options);\n",
+  'one.js':
+    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp({ name: 'one' });\nexport const version = 3;\nexport const nothing = null;\nexport class Other {}\nexport const other = new Other();\n",
+  'typed.mts':
+    "import { AanaApp, type AanaAppOptions } from 'aana-host';\nconst options: AanaAppOptions = { name: 'typed' };\nexport const app: AanaApp = new AanaApp(options);\n",
   'throws.js': "const get = () => {\n  throw new Error('no key');\n};\nexport const app = get();\n",
-  'throws-typed.ts': "interface A {\n  b: string;\n}\n\nexport const app = (a: A): void => {\n  throw new Error(`no ${a.b}`);\n};\napp({ b: 'key' });\n",
+  'throws-typed.ts':
+    "interface A {\n  b: string;\n}\n\nexport const app = (a: A): void => {\n  throw new Error(`no ${a.b}`);\n};\napp({ b: 'key' });\n",
   'wrong.js': 'export const app = ;\n',
   'wrong-typed.ts': 'export const app: = 3;\n',
-  'unknown.js': "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp().registerDeployment('a', { type: 'None' });\n",
+  'unknown.js':
+    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp().registerDeployment('a', { type: 'None' });\n",
   'lacks.js': "import 'no-such-package';\n",
   'silent.js': '',
   'older.js': "export const app = { [Symbol.for('aana-host.application')]: 0 };\n",
@@ -31,7 +35,10 @@ Load.before(() => {
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   for (const [name, text] of Object.entries(MODULES)) writeFileSync(join(folder, name), text);
   mkdirSync(join(folder, 'node_modules/installed'));
-  writeFileSync(join(folder, 'node_modules/installed/package.json'), '{"name":"installed","type":"module","main":"main.js"}');
+  writeFileSync(
+    join(folder, 'node_modules/installed/package.json'),
+    '{"name":"installed","type":"module","main":"main.js"}',
+  );
   writeFileSync(join(folder, 'node_modules/installed/main.js'), MODULES['one.js'] ?? '');
 });
 Load.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -76,9 +83,14 @@ for (const [path, message] of REFUSED) {
 
 Load('a configuration file is written beside the module alone, and over nothing that is none', async () => {
   const app = { name: 'one', deployments: {}, plugins: [join(folder, 'plugins')] };
-  const write = (name: string): Promise<string> => writeAppConfig(app, `${join(folder, 'one.js')}:app`, { config_name: name }).catch((error: Error) => error.message);
-  for (const name of ['../there.json', 'there.yaml', '.json/x', '']) assert.match(await write(name), /is no name of a configuration file such as aana\.config\.json$/, name);
-  assert.match(await write('list.json'), /list\.json: it is there, but is no JSON object: remove it, or name another file with --config-name$/);
+  const write = (name: string): Promise<string> =>
+    writeAppConfig(app, `${join(folder, 'one.js')}:app`, { config_name: name }).catch((error: Error) => error.message);
+  for (const name of ['../there.json', 'there.yaml', '.json/x', ''])
+    assert.match(await write(name), /is no name of a configuration file such as aana\.config\.json$/, name);
+  assert.match(
+    await write('list.json'),
+    /list\.json: it is there, but is no JSON object: remove it, or name another file with --config-name$/,
+  );
   assert.is(await write('own.json'), join(folder, 'own.json'));
 });
 

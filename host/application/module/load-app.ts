@@ -17,19 +17,37 @@ export interface LoadedApp {
   readonly name: string;
 }
 
-/** Imports the application that `<module>:<app>` names. Throws in one sentence `ImportError`, or `TypeError` when it is no application. */
+/**
+ * Imports the application that `<module>:<app>` names. Throws in one sentence `ImportError`, or `TypeError` when it is
+ * no application.
+ */
 export async function loadApp(path: string, folder: string): Promise<LoadedApp> {
   const parsed = parseExportPath(path);
-  if (!parsed) throw new AanaError('ImportError', 'invalid-input', `${JSON.stringify(path)} does not name an application: <module>:<app> is expected, such as app.js:app`);
+  if (!parsed)
+    throw new AanaError(
+      'ImportError',
+      'invalid-input',
+      `${JSON.stringify(path)} does not name an application: <module>:<app> is expected, such as app.js:app`,
+    );
   const file = resolveModule(parsed.module, folder);
   const exported = await imported(file);
   if (!Object.hasOwn(exported, parsed.name)) {
-    throw new AanaError('ImportError', 'invalid-input', `Could not import ${parsed.name} from ${file}: the module exports ${Object.keys(exported).join(', ') || 'nothing'}`);
+    throw new AanaError(
+      'ImportError',
+      'invalid-input',
+      `Could not import ${parsed.name} from ${file}: the module exports ${Object.keys(exported).join(', ') || 'nothing'}`,
+    );
   }
   const app = exported[parsed.name];
   const version = (app as { [APP_BRAND]?: number } | null | undefined)?.[APP_BRAND];
-  if (version === undefined) throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is no AanaApp but ${nameOf(app)}`);
-  if (version !== APP_BRAND_VERSION) throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command: run the one that is installed there`);
+  if (version === undefined)
+    throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is no AanaApp but ${nameOf(app)}`);
+  if (version !== APP_BRAND_VERSION)
+    throw new AanaError(
+      'TypeError',
+      'invalid-input',
+      `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command: run the one that is installed there`,
+    );
   return { app: app as AanaApp, file, name: parsed.name };
 }
 
@@ -39,7 +57,12 @@ async function imported(file: string): Promise<Readonly<Record<string, unknown>>
   } catch (cause) {
     const { name, message } = cause instanceof Error ? cause : { name: 'Error', message: String(cause) };
     const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // says by itself what is wrong
-    throw new AanaError('ImportError', 'invalid-input', `Could not import ${file}${placeIn(file, cause)}: ${isOurs ? '' : `${name}: `}${message.split('\n')[0]}`, { cause });
+    throw new AanaError(
+      'ImportError',
+      'invalid-input',
+      `Could not import ${file}${placeIn(file, cause)}: ${isOurs ? '' : `${name}: `}${message.split('\n')[0]}`,
+      { cause },
+    );
   }
 }
 
@@ -52,6 +75,7 @@ function placeIn(file: string, cause: unknown): string {
 }
 
 function nameOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
+  if (typeof value !== 'object' || value === null)
+    return value === null ? 'null' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
   return `an object of ${value.constructor?.name ?? 'no class'}`;
 }

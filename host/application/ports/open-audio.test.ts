@@ -4,7 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, type ConfigInput, Endpoint, type MediaSource, type OpenAudioOptions, schemas, z } from '../../index.ts';
+import {
+  type AanaApp,
+  type ConfigInput,
+  Endpoint,
+  type MediaSource,
+  type OpenAudioOptions,
+  schemas,
+  z,
+} from '../../index.ts';
 import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';
@@ -37,7 +45,9 @@ if (ffmpeg === undefined) {
     await makeMedia(ffmpeg, secret(), ...sine(440, 2));
     await makeMedia(ffmpeg, join(folder, 'public/clip.wav'), ...sine(440, 1));
     symlinkSync(secret(), join(folder, 'public/link.wav'));
-    const base: ConfigInput = { media: { ffmpeg_path: ffmpeg, allow_paths: [join(folder, 'public')], temp_dir: join(folder, 'temp') } };
+    const base: ConfigInput = {
+      media: { ffmpeg_path: ffmpeg, allow_paths: [join(folder, 'public')], temp_dir: join(folder, 'temp') },
+    };
     app = makeApp(folder, {}, base)
       .registerEndpoint({ name: 'length', path: '/length', endpoint_cls: Length })
       .registerEndpoint({
@@ -55,14 +65,23 @@ if (ffmpeg === undefined) {
   });
 
   const ask = async (path: string, video: MediaSource): Promise<unknown> => {
-    const { seconds, error } = (await (await postJson(`${app.url}${path}`, { video })).json()) as { seconds?: number; error?: string };
+    const { seconds, error } = (await (await postJson(`${app.url}${path}`, { video })).json()) as {
+      seconds?: number;
+      error?: string;
+    };
     return seconds ?? error;
   };
 
   for (const path of ['/length', '/function']) {
     OpenAudio(`${path}: a path from a request is opened where the operator allows it, and nowhere else`, async () => {
       assert.is(await ask(path, { path: join(folder, 'public/clip.wav') }), 1);
-      for (const outside of [secret(), join(folder, 'public/link.wav'), join(folder, 'public/../private/secret.wav'), '/etc/passwd', join(folder, 'private/none.wav')]) {
+      for (const outside of [
+        secret(),
+        join(folder, 'public/link.wav'),
+        join(folder, 'public/../private/secret.wav'),
+        '/etc/passwd',
+        join(folder, 'private/none.wav'),
+      ]) {
         assert.is(await ask(path, { path: outside }), 'PathNotAllowedException', outside);
       }
       assert.is(await ask(path, { path: join(folder, 'public/none.wav') }), 'FileNotFoundError');
@@ -86,12 +105,21 @@ if (ffmpeg === undefined) {
         return (error as Error).name;
       }
     };
-    assert.equal([await opened(secret()), await opened(secret(), [join(folder, 'private')]), await opened(secret(), ['/'])], ['PathNotAllowedException', 2, 2]);
-    assert.is(await opened(join(folder, 'public/clip.wav'), [join(folder, 'private')]), 'PathNotAllowedException', 'instead of what the operator allows');
+    assert.equal(
+      [await opened(secret()), await opened(secret(), [join(folder, 'private')]), await opened(secret(), ['/'])],
+      ['PathNotAllowedException', 2, 2],
+    );
+    assert.is(
+      await opened(join(folder, 'public/clip.wav'), [join(folder, 'private')]),
+      'PathNotAllowedException',
+      'instead of what the operator allows',
+    );
   });
 
   OpenAudio('nothing of what was opened is left', () => {
-    const left = readdirSync(join(folder, 'temp'), { recursive: true }).filter((name) => /[^/]+\/[^/]+\/[^/]+/.test(String(name)));
+    const left = readdirSync(join(folder, 'temp'), { recursive: true }).filter((name) =>
+      /[^/]+\/[^/]+\/[^/]+/.test(String(name)),
+    );
     assert.equal(left, []);
   });
 }

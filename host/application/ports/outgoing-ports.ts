@@ -1,13 +1,31 @@
 import { authorityFiles, type Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import { isForeignAddress, literalAddress, type Network, networkOf, requestGuarded, withoutCredentials } from '../../outgoing/index.ts';
+import {
+  isForeignAddress,
+  literalAddress,
+  type Network,
+  networkOf,
+  requestGuarded,
+  withoutCredentials,
+} from '../../outgoing/index.ts';
 import type { PostMessage } from '../../webhooks/index.ts';
 import type { HttpPort } from '../../plugins/index.ts';
 
 /** How requests leave this machine: proxies and certificate authorities. */
 export function networkFrom(config: Config): Network {
-  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy, proxy_resolves: proxyResolves } = config.outgoing;
-  return networkOf({ httpProxy, httpsProxy, noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [], proxyResolves, authorityFiles: authorityFiles(config) });
+  const {
+    http_proxy: httpProxy,
+    https_proxy: httpsProxy,
+    no_proxy: noProxy,
+    proxy_resolves: proxyResolves,
+  } = config.outgoing;
+  return networkOf({
+    httpProxy,
+    httpsProxy,
+    noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [],
+    proxyResolves,
+    authorityFiles: authorityFiles(config),
+  });
 }
 
 /** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
@@ -15,7 +33,12 @@ const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeo
 
 /** How plugins with the capability `http` make requests. */
 export function httpPort({ media }: Config, network: Network): HttpPort {
-  const guards = { ...REQUEST_LIMITS, network, maxRedirects: media.max_redirects, allowPrivate: media.allow_private_urls };
+  const guards = {
+    ...REQUEST_LIMITS,
+    network,
+    maxRedirects: media.max_redirects,
+    allowPrivate: media.allow_private_urls,
+  };
   return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }
 
@@ -23,17 +46,35 @@ export function httpPort({ media }: Config, network: Network): HttpPort {
 const WEBHOOK_LIMITS = { maxBytes: 1024 * 1024, maxRedirects: 0 };
 
 /** How webhooks are sent, and to whom they are not. */
-export function webhookPorts({ webhook }: Config, network: Network): { readonly post: PostMessage; readonly refusalOf: (url: URL) => string | undefined } {
+export function webhookPorts(
+  { webhook }: Config,
+  network: Network,
+): { readonly post: PostMessage; readonly refusalOf: (url: URL) => string | undefined } {
   const allowPrivate = webhook.allow_private_urls;
-  const refusal = (host: string): string => `webhooks are not sent to ${host}, which is private or local; set webhook.allow_private_urls (WEBHOOK__ALLOW_PRIVATE_URLS=true) to allow it`;
+  const refusal = (host: string): string =>
+    `webhooks are not sent to ${host}, which is private or local; set webhook.allow_private_urls (WEBHOOK__ALLOW_PRIVATE_URLS=true) to allow it`;
   return {
     post: async ({ url, headers, body, timeoutMs, signal }) => {
       try {
-        return await requestGuarded({ method: 'post', url, headers, body }, { ...WEBHOOK_LIMITS, network, timeoutMs, idleTimeoutMs: timeoutMs, allowPrivate, refusalOf: () => undefined, signal });
+        return await requestGuarded(
+          { method: 'post', url, headers, body },
+          {
+            ...WEBHOOK_LIMITS,
+            network,
+            timeoutMs,
+            idleTimeoutMs: timeoutMs,
+            allowPrivate,
+            refusalOf: () => undefined,
+            signal,
+          },
+        );
       } catch (error) {
         if (!(error instanceof AanaError)) throw error;
         // Not the URL again, which may have a secret in it: the reason is written to logs.
-        const reason = error.name === 'PrivateAddressException' ? refusal(new URL(url).hostname) : error.message.replace(`cannot fetch ${withoutCredentials(url)}: `, '');
+        const reason =
+          error.name === 'PrivateAddressException'
+            ? refusal(new URL(url).hostname)
+            : error.message.replace(`cannot fetch ${withoutCredentials(url)}: `, '');
         throw new AanaError(error.name, error.kind, reason, { cause: error });
       }
     },

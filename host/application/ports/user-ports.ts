@@ -2,8 +2,18 @@ import type { Config } from '../../config/index.ts';
 import { PluginStorage, type Storage } from '../../storage/index.ts';
 import type { UserPorts } from '../../plugins/index.ts';
 
-/** Returns what invocations for a user read and write of what is kept: the user's own, or what the application lets users share. */
-export function userPorts(storage: Storage, { share_repositories: sharesRepositories, shared_storage: shared, maximum_repository_bytes_per_user: maxBytes }: Config['api_service']): (userId: string | null) => UserPorts {
+/**
+ * Returns what invocations for a user read and write of what is kept: the user's own, or what the application lets
+ * users share.
+ */
+export function userPorts(
+  storage: Storage,
+  {
+    share_repositories: sharesRepositories,
+    shared_storage: shared,
+    maximum_repository_bytes_per_user: maxBytes,
+  }: Config['api_service'],
+): (userId: string | null) => UserPorts {
   const common = new PluginStorage(storage);
   const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
   return (userId) => {

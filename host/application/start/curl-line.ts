@@ -11,10 +11,18 @@ export interface CurlTarget {
   readonly asksForKey?: boolean | undefined;
 }
 
-/** A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined without endpoints. */
-export function curlLine(endpoints: readonly ServedEndpoint[], { url, cert, asksForKey = false }: CurlTarget, sample: string | undefined): string | undefined {
+/**
+ * A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined
+ * without endpoints.
+ */
+export function curlLine(
+  endpoints: readonly ServedEndpoint[],
+  { url, cert, asksForKey = false }: CurlTarget,
+  sample: string | undefined,
+): string | undefined {
   const takesFile = (endpoint: ServedEndpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
-  const endpoint = endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
+  const endpoint =
+    endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
   if (!endpoint) return undefined;
   const socket = socketPath(url);
   return [

@@ -53,7 +53,12 @@ export class Lifecycle {
 
   /** Throws when `start` was called before, or everything was stopped. */
   requireNew(): void {
-    if (this.#phase !== 'new') throw new AanaError('AlreadyDeployed', 'conflict', this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before');
+    if (this.#phase !== 'new')
+      throw new AanaError(
+        'AlreadyDeployed',
+        'conflict',
+        this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before',
+      );
   }
 
   /** Shows how the work gets on. When it fails, everything is stopped and the error is thrown. */

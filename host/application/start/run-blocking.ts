@@ -18,8 +18,15 @@ export interface RunBlockingOptions {
   readonly out: { write(text: string): unknown };
 }
 
-/** Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP has it read its certificate and its plugins anew. */
-export async function runBlocking(app: AanaApp, start: () => Promise<void>, options: RunBlockingOptions): Promise<void> {
+/**
+ * Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP has it
+ * read its certificate and its plugins anew.
+ */
+export async function runBlocking(
+  app: AanaApp,
+  start: () => Promise<void>,
+  options: RunBlockingOptions,
+): Promise<void> {
   const { log } = options;
   let isStarted = false;
   const onHangUp = (): void => {
@@ -33,9 +40,13 @@ export async function runBlocking(app: AanaApp, start: () => Promise<void>, opti
   void app.stopped.then(() => stopping.abort());
   try {
     process.on('SIGHUP', onHangUp);
-    const sample = options.usesMedia.then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined)).catch(() => undefined);
+    const sample = options.usesMedia
+      .then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined))
+      .catch(() => undefined);
     // So that the page `/redoc` needs no network later.
-    app.models.pullTool('redoc', { signal: stopping.signal }).catch((error: unknown) => log.debug('no /redoc', { reason: String(error) }));
+    app.models
+      .pullTool('redoc', { signal: stopping.signal })
+      .catch((error: unknown) => log.debug('no /redoc', { reason: String(error) }));
     await start();
     isStarted = true;
     await announce(app, sample, stopping.signal, options);
@@ -47,14 +58,20 @@ export async function runBlocking(app: AanaApp, start: () => Promise<void>, opti
   }
 }
 
-async function announce({ url, endpoints, config }: AanaApp, sample: Promise<string | undefined>, signal: AbortSignal, { isLogged, out }: RunBlockingOptions): Promise<void> {
+async function announce(
+  { url, endpoints, config }: AanaApp,
+  sample: Promise<string | undefined>,
+  signal: AbortSignal,
+  { isLogged, out }: RunBlockingOptions,
+): Promise<void> {
   if (!isLogged) out.write('Deployed successfully.\n');
   if (url === undefined) return;
   const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]);
   out.write(socketPath(url) === undefined ? `API documentation: ${url}/docs\n` : `Listening on ${url}\n`);
   const asksForKey = config.api_service.enabled;
   const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
-  if (line && asksForKey) out.write('An API key is needed; this makes one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
+  if (line && asksForKey)
+    out.write('An API key is needed; this makes one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
   if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
 }
 

@@ -1,4 +1,7 @@
-/** Shuts an application down on SIGINT or SIGTERM; the second signal ends the process at once. Gives a function that takes this back. */
+/**
+ * Shuts an application down on SIGINT or SIGTERM; the second signal ends the process at once. Gives a function that
+ * takes this back.
+ */
 export function stopOnSignals(app: { shutdown(): Promise<void> }): () => void {
   let signals = 0;
   const onSignal = (): void => {

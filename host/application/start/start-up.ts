@@ -17,7 +17,10 @@ export interface StartUpOptions {
   readonly report: ReportProgress;
 }
 
-/** Starts the deployments and loads the plugins, at the same time; then initializes the endpoints of this program. The first failure ends the rest. */
+/**
+ * Starts the deployments and loads the plugins, at the same time; then initializes the endpoints of this program. The
+ * first failure ends the rest.
+ */
 export async function startUp(options: StartUpOptions): Promise<void> {
   const { endpoints, deployments } = options.services;
   for (const endpoint of endpoints.list()) requireDeclaredDeployments(endpoint, deployments.registered().keys()); // before models are fetched
@@ -57,11 +60,15 @@ async function startTasks({ services, log, signal }: StartUpOptions): Promise<vo
   if (await services.canOpenStorage()) return start();
   log.info('compiling SQLite: deferred requests are taken when it is done');
   start().catch((error: unknown) => {
-    if (!signal.aborted) log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
+    if (!signal.aborted)
+      log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
   });
 }
 
-async function startDeployments({ services, sequential, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+async function startDeployments(
+  { services, sequential, signal }: StartUpOptions,
+  begin: () => ProgressPart,
+): Promise<void> {
   if (services.needsAddon()) {
     const addon = begin();
     addon.report(0, undefined, 'building the native addon');
@@ -73,13 +80,26 @@ async function startDeployments({ services, sequential, signal }: StartUpOptions
     sequential,
     onProgress: ({ deployment, fraction, text, isReady }) => {
       if (isReady) parts.get(deployment)?.done();
-      else parts.get(deployment)?.report(0, undefined, `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`);
+      else
+        parts
+          .get(deployment)
+          ?.report(
+            0,
+            undefined,
+            `${deployment}: ${text}${fraction === undefined ? '' : ` ${Math.floor(fraction * 100)} %`}`,
+          );
     },
   });
 }
 
-/** A plugin that cannot be used is reported and skipped, unless the configuration says `strict`, or an endpoint of it was registered by name. */
-async function loadPlugins({ services, config, log, signal }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
+/**
+ * A plugin that cannot be used is reported and skipped, unless the configuration says `strict`, or an endpoint of it
+ * was registered by name.
+ */
+async function loadPlugins(
+  { services, config, log, signal }: StartUpOptions,
+  begin: () => ProgressPart,
+): Promise<void> {
   const sources = services.pluginSet.sources();
   if (sources.length === 0) return;
   const { report, done } = begin();

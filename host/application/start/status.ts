@@ -3,25 +3,54 @@ import type { Phase } from './lifecycle.ts';
 
 type Entry = AppStatus['deployments'][string];
 
-const PHASES: Readonly<Record<Phase, string>> = { new: 'NOT_STARTED', deploying: 'DEPLOYING', deployed: 'RUNNING', failed: 'DEPLOY_FAILED', stopping: 'DELETING' };
+const PHASES: Readonly<Record<Phase, string>> = {
+  new: 'NOT_STARTED',
+  deploying: 'DEPLOYING',
+  deployed: 'RUNNING',
+  failed: 'DEPLOY_FAILED',
+  stopping: 'DELETING',
+};
 const BAD = ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'];
 
-/** The state of the application and of each deployment, under the names that the original gives them. `failure` is why the start failed. */
-export function appStatus(phase: Phase, deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>, failure: string): AppStatus {
+/**
+ * The state of the application and of each deployment, under the names that the original gives them. `failure` is why
+ * the start failed.
+ */
+export function appStatus(
+  phase: Phase,
+  deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>,
+  failure: string,
+): AppStatus {
   const isToldBelow = Object.values(deployments).some(({ status }) => status === 'DEPLOY_FAILED');
   const entries: Record<string, Entry> = { app: { status: PHASES[phase], message: isToldBelow ? '' : failure } };
   for (const [name, { status, message }] of Object.entries(deployments)) {
-    entries[name] = { status: phase === 'new' && status === 'DEPLOYING' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status, message };
+    entries[name] = {
+      status: phase === 'new' && status === 'DEPLOYING' ? 'NOT_STARTED' : status === 'STOPPED' ? 'DELETING' : status,
+      message,
+    };
   }
   const bad = Object.entries(entries).filter(([, { status }]) => BAD.includes(status));
-  if (bad.length > 0) return { status: 'UNHEALTHY', message: bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n'), deployments: entries };
+  if (bad.length > 0)
+    return {
+      status: 'UNHEALTHY',
+      message: bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n'),
+      deployments: entries,
+    };
   const isRunning = Object.values(entries).every(({ status }) => status === 'RUNNING');
   return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments: entries };
 }
 
 /** A line for the application and one for each deployment: the name, the state, the reason. */
 export function statusReport({ status, deployments: { app, ...deployments } }: AppStatus, name: string): string {
-  const rows = [[name, status === 'RUNNING' ? status : (app?.status ?? status), app?.message ?? ''], ...Object.entries(deployments).map(([key, entry]) => [`  ${key}`, entry.status, entry.message])];
+  const rows = [
+    [name, status === 'RUNNING' ? status : (app?.status ?? status), app?.message ?? ''],
+    ...Object.entries(deployments).map(([key, entry]) => [`  ${key}`, entry.status, entry.message]),
+  ];
   const width = Math.max(...rows.map(([first = '']) => first.length));
-  return rows.map(([first = '', state = '', message = '']) => `${first.padEnd(width)}  ${state}${message === '' ? '' : `: ${message.replaceAll('\n', ' ')}`}\n`).join('');
+  return rows
+    .map(
+      ([first = '', state = '', message = '']) =>
+        `${first.padEnd(width)}  ${state}${message === '' ? '' : `: ${message.replaceAll('\n', ' ')}`}\n`,
+    )
+    .join('');
 }

@@ -14,13 +14,35 @@ const config = loadConfig();
 const log = createLogger({ level: 'error', format: 'text', write: (line) => process.stderr.write(line) });
 const fake = new FakePorts();
 /** Deployments that answer at once, under any name. */
-const ports: PluginPorts = { deployments: { handle: () => fake.deployments.handle('model'), reserve: () => fake.deployments.reserve('model', {}) }, openMediaScope: () => fake.openMediaScope(), forUser: (userId) => fake.forUser(userId), http: fake.http, log };
+const ports: PluginPorts = {
+  deployments: { handle: () => fake.deployments.handle('model'), reserve: () => fake.deployments.reserve('model', {}) },
+  openMediaScope: () => fake.openMediaScope(),
+  forUser: (userId) => fake.forUser(userId),
+  http: fake.http,
+  log,
+};
 
 /** The limits of the attack suite: an attack is to reach them while the neighbour is measured. */
-const limits = { memoryBytes: 64 * 1024 * 1024, cpuMs: 2000, cpuSliceMs: 1000, graceMs: 100, outputBytes: 100_000, hostCalls: 500, handles: 20 };
-/** One thread, so that the CPU time of the neighbour is a thread's. The attacked plugin has as many as the benchmark says. */
+const limits = {
+  memoryBytes: 64 * 1024 * 1024,
+  cpuMs: 2000,
+  cpuSliceMs: 1000,
+  graceMs: 100,
+  outputBytes: 100_000,
+  hostCalls: 500,
+  handles: 20,
+};
+/**
+ * One thread, so that the CPU time of the neighbour is a thread's. The attacked plugin has as many as the benchmark
+ * says.
+ */
 const quiet = new PluginHost({ cacheDir: config.cache_dir, log, limits: { ...limits, maxThreads: 1 }, ports });
-const attacked = new PluginHost({ cacheDir: config.cache_dir, log, limits: { ...limits, maxThreads: Number(process.env['BENCH_THREADS']) }, ports });
+const attacked = new PluginHost({
+  cacheDir: config.cache_dir,
+  log,
+  limits: { ...limits, maxThreads: Number(process.env['BENCH_THREADS']) },
+  ports,
+});
 const registry = new EndpointRegistry();
 registry.addPlugin(await quiet.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
 registry.addPlugin(await attacked.load(join(packageRoot, 'host/plugins/fixtures/attacks')));

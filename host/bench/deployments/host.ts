@@ -22,7 +22,7 @@ async function run(handle: Noop, { work, inFlight, ms }: CallJob): Promise<CallR
   const startedAt = performance.now();
   const until = startedAt + ms;
   const one = async (): Promise<void> => {
-    for (let now = performance.now(); now < until; ) {
+    for (let now = performance.now(); now < until;) {
       const sentAt = now;
       await WORK[work](handle);
       now = performance.now();

@@ -5,7 +5,11 @@ export class NoopDeployment extends Deployment {
   static readonly config = z.strictObject({});
   static readonly methods = {
     noop: method({ description: 'Does nothing.', input: z.strictObject({}), output: z.null() }),
-    echo: method({ description: 'Gives what it got.', input: z.strictObject({ text: z.string() }), output: z.strictObject({ text: z.string() }) }),
+    echo: method({
+      description: 'Gives what it got.',
+      input: z.strictObject({ text: z.string() }),
+      output: z.strictObject({ text: z.string() }),
+    }),
     count: streamingMethod({ description: 'Counts.', input: z.strictObject({ to: z.int() }), output: z.int() }),
   };
 

@@ -1,17 +1,29 @@
-// An application with one deployment of the kind in BENCH_KIND (`fixed` or `llm`), whose requests have BENCH_DEADLINE_S. Started by ../goodput.ts.
+// An application with one deployment of the kind in BENCH_KIND (`fixed` or `llm`), whose requests have
+// BENCH_DEADLINE_S. Started by ../goodput.ts.
 import { AanaApp, LlamaTextGenerationDeployment, loadConfig, z } from '../../index.ts';
 import { served } from '../plugins/served.ts';
 import { SleepDeployment } from './sleep-deployment.ts';
 
-const { BENCH_KIND: kind = 'fixed', BENCH_DEADLINE_S: deadline = '2', BENCH_SERVICE_MS: service = '200', BENCH_TOKENS: tokens = '24' } = process.env;
+const {
+  BENCH_KIND: kind = 'fixed',
+  BENCH_DEADLINE_S: deadline = '2',
+  BENCH_SERVICE_MS: service = '200',
+  BENCH_TOKENS: tokens = '24',
+} = process.env;
 
-const config = loadConfig({ cwd: '/', base: { limits: { invocation_timeout_s: Number(deadline) }, log: { level: 'error' }, task_queue: { enabled: false } } });
+const config = loadConfig({
+  cwd: '/',
+  base: { limits: { invocation_timeout_s: Number(deadline) }, log: { level: 'error' }, task_queue: { enabled: false } },
+});
 const app = new AanaApp({ name: 'goodput', config, progress: { write: () => true } });
 const input = z.strictObject({ n: z.int() });
 if (kind === 'llm') {
   app.registerDeployment(
     'model',
-    LlamaTextGenerationDeployment.options({ max_queued_requests: 1000, user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_threads: 1, n_ctx: 2048 } } }),
+    LlamaTextGenerationDeployment.options({
+      max_queued_requests: 1000,
+      user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_threads: 1, n_ctx: 2048 } },
+    }),
   );
   app.registerEndpoint({
     ...{ name: 'work', path: '/work', summary: 'Answers', input, output: z.unknown() },
@@ -23,7 +35,10 @@ if (kind === 'llm') {
   });
 } else {
   app.registerDeployment('model', SleepDeployment.options({ max_ongoing_requests: 4, max_queued_requests: 1000 }));
-  app.registerEndpoint({ ...{ name: 'work', path: '/work', summary: 'Sleeps', input, output: z.unknown() }, run: (_, context) => app.handle(SleepDeployment, 'model').work({ ms: Number(service) }, context) });
+  app.registerEndpoint({
+    ...{ name: 'work', path: '/work', summary: 'Sleeps', input, output: z.unknown() },
+    run: (_, context) => app.handle(SleepDeployment, 'model').work({ ms: Number(service) }, context),
+  });
 }
 await app.connect({ port: 0, show_logs: false });
 await app.deploy();

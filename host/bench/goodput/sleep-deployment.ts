@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deployment, type Implements, type Input, method, z } from '../../deployments/class/author.ts';
 
-const methods = { work: method({ description: 'Takes its time.', input: z.strictObject({ ms: z.int() }), output: z.null() }) };
+const methods = {
+  work: method({ description: 'Takes its time.', input: z.strictObject({ ms: z.int() }), output: z.null() }),
+};
 
 /** A deployment whose calls all take the same time. */
 export class SleepDeployment extends Deployment implements Implements<typeof methods> {

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { ggufPair, type GgufTensor, writeGguf } from '../../../native/lib/fixtures/gguf.ts';
-import { llamaSizes, llamaTensors, type LlamaShape, type LlamaTensor } from '../../../native/lib/fixtures/llama-shape.ts';
+import {
+  llamaSizes,
+  llamaTensors,
+  type LlamaShape,
+  type LlamaTensor,
+} from '../../../native/lib/fixtures/llama-shape.ts';
 
 /** Sizes of a model, and the type of its weights. */
 export interface ModelShape extends LlamaShape {
@@ -8,7 +13,15 @@ export interface ModelShape extends LlamaShape {
 }
 
 /** Llama 2's 7 B model. */
-export const SEVEN_BILLION: ModelShape = { layers: 32, embedding: 4096, feedForward: 11_008, heads: 32, kvHeads: 32, contextTokens: 4096, weights: 'q4_0' };
+export const SEVEN_BILLION: ModelShape = {
+  layers: 32,
+  embedding: 4096,
+  feedForward: 11_008,
+  heads: 32,
+  kvHeads: 32,
+  contextTokens: 4096,
+  weights: 'q4_0',
+};
 
 /** The number that GGUF has for a type, numbers in a block, and bytes of a block: a 16-bit scale, then the numbers. */
 const WEIGHTS = {
@@ -23,8 +36,9 @@ const F32 = 0;
 const CHUNK_BLOCKS = 65_536;
 
 /**
- * Writes a model of that shape with random weights; what it says makes no sense, what it costs is that of a real one. Vocabulary and template are those of `base`, a
- * GGUF file of Llama's architecture, of which the beginning up to the weights is enough. Returns the bytes written.
+ * Writes a model of that shape with random weights; what it says makes no sense, what it costs is that of a real one.
+ * Vocabulary and template are those of `base`, a GGUF file of Llama's architecture, of which the beginning up to the
+ * weights is enough. Returns the bytes written.
  */
 export function writeRandomModel(base: string, out: string, shape: ModelShape): number {
   const metadata = readMetadata(readFileSync(base));
@@ -33,13 +47,27 @@ export function writeRandomModel(base: string, out: string, shape: ModelShape): 
   const sizes = llamaSizes(shape);
   const replaced = /^(general\.alignment|general\.file_type|llama\.vocab_size|llama\.attention\.(key|value)_length)$/;
   const kept = metadata.filter(({ key }) => !Object.hasOwn(sizes, key) && !replaced.test(key));
-  const pairs = [...kept.map(({ bytes }) => bytes), ...Object.entries(sizes).map(([key, value]) => ggufPair.uint32(key, value))];
-  return writeGguf(out, pairs, llamaTensors(shape, vocabulary).map((tensor) => randomTensor(tensor, shape)));
+  const pairs = [
+    ...kept.map(({ bytes }) => bytes),
+    ...Object.entries(sizes).map(([key, value]) => ggufPair.uint32(key, value)),
+  ];
+  return writeGguf(
+    out,
+    pairs,
+    llamaTensors(shape, vocabulary).map((tensor) => randomTensor(tensor, shape)),
+  );
 }
 
 function randomTensor({ name, dimensions, isNorm }: LlamaTensor, { weights }: ModelShape): GgufTensor {
   const count = dimensions.reduce((product, size) => product * size, 1);
-  if (isNorm) return { name, dimensions, type: F32, bytes: count * 4, content: () => [new Uint8Array(new Float32Array(count).fill(1).buffer)] };
+  if (isNorm)
+    return {
+      name,
+      dimensions,
+      type: F32,
+      bytes: count * 4,
+      content: () => [new Uint8Array(new Float32Array(count).fill(1).buffer)],
+    };
   const { type, numbers, bytes: blockBytes } = WEIGHTS[weights];
   const bytes = (count / numbers) * blockBytes;
   return { name, dimensions, type, bytes, content: () => repeated(randomBlocks(weights), bytes) };
@@ -63,7 +91,8 @@ function randomBlocks(weights: keyof typeof WEIGHTS): Buffer {
     chunk[at] = state >>> 24;
   }
   // A scale for each block; as 16-bit floats, the numbers themselves, with either sign.
-  for (let at = 0; at < chunk.length; at += bytes) chunk.writeUInt16LE(weights === 'f16' ? SCALE | ((chunk[at] ?? 0) & 0x80 ? 0x8000 : 0) : SCALE, at);
+  for (let at = 0; at < chunk.length; at += bytes)
+    chunk.writeUInt16LE(weights === 'f16' ? SCALE | ((chunk[at] ?? 0) & 0x80 ? 0x8000 : 0) : SCALE, at);
   chunks.set(weights, chunk);
   return chunk;
 }

@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -16,7 +25,15 @@ const Gpu = suite('what is staged for a machine with a GPU');
 const folder = mkdtempSync(join(tmpdir(), 'aana-gpu-'));
 Gpu.after(() => rmSync(folder, { recursive: true }));
 
-const SHAPE: ModelShape = { layers: 2, embedding: 128, feedForward: 256, heads: 4, kvHeads: 2, contextTokens: 256, weights: 'q4_0' };
+const SHAPE: ModelShape = {
+  layers: 2,
+  embedding: 128,
+  feedForward: 256,
+  heads: 4,
+  kvHeads: 2,
+  contextTokens: 256,
+  weights: 'q4_0',
+};
 
 for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
   const title = `a generated model of ${weights} is loaded and generates`;
@@ -35,10 +52,30 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
         const onEvents = (events: readonly { readonly type: string; readonly completionTokens?: number }[]): void => {
           for (const event of events) if (event.type !== 'text') resolve([event.type, event.completionTokens]);
         };
-        const options = { modelPath: path, contextTokens: 0, maxSequences: 1, threads: 1, gpuLayers: 0, prefillTokensPerStep: 32, kvType: 'f16' as const };
+        const options = {
+          modelPath: path,
+          contextTokens: 0,
+          maxSequences: 1,
+          threads: 1,
+          gpuLayers: 0,
+          prefillTokensPerStep: 32,
+          kvType: 'f16' as const,
+        };
         void loadNative({ addonPath: nativeAddonPath(packageRoot) })
           .loadLlama(options, onEvents, () => {})
-          .then((engine) => engine.submit(1, 'Once', { temperature: 1, topK: -1, topP: 1, minP: 0, repetitionPenalty: 1, seed: 1, maxTokens: 3, stop: [], parseSpecial: false }));
+          .then((engine) =>
+            engine.submit(1, 'Once', {
+              temperature: 1,
+              topK: -1,
+              topP: 1,
+              minP: 0,
+              repetitionPenalty: 1,
+              seed: 1,
+              maxTokens: 3,
+              stop: [],
+              parseSpecial: false,
+            }),
+          );
       });
       const [type, tokens] = (await ended) as [string, number];
       assert.is(type, 'end');
@@ -51,7 +88,11 @@ const unpack = (parts: string, target: string): { status: number | null; stdout:
   spawnSync('sh', [join(packageRoot, 'host/bench/gpu/unpack.sh'), parts, target], { encoding: 'utf8' });
 
 Gpu('archives are joined from their parts as they come, and only whole ones', () => {
-  const [from, parts, target] = ['from', 'parts', 'target'].map((name) => join(folder, name)) as [string, string, string];
+  const [from, parts, target] = ['from', 'parts', 'target'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   for (const each of [from, parts]) mkdirSync(each);
   writeFileSync(join(from, 'a'), Buffer.from(Array.from({ length: 30_000 }, (_, n) => (n * n) % 251)));
   writeFileSync(join(from, 'b'), 'b');

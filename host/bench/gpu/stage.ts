@@ -1,7 +1,18 @@
-// Prepares what a machine with a GPU and without a network needs: Node, this package with its CUDA backend, and models, in parts that can be brought one by one.
-// See docs/gpu.md.
+// Prepares what a machine with a GPU and without a network needs: Node, this package with its CUDA backend, and models,
+// in parts that can be brought one by one. See docs/gpu.md.
 import { execFileSync } from 'node:child_process';
-import { cpSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -28,7 +39,10 @@ const { values, positionals } = parseArgs({
   },
 });
 const [out] = positionals;
-if (out === undefined) throw new Error('where to? node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]');
+if (out === undefined)
+  throw new Error(
+    'where to? node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]',
+  );
 const cacheDir = values['cache-dir'];
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
 const work = mkdtempSync(join(tmpdir(), 'aana-stage-'));
@@ -40,9 +54,21 @@ try {
 
 async function stage(folder: string): Promise<void> {
   const { addon } = await buildNative({ cacheDir, log });
-  const sources = await prepareSources({ cacheDir, mode: 'prebuilt', cuda: !values['without-cuda'], log, env: process.env });
+  const sources = await prepareSources({
+    cacheDir,
+    mode: 'prebuilt',
+    cuda: !values['without-cuda'],
+    log,
+    env: process.env,
+  });
   mkdirSync(folder, { recursive: true });
-  const archives = [nodeArchive(), packageArchive(addon), modelsArchive(), ...(sources.cuda ? [cudaArchive(sources.cuda)] : []), ...addedArchive()];
+  const archives = [
+    nodeArchive(),
+    packageArchive(addon),
+    modelsArchive(),
+    ...(sources.cuda ? [cudaArchive(sources.cuda)] : []),
+    ...addedArchive(),
+  ];
   const split = archives.map((path) => splitFile(path, folder, Number(values['part-mib']) * MIB));
   writeFileSync(join(folder, 'archives.txt'), archivesText(split));
   copyFileSync(join(packageRoot, 'host/bench/gpu/unpack.sh'), join(folder, 'unpack.sh'));
@@ -71,7 +97,13 @@ function packageArchive(addon: string): string {
   cpSync(join(packageRoot, 'node_modules', 'zod'), join(folder, 'node_modules', 'zod'), { recursive: true });
   cpSync(join(addon, '..'), join(folder, 'build', 'Release'), { recursive: true });
   const manifest = manifestPath(nativeAddonPath(folder));
-  writeFileSync(manifest, JSON.stringify({ ...(JSON.parse(readFileSync(manifest, 'utf8')) as object), backend_directories: ['.', '../../../cuda'] }));
+  writeFileSync(
+    manifest,
+    JSON.stringify({
+      ...(JSON.parse(readFileSync(manifest, 'utf8')) as object),
+      backend_directories: ['.', '../../../cuda'],
+    }),
+  );
   return pack('package.tar.gz', work, ['package'], ['*.map', '*.d.ts', '*.test.js', '*.tsbuildinfo']);
 }
 
@@ -86,7 +118,10 @@ function modelsArchive(): string {
   const folder = join(work, 'models');
   mkdirSync(folder);
   const base = values.base ?? findIn(join(cacheDir, 'models', 'smollm2-135m-instruct'), '.gguf');
-  if (base === undefined) throw new Error('no model for the vocabulary: pull one with `npx aana-host models pull smollm2-135m-instruct`, or name one with --base');
+  if (base === undefined)
+    throw new Error(
+      'no model for the vocabulary: pull one with `npx aana-host models pull smollm2-135m-instruct`, or name one with --base',
+    );
   const file = readFileSync(base);
   writeFileSync(join(folder, 'vocabulary.gguf'), file.subarray(0, endOfMetadata(file)));
   const whisper = findIn(join(cacheDir, 'models', 'whisper-tiny.en'), '.bin');

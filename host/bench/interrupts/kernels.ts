@@ -37,13 +37,20 @@ export async function kernels(notes: string[]): Promise<Kernel[]> {
       try {
         await (language === 'C' ? compileC(file) : compileRust(file));
       } catch (error) {
-        notes.push(`${language} was left out: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
+        notes.push(
+          `${language} was left out: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+        );
         continue;
       }
       const code = new Uint8Array(await readFile(file));
       const plain = instance(code);
       const interruptible = instance(importMemories(capMemory(addHooks(code, { interrupts: 'cell' }), maxBytes)));
-      for (const [name, n] of Object.entries(functions)) found.push({ name: `${language}: ${name}`, plain: () => plain[name]!(n), interruptible: () => interruptible[name]!(n) });
+      for (const [name, n] of Object.entries(functions))
+        found.push({
+          name: `${language}: ${name}`,
+          plain: () => plain[name]!(n),
+          interruptible: () => interruptible[name]!(n),
+        });
     }
     return found;
   } finally {
@@ -56,18 +63,43 @@ function instance(code: Uint8Array<ArrayBuffer>): Kernels {
   const cell = newControl();
   const module = new WebAssembly.Module(code);
   const wasi = Object.fromEntries(WebAssembly.Module.imports(module).map(({ name }) => [name, () => 0]));
-  return new WebAssembly.Instance(module, { wasi_snapshot_preview1: wasi, [hookModule]: { ...hooks, ...hookMemories(module, cell) } }).exports as Kernels;
+  return new WebAssembly.Instance(module, {
+    wasi_snapshot_preview1: wasi,
+    [hookModule]: { ...hooks, ...hookMemories(module, cell) },
+  }).exports as Kernels;
 }
 
 async function compileC(file: string): Promise<void> {
   const clang = findCommands(versioned('clang'))[0];
   if (clang === undefined) throw new Error('there is no clang');
-  await compile(clang, ['--target=wasm32', '-nostdlib', '-O2', '-Wl,--no-entry', '-Wl,--strip-all', '-o', file, join(sources, 'kernels.c')]);
+  await compile(clang, [
+    '--target=wasm32',
+    '-nostdlib',
+    '-O2',
+    '-Wl,--no-entry',
+    '-Wl,--strip-all',
+    '-o',
+    file,
+    join(sources, 'kernels.c'),
+  ]);
 }
 
 async function compileRust(file: string): Promise<void> {
   const rustc = findCommands(['rustc'])[0];
   if (rustc === undefined) throw new Error('there is no rustc');
-  const args = ['--edition', '2021', '--crate-type', 'cdylib', '-O', '-C', 'strip=symbols', '-o', file, join(sources, 'kernels.rs')];
-  await compile(rustc, ['--target', 'wasm32-wasip1', ...args]).catch(() => compile(rustc, ['--target', 'wasm32-wasi', ...args]));
+  const args = [
+    '--edition',
+    '2021',
+    '--crate-type',
+    'cdylib',
+    '-O',
+    '-C',
+    'strip=symbols',
+    '-o',
+    file,
+    join(sources, 'kernels.rs'),
+  ];
+  await compile(rustc, ['--target', 'wasm32-wasip1', ...args]).catch(() =>
+    compile(rustc, ['--target', 'wasm32-wasi', ...args]),
+  );
 }

@@ -19,15 +19,49 @@ export interface PluginWork {
   readonly times: number;
 }
 
-const words = { text: 'a sentence of ordinary length for the benchmark', count: 11, options: { language: 'en', temperature: 0.5 } };
+const words = {
+  text: 'a sentence of ordinary length for the benchmark',
+  count: 11,
+  options: { language: 'en', temperature: 0.5 },
+};
 const video = { video: { path: '/v.mp4', media_id: 'benchmark' } };
 
 export const pluginWork: readonly PluginWork[] = [
-  { name: 'TypeScript: JSON', folder: 'host/bench/fixtures/json-plugin', endpoint: 'json', input: { count: 20 }, times: 2 },
-  { name: 'TypeScript: computing', folder: 'host/bench/fixtures/json-plugin', endpoint: 'compute', input: { count: 100_000 }, times: 2 },
-  { name: 'TypeScript: 11 host calls', folder: 'host/bench/fixtures/bench-plugin', endpoint: 'calls', input: words, times: 60 },
-  { name: 'video-transcribe, an hour of words', folder: 'plugins/video-transcribe', endpoint: 'transcribe_video', input: video, times: 1 },
-  { name: 'video-summarize, an hour', folder: 'plugins/video-summarize', endpoint: 'summarize_video', input: video, times: 1 },
+  {
+    name: 'TypeScript: JSON',
+    folder: 'host/bench/fixtures/json-plugin',
+    endpoint: 'json',
+    input: { count: 20 },
+    times: 2,
+  },
+  {
+    name: 'TypeScript: computing',
+    folder: 'host/bench/fixtures/json-plugin',
+    endpoint: 'compute',
+    input: { count: 100_000 },
+    times: 2,
+  },
+  {
+    name: 'TypeScript: 11 host calls',
+    folder: 'host/bench/fixtures/bench-plugin',
+    endpoint: 'calls',
+    input: words,
+    times: 60,
+  },
+  {
+    name: 'video-transcribe, an hour of words',
+    folder: 'plugins/video-transcribe',
+    endpoint: 'transcribe_video',
+    input: video,
+    times: 1,
+  },
+  {
+    name: 'video-summarize, an hour',
+    folder: 'plugins/video-summarize',
+    endpoint: 'summarize_video',
+    input: video,
+    times: 1,
+  },
 ];
 
 const segments = Array.from({ length: 900 }, (_, n) => ({
@@ -35,16 +69,38 @@ const segments = Array.from({ length: 900 }, (_, n) => ({
   time_interval: { start: 4 * n, end: 4 * n + 4 },
   confidence: 0.9,
   no_speech_confidence: 0.01,
-  words: Array.from({ length: 10 }, (_, word) => ({ word: ` word${word}`, time_interval: { start: 4 * n + word / 3, end: 4 * n + word / 3 + 0.3 }, alignment_confidence: 0.8, speaker: null })),
+  words: Array.from({ length: 10 }, (_, word) => ({
+    word: ` word${word}`,
+    time_interval: { start: 4 * n + word / 3, end: 4 * n + word / 3 + 0.3 },
+    alignment_confidence: 0.8,
+    speaker: null,
+  })),
   speaker: null,
 }));
-const transcript = { segments, transcription_info: { language: 'en', language_confidence: 0.99 }, transcription: { text: segments.map(({ text }) => text).join('') } };
+const transcript = {
+  segments,
+  transcription_info: { language: 'en', language_confidence: 0.99 },
+  transcription: { text: segments.map(({ text }) => text).join('') },
+};
 
 /** Deployments that answer at once, with what is asked of them here. */
 function portsOf(fake: FakePorts): PluginPorts {
-  const answers: Record<string, unknown> = { transcribe: transcript, chat: { message: { role: 'assistant', content: 'a summary' } }, count_tokens: { tokens: 100, max_tokens: 32_768 } };
-  const handle: PluginPorts['deployments']['handle'] = () => ({ call: async (method, args) => answers[method] ?? args, stream: async function* () {} });
-  return { deployments: { handle, reserve: () => fake.deployments.reserve('model', {}) }, openMediaScope: () => fake.openMediaScope(), forUser: (userId) => fake.forUser(userId), http: fake.http, log: silentLogger };
+  const answers: Record<string, unknown> = {
+    transcribe: transcript,
+    chat: { message: { role: 'assistant', content: 'a summary' } },
+    count_tokens: { tokens: 100, max_tokens: 32_768 },
+  };
+  const handle: PluginPorts['deployments']['handle'] = () => ({
+    call: async (method, args) => answers[method] ?? args,
+    stream: async function* () {},
+  });
+  return {
+    deployments: { handle, reserve: () => fake.deployments.reserve('model', {}) },
+    openMediaScope: () => fake.openMediaScope(),
+    forUser: (userId) => fake.forUser(userId),
+    http: fake.http,
+    log: silentLogger,
+  };
 }
 
 /** Hosts for as long as they are measured. */
@@ -64,9 +120,11 @@ export class MeasuredHosts implements AsyncDisposable {
     await this.#load(built, cacheOf('blocking'), 'blocking');
     const plain = this.#host(cacheOf('plain'), 'suspending');
     await plain.inspect(built);
-    const only = async (name: string): Promise<string> => join(cacheOf(name), 'plugins', (await readdir(join(cacheOf(name), 'plugins')))[0]!);
+    const only = async (name: string): Promise<string> =>
+      join(cacheOf(name), 'plugins', (await readdir(join(cacheOf(name), 'plugins')))[0]!);
     const [from, to] = [await only('blocking'), await only('plain')];
-    for (const file of await readdir(from)) if (file.endsWith('.wasm')) await copyFile(join(from, file), join(to, file));
+    for (const file of await readdir(from))
+      if (file.endsWith('.wasm')) await copyFile(join(from, file), join(to, file));
     return { plain: await plain.load(built), interruptible };
   }
 
@@ -75,7 +133,13 @@ export class MeasuredHosts implements AsyncDisposable {
   }
 
   #host(cacheDir: string, mode: RuntimeMode): PluginHost {
-    const host = new PluginHost({ ports: portsOf(this.#fake), cacheDir, log: silentLogger, mode, limits: { cpuMs: 600_000, cpuSliceMs: 600_000 } });
+    const host = new PluginHost({
+      ports: portsOf(this.#fake),
+      cacheDir,
+      log: silentLogger,
+      mode,
+      limits: { cpuMs: 600_000, cpuSliceMs: 600_000 },
+    });
     this.#hosts.push(host);
     return host;
   }
@@ -90,7 +154,14 @@ export class MeasuredHosts implements AsyncDisposable {
 export async function cpuOf(plugin: LoadedPlugin, { endpoint, input, times }: PluginWork): Promise<number> {
   const before = plugin.counters().cpuMs;
   for (let n = 0; n < times; n++) {
-    await plugin.run({ endpoint, input: JSON.stringify(input), requestId: 'benchmark', deadlineMs: 600_000, signal: new AbortController().signal, files: new Map() });
+    await plugin.run({
+      endpoint,
+      input: JSON.stringify(input),
+      requestId: 'benchmark',
+      deadlineMs: 600_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+    });
   }
   return plugin.counters().cpuMs - before;
 }

@@ -1,4 +1,5 @@
-// The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by ../plugins.ts.
+// The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once.
+// Started by ../plugins.ts.
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';

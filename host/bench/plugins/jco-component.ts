@@ -12,23 +12,43 @@ const jcoFolder = join(packageRoot, 'node_modules/@bytecodealliance/jco');
 export const jcoProgram = join(jcoFolder, 'dist/jco.js');
 
 /**
- * The wasi:http component that `jco serve` runs, kept in the cache. Made with StarlingMonkey, for componentize-qjs cannot link wasi:http; without
- * `fetch-event`, for such a component answers one request only.
+ * The wasi:http component that `jco serve` runs, kept in the cache. Made with StarlingMonkey, for componentize-qjs
+ * cannot link wasi:http; without `fetch-event`, for such a component answers one request only.
  */
 export async function httpComponent(cacheDir: string): Promise<string> {
-  const sources = await Promise.all([join(folder, 'noop.js'), join(folder, 'world.wit'), join(jcoFolder, 'package.json')].map((file) => readFile(file)));
+  const sources = await Promise.all(
+    [join(folder, 'noop.js'), join(folder, 'world.wit'), join(jcoFolder, 'package.json')].map((file) => readFile(file)),
+  );
   const digest = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 16);
   const component = join(cacheDir, 'bench', `http-noop-${digest}.wasm`);
-  const isThere = await access(component).then(() => true, () => false);
+  const isThere = await access(component).then(
+    () => true,
+    () => false,
+  );
   if (isThere) return component;
   await mkdir(join(cacheDir, 'bench'), { recursive: true });
   const work = await mkdtemp(join(tmpdir(), 'aana-bench-'));
   try {
     const interfaces = join(jcoFolder, 'lib/wit/builtin/0.2.12');
-    for (const name of await readdir(interfaces)) await cp(join(interfaces, name), join(work, 'wit/deps', name), { recursive: true });
+    for (const name of await readdir(interfaces))
+      await cp(join(interfaces, name), join(work, 'wit/deps', name), { recursive: true });
     await cp(join(folder, 'world.wit'), join(work, 'wit/world.wit'));
     const made = `${component}.${process.pid}`;
-    await promisify(execFile)(process.execPath, [jcoProgram, 'componentize', join(folder, 'noop.js'), '--wit', join(work, 'wit'), '-n', 'bench', '-d', 'fetch-event', 'random', 'stdio', '-o', made]);
+    await promisify(execFile)(process.execPath, [
+      jcoProgram,
+      'componentize',
+      join(folder, 'noop.js'),
+      '--wit',
+      join(work, 'wit'),
+      '-n',
+      'bench',
+      '-d',
+      'fetch-event',
+      'random',
+      'stdio',
+      '-o',
+      made,
+    ]);
     await rename(made, component);
   } finally {
     await rm(work, { recursive: true, force: true });

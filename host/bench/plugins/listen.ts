@@ -5,7 +5,11 @@ import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 
 /** The HTTP side of the host over these endpoints, on a free port. */
-export async function listen(registry: EndpointRegistry, { limits }: Config, log: Logger): Promise<{ readonly server: HttpServer; readonly port: number }> {
+export async function listen(
+  registry: EndpointRegistry,
+  { limits }: Config,
+  log: Logger,
+): Promise<{ readonly server: HttpServer; readonly port: number }> {
   const face = createHttpFace({
     title: 'benchmark',
     version: '1.0.0',

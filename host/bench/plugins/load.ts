@@ -1,4 +1,5 @@
-// A process that sends requests over kept-alive connections, each the next as soon as it has its answer. Started by ../plugins.ts.
+// A process that sends requests over kept-alive connections, each the next as soon as it has its answer. Started by
+// ../plugins.ts.
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { LoadJob, LoadResult } from './protocol.ts';
@@ -6,9 +7,19 @@ import type { LoadJob, LoadResult } from './protocol.ts';
 const BOUNDARY = 'aana-benchmark-boundary';
 
 function requestOf({ path, body, port, as = 'form' }: LoadJob): Buffer {
-  const content = as === 'json' ? body : `--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n${body}\r\n--${BOUNDARY}--\r\n`;
+  const content =
+    as === 'json'
+      ? body
+      : `--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n${body}\r\n--${BOUNDARY}--\r\n`;
   const type = as === 'json' ? 'application/json' : `multipart/form-data; boundary=${BOUNDARY}`;
-  const head = [`POST ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, `content-type: ${type}`, `content-length: ${Buffer.byteLength(content)}`, '', ''];
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `content-type: ${type}`,
+    `content-length: ${Buffer.byteLength(content)}`,
+    '',
+    '',
+  ];
   return Buffer.from(head.join('\r\n') + content);
 }
 
@@ -43,7 +54,9 @@ function work(job: LoadJob): Promise<LoadResult> {
   const one = (): Promise<void> =>
     new Promise((resolve) => {
       const to = { port: job.port, host: '127.0.0.1' };
-      const socket: Socket = job.encrypted ? connectTls({ ...to, rejectUnauthorized: false }) : connect({ ...to, noDelay: true });
+      const socket: Socket = job.encrypted
+        ? connectTls({ ...to, rejectUnauthorized: false })
+        : connect({ ...to, noDelay: true });
       let text = '';
       let sentAt = 0;
       const send = (): void => {
@@ -81,7 +94,15 @@ function work(job: LoadJob): Promise<LoadResult> {
     latencies.sort((a, b) => a - b);
     const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
     const { user, system } = process.cpuUsage(cpuBefore);
-    return { requests: latencies.length, cpuMs: (user + system) / 1000, failed, ...(failure !== undefined && { failure }), seconds: (lastAt - startedAt) / 1000, p50: at(0.5), p99: at(0.99) };
+    return {
+      requests: latencies.length,
+      cpuMs: (user + system) / 1000,
+      failed,
+      ...(failure !== undefined && { failure }),
+      seconds: (lastAt - startedAt) / 1000,
+      p50: at(0.5),
+      p99: at(0.99),
+    };
   });
 }
 

@@ -25,8 +25,16 @@ export interface Subject extends AsyncDisposable {
 const script = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
 
 /** A server of this folder, run by the Node at `node`. */
-export async function startServer(node: string, name: string, env: NodeJS.ProcessEnv, flags: readonly string[] = []): Promise<Subject> {
-  const child = spawn(node, [...flags, script(name)], { stdio: ['ignore', 'ignore', process.env['BENCH_STDERR'] ? 'inherit' : 'ignore', 'ipc'], env });
+export async function startServer(
+  node: string,
+  name: string,
+  env: NodeJS.ProcessEnv,
+  flags: readonly string[] = [],
+): Promise<Subject> {
+  const child = spawn(node, [...flags, script(name)], {
+    stdio: ['ignore', 'ignore', process.env['BENCH_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
+    env,
+  });
   const next = async (type: FromServer['type']): Promise<FromServer> => {
     for (;;) {
       const message = await messageOf<FromServer>(child, name);
@@ -57,7 +65,10 @@ export async function startServer(node: string, name: string, env: NodeJS.Proces
 /** `jco serve` on a component; what it uses is read from /proc, for it starts a process of its own. */
 export async function startJco(node: string, jco: string, component: string, env: NodeJS.ProcessEnv): Promise<Subject> {
   const port = await freePort();
-  const child = spawn(node, [jco, 'serve', component, '--port', String(port), '--host', '127.0.0.1'], { stdio: 'ignore', env });
+  const child = spawn(node, [jco, 'serve', component, '--port', String(port), '--host', '127.0.0.1'], {
+    stdio: 'ignore',
+    env,
+  });
   const stop = (): Promise<void> => killTree(child);
   const deadline = Date.now() + 120_000;
   while (!(await answers(port))) {
@@ -76,13 +87,19 @@ export async function startJco(node: string, jco: string, component: string, env
   };
 }
 
-const treeOf = async ({ pid = 0 }: ChildProcess): Promise<number[]> => [pid, ...(await descendants(pid)).map((one) => one.pid)];
+const treeOf = async ({ pid = 0 }: ChildProcess): Promise<number[]> => [
+  pid,
+  ...(await descendants(pid)).map((one) => one.pid),
+];
 
 /** What a process and those that it started use, read from /proc. */
 export async function treeUsage(child: ChildProcess): Promise<Usage> {
-  const stats = await Promise.all((await treeOf(child)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  const stats = await Promise.all(
+    (await treeOf(child)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
+  );
   const fields = stats.map((stat) => stat.slice(stat.lastIndexOf(') ') + 2).split(' '));
-  const sum = (...at: number[]): number => fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
+  const sum = (...at: number[]): number =>
+    fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
   return { cpuMicroseconds: sum(11, 12) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
 }
 

@@ -26,7 +26,13 @@ export async function sample(load: LoadProcess, subject: Subject, calmMs: number
   const after = await subject.usage();
   if (failed > 0) throw new Error(`${job.path}: ${failed} of ${requests} requests failed: ${failure}`);
   const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
-  return { cpuMs: cpuMs / requests, otherCores: machine.othersSince(cpuMs + loadCpuMs), perSecond: requests / seconds, p50, p99 };
+  return {
+    cpuMs: cpuMs / requests,
+    otherCores: machine.othersSince(cpuMs + loadCpuMs),
+    perSecond: requests / seconds,
+    p50,
+    p99,
+  };
 }
 
 export const round = (value: number, digits = 3): number => Number(value.toFixed(digits));

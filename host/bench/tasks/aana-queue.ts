@@ -12,14 +12,25 @@ import { type MeasuredQueue, serveJobs } from './run-job.ts';
 
 await serveJobs(async ({ database, folder }) => {
   const { cache_dir: cacheDir, task_queue: config } = loadConfig({ cwd: folder });
-  const storage = new Storage({ config: database, log: silentLogger, sqliteModule: () => buildSqlite({ cacheDir, log: silentLogger }) });
+  const storage = new Storage({
+    config: database,
+    log: silentLogger,
+    sqliteModule: () => buildSqlite({ cacheDir, log: silentLogger }),
+  });
   const endpoints = new EndpointRegistry();
   const endpoint = hostEndpoint({ name: 'noop', path: '/noop', summary: 'Does nothing', input: z.strictObject({ n: z.int() }), output: z.null(), run: async ({ n }) => {
     measured.onRun(n);
     return null;
   } }); // prettier-ignore
   endpoints.add(endpoint);
-  const queue = new TaskQueue({ storage, endpoints, dir: join(folder, 'tasks'), config: { ...config, num_workers: WORKERS }, log: silentLogger, signal: new AbortController().signal });
+  const queue = new TaskQueue({
+    storage,
+    endpoints,
+    dir: join(folder, 'tasks'),
+    config: { ...config, num_workers: WORKERS },
+    log: silentLogger,
+    signal: new AbortController().signal,
+  });
   const measured: MeasuredQueue = {
     onRun: () => {},
     add: async (n) => void (await queue.enqueue(endpoint, { input: { n }, files: new Map(), userId: null })),

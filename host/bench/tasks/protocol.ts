@@ -4,7 +4,9 @@ import type { StorageConfig } from '../../storage/index.ts';
 export const WORKERS = 64;
 
 /** What a queue is asked to do: many tasks at once, or one after the other on an idle queue. */
-export type QueueJob = { readonly type: 'throughput'; readonly tasks: number; readonly callers: number } | { readonly type: 'latency'; readonly samples: number; readonly pauseMs: number };
+export type QueueJob =
+  | { readonly type: 'throughput'; readonly tasks: number; readonly callers: number }
+  | { readonly type: 'latency'; readonly samples: number; readonly pauseMs: number };
 
 export interface QueueResult {
   /** Throughput: from the first accepted to the last stored as completed. */
@@ -15,7 +17,10 @@ export interface QueueResult {
   readonly cpuMicroseconds: number;
 }
 
-export type FromQueue = { readonly type: 'ready' } | { readonly type: 'result'; readonly result: QueueResult } | { readonly type: 'failed'; readonly reason: string };
+export type FromQueue =
+  | { readonly type: 'ready' }
+  | { readonly type: 'result'; readonly result: QueueResult }
+  | { readonly type: 'failed'; readonly reason: string };
 
 export interface QueueArguments {
   readonly database: StorageConfig;

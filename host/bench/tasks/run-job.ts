@@ -23,13 +23,21 @@ export async function serveJobs(open: (given: QueueArguments) => Promise<Measure
     const from = made;
     made += count;
     const work = job.type === 'throughput' ? throughput(queue, from, job) : latency(queue, from, job);
-    work.then((result) => send({ type: 'result', result }), (error: unknown) => send({ type: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+    work.then(
+      (result) => send({ type: 'result', result }),
+      (error: unknown) =>
+        send({ type: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    );
   });
   process.on('disconnect', () => void queue.close().finally(() => process.exit(0)));
   send({ type: 'ready' });
 }
 
-async function throughput(queue: MeasuredQueue, from: number, { tasks, callers }: QueueJob & { readonly type: 'throughput' }): Promise<QueueResult> {
+async function throughput(
+  queue: MeasuredQueue,
+  from: number,
+  { tasks, callers }: QueueJob & { readonly type: 'throughput' },
+): Promise<QueueResult> {
   const done = deferred();
   let [runs, next] = [0, from];
   queue.onRun = () => {
@@ -48,7 +56,11 @@ async function throughput(queue: MeasuredQueue, from: number, { tasks, callers }
   return { seconds, pickUpMs: [], cpuMicroseconds: cpuSince(before) };
 }
 
-async function latency(queue: MeasuredQueue, from: number, { samples, pauseMs }: QueueJob & { readonly type: 'latency' }): Promise<QueueResult> {
+async function latency(
+  queue: MeasuredQueue,
+  from: number,
+  { samples, pauseMs }: QueueJob & { readonly type: 'latency' },
+): Promise<QueueResult> {
   const before = process.cpuUsage();
   const startedAt = performance.now();
   const pickUpMs: number[] = [];

@@ -30,7 +30,12 @@ export async function measureUpload({ port, pid, usage }: Subject, mib: number):
   if (answer !== JSON.stringify({ bytes: mib * MIB })) throw new Error(`the upload was answered with ${answer}`);
   const cpuSeconds = ((await usage()).cpuMicroseconds - cpuMicroseconds) / 1e6;
   const { rss, peak } = await memoryOf(pid);
-  return { mib, rssMib: { before: before.rss, peak, after: rss }, mibPerSecond: Math.round(mib / seconds), cpuSecondsPerGib: Number(((cpuSeconds / mib) * 1024).toFixed(2)) };
+  return {
+    mib,
+    rssMib: { before: before.rss, peak, after: rss },
+    mibPerSecond: Math.round(mib / seconds),
+    cpuSecondsPerGib: Number(((cpuSeconds / mib) * 1024).toFixed(2)),
+  };
 }
 
 async function upload(port: number, mib: number): Promise<string> {
@@ -55,6 +60,7 @@ function* pieces(mib: number): Generator<Buffer> {
 async function memoryOf(pid: number, { restart = false } = {}): Promise<{ rss: number; peak: number }> {
   if (restart) await writeFile(`/proc/${pid}/clear_refs`, '5');
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const mib = (key: string): number => Math.round(Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024);
+  const mib = (key: string): number =>
+    Math.round(Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024);
   return { rss: mib('VmRSS'), peak: mib('VmHWM') };
 }

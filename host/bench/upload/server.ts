@@ -18,5 +18,9 @@ registry.add(
     run: async ({ file }, { files }) => ({ bytes: files.get(file)?.bytes ?? -1 }),
   }),
 );
-const { server, port } = await listen(registry, loadConfig({ base: { limits: { max_body_bytes: 2 ** 40, max_file_bytes: 2 ** 40 } } }), silentLogger);
+const { server, port } = await listen(
+  registry,
+  loadConfig({ base: { limits: { max_body_bytes: 2 ** 40, max_file_bytes: 2 ** 40 } } }),
+  silentLogger,
+);
 served({ port, close: async () => server.destroy() });

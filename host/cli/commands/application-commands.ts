@@ -1,13 +1,26 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ApplicationCommand, applicationLogs, applicationStatus, scaleDeployment, stopApplication } from './application.ts';
+import {
+  type ApplicationCommand,
+  applicationLogs,
+  applicationStatus,
+  scaleDeployment,
+  stopApplication,
+} from './application.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
 /** The commands about the application that runs. */
-export function addApplicationCommands(root: Command, command: (parent: Command, name: string, description: string) => Command, state: { exitCode: number }): void {
-  const add = (name: string, description: string): Command => addConfigOptions(command(root, name, description), 'common').option('--port <number>', 'which application, where several run', portOf).option('--listen <address>', 'the same, by the socket that it listens on');
+export function addApplicationCommands(
+  root: Command,
+  command: (parent: Command, name: string, description: string) => Command,
+  state: { exitCode: number },
+): void {
+  const add = (name: string, description: string): Command =>
+    addConfigOptions(command(root, name, description), 'common')
+      .option('--port <number>', 'which application, where several run', portOf)
+      .option('--listen <address>', 'the same, by the socket that it listens on');
   add('status', 'the application that runs, its deployments and their replicas; ends with 1 when it is not well')
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
@@ -25,11 +38,20 @@ export function addApplicationCommands(root: Command, command: (parent: Command,
     .option('-n, --lines <number>', 'how many of the last lines', countOf, 100)
     .action(async (options: Options) => {
       const { log } = configOf({ ...options, port: undefined, listen: undefined });
-      const wanted = { lines: options['lines'] as number, follow: options['follow'] === true, deployment: options['deployment'] as string | undefined, format: log.format };
+      const wanted = {
+        lines: options['lines'] as number,
+        follow: options['follow'] === true,
+        deployment: options['deployment'] as string | undefined,
+        format: log.format,
+      };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
     });
   add('stop', 'have the application finish its running requests and end')
-    .option('--grace <seconds>', 'how long requests may take to finish (default: as the application is configured)', secondsOf)
+    .option(
+      '--grace <seconds>',
+      'how long requests may take to finish (default: as the application is configured)',
+      secondsOf,
+    )
     .action(async (options: Options) => {
       state.exitCode = await stopApplication(runningApplication(options), options['grace'] as number | undefined);
     });
@@ -37,7 +59,12 @@ export function addApplicationCommands(root: Command, command: (parent: Command,
 
 /** Here `--port` and `--listen` say which application is meant, not where one is to listen. */
 export function runningApplication({ port, listen, ...options }: Options): ApplicationCommand {
-  return { runtimeDir: configOf(options).runtime_dir, host: listen as string | undefined, port: port as number | undefined, out: process.stdout };
+  return {
+    runtimeDir: configOf(options).runtime_dir,
+    host: listen as string | undefined,
+    port: port as number | undefined,
+    out: process.stdout,
+  };
 }
 
 function portOf(text: string): number {
@@ -53,6 +80,7 @@ function countOf(text: string): number {
 
 function secondsOf(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 86_400)) throw new InvalidArgumentError('Seconds from 0 to 86400 are expected.');
+  if (text.trim() === '' || !(value >= 0 && value <= 86_400))
+    throw new InvalidArgumentError('Seconds from 0 to 86400 are expected.');
   return value;
 }

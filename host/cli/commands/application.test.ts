@@ -9,7 +9,13 @@ import { serveSample, type Served } from '../../control/client/fixtures/serve-sa
 import type { ApplicationReport } from '../../control/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { connect } from '../../control/client/index.ts';
-import { type ApplicationCommand, applicationLogs, applicationStatus, type LogsOptions, scaleDeployment } from './application.ts';
+import {
+  type ApplicationCommand,
+  applicationLogs,
+  applicationStatus,
+  type LogsOptions,
+  scaleDeployment,
+} from './application.ts';
 import { until } from '../../test/helpers/server.ts';
 
 const Commands = suite('aana-host status, scale, logs and stop');
@@ -26,10 +32,21 @@ Commands.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const argumentsOf = (args: readonly string[], runtimeDir: string): string[] => [program, ...args, '--cache-dir', folder, '--runtime-dir', runtimeDir];
+const argumentsOf = (args: readonly string[], runtimeDir: string): string[] => [
+  program,
+  ...args,
+  '--cache-dir',
+  folder,
+  '--runtime-dir',
+  runtimeDir,
+];
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(args, served.runtimeDir), { cwd: folder, encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(args, served.runtimeDir), {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   return { code: status, out: stdout, err: stderr };
 }
 
@@ -41,18 +58,33 @@ async function report(): Promise<ApplicationReport> {
 /** A command without the start of a program. */
 async function output(command: (to: ApplicationCommand) => Promise<number>): Promise<{ code: number; out: string }> {
   let out = '';
-  const code = await command({ runtimeDir: served.runtimeDir, port: undefined, out: { write: (text) => (out += text) } });
+  const code = await command({
+    runtimeDir: served.runtimeDir,
+    port: undefined,
+    out: { write: (text) => (out += text) },
+  });
   return { code, out };
 }
 
 Commands('status shows what runs, in 80 columns and as JSON', async () => {
   const { code, out, err } = run('status');
   assert.equal([code, err], [0, '']);
-  assert.match(out, new RegExp(`^app at ${served.url}: RUNNING\n  aana-host \\d+\\.\\d+\\.\\d+, process ${served.process.pid}\n\nsample: RUNNING\n  replica +state +pid +device +ongoing +memory +restarts\n  sample#1 +ready +\\d+ `));
-  assert.ok(out.split('\n').every((line) => line.length <= 80), out);
+  assert.match(
+    out,
+    new RegExp(
+      `^app at ${served.url}: RUNNING\n  aana-host \\d+\\.\\d+\\.\\d+, process ${served.process.pid}\n\nsample: RUNNING\n  replica +state +pid +device +ongoing +memory +restarts\n  sample#1 +ready +\\d+ `,
+    ),
+  );
+  assert.ok(
+    out.split('\n').every((line) => line.length <= 80),
+    out,
+  );
   const json = await output((to) => applicationStatus(to, true));
   const { deployments, pid, status } = JSON.parse(json.out) as ApplicationReport;
-  assert.equal([json.code, status, pid, deployments.map(({ name }) => name)], [0, 'RUNNING', served.process.pid, ['sample', 'narrow']]);
+  assert.equal(
+    [json.code, status, pid, deployments.map(({ name }) => name)],
+    [0, 'RUNNING', served.process.pid, ['sample', 'narrow']],
+  );
   const [replica] = deployments[0]?.replicas ?? [];
   assert.equal([replica?.state, replica?.device, replica?.ongoing, replica?.restarts], ['ready', 'CPU', 0, 0]);
   if (process.platform === 'linux') assert.ok((replica?.memory_bytes ?? 0) > 1_000_000);
@@ -73,38 +105,60 @@ Commands('logs gives the last lines, those of one deployment, as text and as JSO
   assert.is((await logs({ lines: 1 })).length, 1);
   assert.ok((await logs()).some((line) => / INFO {2}Deployed successfully\. deployments=2 endpoints=0/.test(line)));
   assert.ok((await logs({ deployment: 'sample' })).some((line) => line.includes('replica lost, restarting')));
-  const records = (await logs({ deployment: 'narrow', format: 'json' })).map((line) => JSON.parse(line) as { deployment: string });
+  const records = (await logs({ deployment: 'narrow', format: 'json' })).map(
+    (line) => JSON.parse(line) as { deployment: string },
+  );
   assert.ok(records.length > 0 && records.every(({ deployment }) => deployment === 'narrow'));
 });
 
 Commands('scale changes how many replicas run', async () => {
   const scaled = await output((to) => scaleDeployment(to, 'sample', 2));
   assert.equal(scaled, { code: 0, out: 'sample has 2 replicas\n' });
-  const replicas = async (): Promise<(string | undefined)[]> => ((await report()).deployments[0]?.replicas ?? []).map(({ state }) => state);
+  const replicas = async (): Promise<(string | undefined)[]> =>
+    ((await report()).deployments[0]?.replicas ?? []).map(({ state }) => state);
   assert.equal(await replicas(), ['ready', 'ready']);
   await output((to) => scaleDeployment(to, 'sample', 1));
   assert.equal(await replicas(), ['ready']);
 });
 
 Commands('mistakes end with 2 and one sentence', () => {
-  assert.equal(run('scale', 'none', '2'), { code: 2, out: '', err: 'error: there is no deployment none; deployments are: sample, narrow\n' });
+  assert.equal(run('scale', 'none', '2'), {
+    code: 2,
+    out: '',
+    err: 'error: there is no deployment none; deployments are: sample, narrow\n',
+  });
   assert.is(run('scale', 'sample', 'two').code, 2);
   assert.is(run('stop', '--grace', 'long').code, 2);
-  assert.equal(run('status', '--port', '9'), { code: 2, out: '', err: 'error: no aana-host application of this user runs on port 9\n' });
+  assert.equal(run('status', '--port', '9'), {
+    code: 2,
+    out: '',
+    err: 'error: no aana-host application of this user runs on port 9\n',
+  });
 });
 
 Commands('logs --follow goes on until stop, which waits for the end', async () => {
-  const following = spawn(process.execPath, argumentsOf(['logs', '-f', '-n', '1'], served.runtimeDir), { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const following = spawn(process.execPath, argumentsOf(['logs', '-f', '-n', '1'], served.runtimeDir), {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(following, 'exit');
   let text = '';
   following.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
   await once(following.stdout, 'data');
-  assert.equal(run('stop', '--grace', '1'), { code: 0, out: `the application at ${served.url} has stopped\n`, err: '' });
+  assert.equal(run('stop', '--grace', '1'), {
+    code: 0,
+    out: `the application at ${served.url} has stopped\n`,
+    err: '',
+  });
   assert.equal(await ended, [0, null]);
   assert.match(text, /shut down\n$/);
   assert.equal(await readdir(served.runtimeDir), []);
   for (const command of ['status', 'stop']) {
-    assert.equal(run(command), { code: 2, out: '', err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n' });
+    assert.equal(run(command), {
+      code: 2,
+      out: '',
+      err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n',
+    });
   }
 });
 

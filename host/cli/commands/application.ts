@@ -14,14 +14,21 @@ export interface ApplicationCommand {
 }
 
 /** `status`: 0 when the application runs, 1 when it does not yet, or not well. */
-export async function applicationStatus({ runtimeDir, host, port, out }: ApplicationCommand, asJson: boolean): Promise<number> {
+export async function applicationStatus(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  asJson: boolean,
+): Promise<number> {
   const report: ApplicationReport = await callControl(runtimeDir, 'application.status', {}, { host, port });
   out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : statusText(report));
   return report.status === 'RUNNING' ? 0 : 1;
 }
 
 /** `scale`: how many replicas a deployment runs from now on. */
-export async function scaleDeployment({ runtimeDir, host, port, out }: ApplicationCommand, deployment: string, replicas: number): Promise<number> {
+export async function scaleDeployment(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  deployment: string,
+  replicas: number,
+): Promise<number> {
   await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { host, port });
   out.write(`${deployment} has ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}\n`);
   return 0;
@@ -35,10 +42,15 @@ export interface LogsOptions {
 }
 
 /** `logs`: what was logged last; with `follow` also what comes, until the application or the command ends. */
-export async function applicationLogs({ runtimeDir, host, port, out }: ApplicationCommand, { format, ...args }: LogsOptions, signal: AbortSignal): Promise<number> {
+export async function applicationLogs(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  { format, ...args }: LogsOptions,
+  signal: AbortSignal,
+): Promise<number> {
   await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
   try {
-    for await (const batch of connection.stream('application.logs', args, { signal })) out.write(batch.map((record) => formatRecord(record, format)).join(''));
+    for await (const batch of connection.stream('application.logs', args, { signal }))
+      out.write(batch.map((record) => formatRecord(record, format)).join(''));
   } catch (error) {
     const isOver = args.follow && (signal.aborted || (error instanceof AanaError && error.name === 'ConnectionLost'));
     if (!isOver) throw error;
@@ -47,7 +59,10 @@ export async function applicationLogs({ runtimeDir, host, port, out }: Applicati
 }
 
 /** `stop`: has the application end, and waits until it has gone. */
-export async function stopApplication({ runtimeDir, host, port, out }: ApplicationCommand, graceS: number | undefined): Promise<number> {
+export async function stopApplication(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  graceS: number | undefined,
+): Promise<number> {
   await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
   await connection.call('application.stop', graceS === undefined ? {} : { grace_s: graceS });
   await connection.waitForEnd();

@@ -1,15 +1,41 @@
 import type { Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { buildPlugin, type Capability, capabilityDefinitions, limitsFrom, PluginHost, type PluginReport, type PluginRights } from '../../plugins/index.ts';
+import {
+  buildPlugin,
+  type Capability,
+  capabilityDefinitions,
+  limitsFrom,
+  PluginHost,
+  type PluginReport,
+  type PluginRights,
+} from '../../plugins/index.ts';
 
 /** `check`: what plugins import, ask for and would get, and whether they would be loaded. 1 when one would not. */
-export async function check(config: Config, sources: readonly string[], log: Logger, out: { write(text: string): unknown }, signal: AbortSignal): Promise<number> {
+export async function check(
+  config: Config,
+  sources: readonly string[],
+  log: Logger,
+  out: { write(text: string): unknown },
+  signal: AbortSignal,
+): Promise<number> {
   const unreachable = (): never => {
     throw new AanaError('NotReady', 'unavailable', 'nothing runs in a check');
   };
-  const ports = { deployments: { handle: unreachable, reserve: unreachable }, openMediaScope: unreachable, forUser: unreachable, http: { fetch: unreachable }, log };
-  const host = new PluginHost({ ports, cacheDir: config.cache_dir, log, limits: limitsFrom(config.plugin_limits), grants: config.plugin_grants });
+  const ports = {
+    deployments: { handle: unreachable, reserve: unreachable },
+    openMediaScope: unreachable,
+    forUser: unreachable,
+    http: { fetch: unreachable },
+    log,
+  };
+  const host = new PluginHost({
+    ports,
+    cacheDir: config.cache_dir,
+    log,
+    limits: limitsFrom(config.plugin_limits),
+    grants: config.plugin_grants,
+  });
   let exitCode = 0;
   try {
     for (const source of sources) {
@@ -18,7 +44,9 @@ export async function check(config: Config, sources: readonly string[], log: Log
         const report = await host.inspect(source);
         out.write(reportText(report));
         const plugin = await host.load(source);
-        out.write(`  endpoints    ${plugin.endpoints.map(({ path, streaming }) => `${path}${streaming ? ' (stream)' : ''}`).join(', ')}\n  would be loaded\n`);
+        out.write(
+          `  endpoints    ${plugin.endpoints.map(({ path, streaming }) => `${path}${streaming ? ' (stream)' : ''}`).join(', ')}\n  would be loaded\n`,
+        );
         await plugin.close();
       } catch (error) {
         signal.throwIfAborted();
@@ -34,17 +62,33 @@ export async function check(config: Config, sources: readonly string[], log: Log
 
 function reportText({ name, version, component, digest, imports, asks, gets, limits }: PluginReport): string {
   const all = ({ capabilities, deployments, hosts }: PluginRights): string => {
-    const named = (each: Capability): string => (each === 'http' ? `http (${hosts.join(', ') || 'no host by name'})` : capabilityDefinitions[each].callsDeployments ? `${each} (${deployments.join(', ') || 'none by name'})` : each);
+    const named = (each: Capability): string =>
+      each === 'http'
+        ? `http (${hosts.join(', ') || 'no host by name'})`
+        : capabilityDefinitions[each].callsDeployments
+          ? `${each} (${deployments.join(', ') || 'none by name'})`
+          : each;
     return capabilities.map(named).join(', ') || 'nothing';
   };
   const wasi = imports.filter((one) => one.startsWith('wasi:')).length;
   const lines = [
     ['component', component],
     ['sha256', digest],
-    ['imports', [...imports.filter((one) => !one.startsWith('wasi:')), ...(wasi > 0 ? [`${wasi} interfaces of wasi, which are empty or deny`] : [])].join(', ') || 'nothing'],
+    [
+      'imports',
+      [
+        ...imports.filter((one) => !one.startsWith('wasi:')),
+        ...(wasi > 0 ? [`${wasi} interfaces of wasi, which are empty or deny`] : []),
+      ].join(', ') || 'nothing',
+    ],
     ['asks for', all(asks)],
     ['would get', all(gets)],
-    ['limits', Object.entries(limits).map((pair) => pair.join(' ')).join(', ')],
+    [
+      'limits',
+      Object.entries(limits)
+        .map((pair) => pair.join(' '))
+        .join(', '),
+    ],
   ];
   return `plugin ${name} ${version}\n${lines.map(([key, value]) => `  ${key?.padEnd(12)} ${value}\n`).join('')}`;
 }

@@ -14,7 +14,10 @@ export interface ClientCommand {
 const TIMEOUT_MS = 30_000;
 
 /** Writes a client of a server as one TypeScript file. */
-export async function client({ url, openapi, out }: ClientCommand, stdout: { write(text: string): unknown }): Promise<void> {
+export async function client(
+  { url, openapi, out }: ClientCommand,
+  stdout: { write(text: string): unknown },
+): Promise<void> {
   const address = serverAddress(url);
   const document = parsed(...(openapi === undefined ? await fetched(address) : await read(openapi)));
   const text = await generateClient(document, { baseUrl: address });
@@ -27,7 +30,12 @@ export async function client({ url, openapi, out }: ClientCommand, stdout: { wri
 
 function serverAddress(url: string): string {
   const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
-  if (!parsedUrl || !/^https?:$/.test(parsedUrl.protocol)) throw new AanaError('ValidationError', 'invalid-input', `--url: ${JSON.stringify(url)} is no address such as http://127.0.0.1:8000`);
+  if (!parsedUrl || !/^https?:$/.test(parsedUrl.protocol))
+    throw new AanaError(
+      'ValidationError',
+      'invalid-input',
+      `--url: ${JSON.stringify(url)} is no address such as http://127.0.0.1:8000`,
+    );
   return `${parsedUrl.origin}${parsedUrl.pathname}`.replace(/\/+$/, '');
 }
 
@@ -37,13 +45,20 @@ async function fetched(address: string): Promise<[text: string, what: string]> {
     const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
     throw new AanaError('NotRunning', 'unavailable', `no server answers at ${what}: ${reason}`, { cause });
   });
-  if (!response.ok) throw new AanaError('NotRunning', 'unavailable', `${what} was answered with ${response.status}: is it an aana-host?`);
+  if (!response.ok)
+    throw new AanaError(
+      'NotRunning',
+      'unavailable',
+      `${what} was answered with ${response.status}: is it an aana-host?`,
+    );
   return [await response.text(), what];
 }
 
 async function read(file: string): Promise<[text: string, what: string]> {
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new AanaError('ValidationError', 'invalid-input', `--openapi: ${file} cannot be read: ${cause.message}`, { cause });
+    throw new AanaError('ValidationError', 'invalid-input', `--openapi: ${file} cannot be read: ${cause.message}`, {
+      cause,
+    });
   });
   return [text, file];
 }

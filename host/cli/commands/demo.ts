@@ -18,14 +18,26 @@ export interface DemoOptions {
   readonly out: NodeJS.WritableStream;
 }
 
-/** Starts a server on a free port, makes a short video with speech, posts it to the three endpoints and prints the answers. */
+/**
+ * Starts a server on a free port, makes a short video with speech, posts it to the three endpoints and prints the
+ * answers.
+ */
 export async function demo(options: DemoOptions): Promise<void> {
   const { out } = options;
   const folder = await mkdtemp(join(tmpdir(), 'aana-demo-'));
   const port = await freePort();
   const server = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), 'serve', join(packageRoot, 'plugins'), '--port', String(port), '--log-level', 'warn', ...options.serveArguments],
+    [
+      join(packageRoot, 'dist/host/cli/main.js'),
+      'serve',
+      join(packageRoot, 'plugins'),
+      '--port',
+      String(port),
+      '--log-level',
+      'warn',
+      ...options.serveArguments,
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'], env: options.env },
   );
   try {
@@ -38,7 +50,9 @@ export async function demo(options: DemoOptions): Promise<void> {
     const data = new Blob([await readFile(video)]);
 
     out.write('\nPOST /video/transcribe\n');
-    const { transcription } = (await (await post(`${base}/video/transcribe`, data)).json()) as { transcription: { text: string } };
+    const { transcription } = (await (await post(`${base}/video/transcribe`, data)).json()) as {
+      transcription: { text: string };
+    };
     out.write(`  ${transcription.text.trim()}\n`);
 
     out.write('\nPOST /video/summarize\n');
@@ -70,14 +84,20 @@ async function freePort(): Promise<number> {
 
 async function makeVideo(ffmpeg: string, speech: string, video: string): Promise<void> {
   const picture = ['-f', 'lavfi', '-i', 'testsrc=size=320x240:rate=10'];
-  const child = spawn(ffmpeg, ['-nostdin', '-v', 'error', ...picture, '-i', speech, '-shortest', '-c:v', 'mpeg4', '-c:a', 'aac', video], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(
+    ffmpeg,
+    ['-nostdin', '-v', 'error', ...picture, '-i', speech, '-shortest', '-c:v', 'mpeg4', '-c:a', 'aac', video],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
   const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new AanaError('DemoError', 'internal', `ffmpeg could not make the video: it ended with ${code}`);
+  if (code !== 0)
+    throw new AanaError('DemoError', 'internal', `ffmpeg could not make the video: it ended with ${code}`);
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null || server.signalCode !== null) throw new AanaError('DemoError', 'internal', 'the server ended before it was ready; its last lines are above');
+    if (server.exitCode !== null || server.signalCode !== null)
+      throw new AanaError('DemoError', 'internal', 'the server ended before it was ready; its last lines are above');
     const response = await fetch(url).catch(() => undefined);
     if (response?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -89,7 +109,8 @@ async function post(url: string, video: Blob): Promise<Response> {
   form.set('body', JSON.stringify({ video: { content: 'video' } }));
   form.set('video', video, 'speech.mp4');
   const response = await fetch(url, { method: 'POST', body: form });
-  if (!response.ok) throw new AanaError('DemoError', 'internal', `${url} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok)
+    throw new AanaError('DemoError', 'internal', `${url} answered ${response.status}: ${await response.text()}`);
   return response;
 }
 

@@ -1,4 +1,5 @@
-// deploy, migrate and build of an application, as a user runs them: from a folder of their own, outside of the repository.
+// deploy, migrate and build of an application, as a user runs them: from a folder of their own, outside of the
+// repository.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -32,7 +33,9 @@ export const version = 3;
 export default app;
 `;
 /** What Node can run by taking the types out. */
-const TYPED = HELLO.replace('extends Endpoint {', 'extends Endpoint<typeof Input, typeof Output> {').replace('run({ who })', 'run({ who }: z.infer<typeof Input>)').replace("'greeter'", "'greeter' as string");
+const TYPED = HELLO.replace('extends Endpoint {', 'extends Endpoint<typeof Input, typeof Output> {')
+  .replace('run({ who })', 'run({ who }: z.infer<typeof Input>)')
+  .replace("'greeter'", "'greeter' as string");
 /** A deployment over the sample implementation, without a model. */
 const SAMPLE = `
 import { AanaApp } from 'aana-host';
@@ -61,10 +64,20 @@ Deploy.before(() => {
 });
 Deploy.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const environment = (): NodeJS.ProcessEnv => ({ ...process.env, AANA_CACHE_DIR: join(folder, 'cache'), AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run') });
+const environment = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  AANA_CACHE_DIR: join(folder, 'cache'),
+  AANA_DATA_DIR: join(folder, 'data'),
+  XDG_RUNTIME_DIR: join(folder, 'run'),
+});
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: folder, env: environment(), encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: environment(),
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   return { code: status, out: stdout, err: stderr };
 }
 
@@ -75,9 +88,16 @@ interface Running extends AsyncDisposable {
 }
 
 /** A command that serves, ready. */
-async function start(args: readonly string[], { cwd = folder, port }: { cwd?: string; port?: number } = {}): Promise<Running> {
+async function start(
+  args: readonly string[],
+  { cwd = folder, port }: { cwd?: string; port?: number } = {},
+): Promise<Running> {
   const chosen = port ?? (await freePort());
-  const child = spawn(process.execPath, [...args, ...(port === undefined ? ['--port', String(chosen)] : [])], { cwd, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...args, ...(port === undefined ? ['--port', String(chosen)] : [])], {
+    cwd,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
@@ -87,7 +107,10 @@ async function start(args: readonly string[], { cwd = folder, port }: { cwd?: st
     return ((await exited) as [number | null])[0];
   };
   const url = `http://127.0.0.1:${chosen}`;
-  while ((await fetch(`${url}/api/ready`).catch(() => undefined))?.status !== 200 || !out.includes('API documentation')) {
+  while (
+    (await fetch(`${url}/api/ready`).catch(() => undefined))?.status !== 200 ||
+    !out.includes('API documentation')
+  ) {
     assert.ok(child.exitCode === null && child.signalCode === null, `it ended: ${out}${err}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -109,14 +132,24 @@ for (const [path, what] of [
     await using server = await start([program, 'deploy', path]);
     assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
     const { out, err } = server.output();
-    assert.is(out, `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
+    assert.is(
+      out,
+      `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
+    );
     assert.match(err, /INFO {2}Deployed successfully\. deployments=0 endpoints=1/);
     assert.is(await server.end('SIGTERM'), 0);
   });
 }
 
 Deploy('hides log lines, leaves out migrations, and ends with 0 at SIGINT', async () => {
-  await using server = await start([program, 'deploy', 'hello:app', '--hide-logs', '--skip-migrations', '--sequential-deploy']);
+  await using server = await start([
+    program,
+    'deploy',
+    'hello:app',
+    '--hide-logs',
+    '--skip-migrations',
+    '--sequential-deploy',
+  ]);
   await ask(`${server.url}/hello`);
   assert.match(server.output().out, /^Deployed successfully\.\nAPI documentation: /);
   assert.is(await server.end('SIGINT'), 0);
@@ -126,13 +159,28 @@ Deploy('hides log lines, leaves out migrations, and ends with 0 at SIGINT', asyn
 Deploy('the application has the configuration of the command line', async () => {
   writeFileSync(join(folder, 'other.json'), '{"limits":{"max_json_bytes":20}}');
   await using server = await start([program, 'deploy', 'hello:app', '--config', 'other.json']);
-  assert.is(((await ask(`${server.url}/hello`, { who: 'somebody with a long name' })) as { error: string }).error, 'RequestTooLarge');
+  assert.is(
+    ((await ask(`${server.url}/hello`, { who: 'somebody with a long name' })) as { error: string }).error,
+    'RequestTooLarge',
+  );
 });
 
 Deploy('knows an application of another copy of the package', async () => {
   const copy = join(folder, 'copy/node_modules/aana-host');
   const built = readdirSync(join(packageRoot, 'build')).filter((name) => /^sqlite3-\w+$/.test(name));
-  for (const part of ['dist/host', 'dist/native', 'host/storage', 'native/sqlite3', 'package.json', 'wit', ...built.map((name) => `build/${name}`)]) cpSync(join(packageRoot, part), join(copy, part), { recursive: true, filter: (path) => !/\.map$|[\\/](fixtures|test|bench)$|\.test\.js$/.test(path) });
+  for (const part of [
+    'dist/host',
+    'dist/native',
+    'host/storage',
+    'native/sqlite3',
+    'package.json',
+    'wit',
+    ...built.map((name) => `build/${name}`),
+  ])
+    cpSync(join(packageRoot, part), join(copy, part), {
+      recursive: true,
+      filter: (path) => !/\.map$|[\\/](fixtures|test|bench)$|\.test\.js$/.test(path),
+    });
   symlinkSync(join(packageRoot, 'node_modules'), join(copy, 'node_modules'));
   symlinkSync(join(packageRoot, 'node_modules/zod'), join(folder, 'copy/node_modules/zod'));
   writeFileSync(join(folder, 'copy/hello.js'), HELLO);
@@ -141,10 +189,16 @@ Deploy('knows an application of another copy of the package', async () => {
 });
 
 Deploy('a script that connects, migrates and deploys prints the same', async () => {
-  writeFileSync(join(folder, 'script.js'), `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`);
+  writeFileSync(
+    join(folder, 'script.js'),
+    `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`,
+  );
   await using server = await start([join(folder, 'script.js')]);
   assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
-  assert.is(server.output().out, `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`);
+  assert.is(
+    server.output().out,
+    `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
+  );
   assert.is(await server.end('SIGTERM'), 0);
 });
 
@@ -154,13 +208,28 @@ Deploy('build writes the configuration that serve makes the same application of,
   const { code, out } = run('build', 'sample:app', '--host', '127.0.0.1', '--port', String(port));
   const file = join(folder, 'aana.config.json');
   assert.equal([code, out], [0, `${file}\n`]);
-  const config = JSON.parse(readFileSync(file, 'utf8')) as { deployments: { sample: { type: string; user_config: { size: number } } } };
+  const config = JSON.parse(readFileSync(file, 'utf8')) as {
+    deployments: { sample: { type: string; user_config: { size: number } } };
+  };
   assert.is(config.deployments.sample.type, 'Sample');
-  assert.equal({ ...config, deployments: config.deployments.sample.user_config }, { limits: { max_files: 3 }, name: 'sampler', host: '127.0.0.1', port, app: './sample.js:app', deployments: { size: 2 } });
+  assert.equal(
+    { ...config, deployments: config.deployments.sample.user_config },
+    {
+      limits: { max_files: 3 },
+      name: 'sampler',
+      host: '127.0.0.1',
+      port,
+      app: './sample.js:app',
+      deployments: { size: 2 },
+    },
+  );
   {
     await using server = await start([program, 'serve', '--config', file], { cwd: tmpdir(), port });
     assert.equal(await ask(`${server.url}/spec`), { size: 2 });
-    assert.is(((await (await fetch(`${server.url}/openapi.json`)).json()) as { info: { title: string } }).info.title, 'sampler');
+    assert.is(
+      ((await (await fetch(`${server.url}/openapi.json`)).json()) as { info: { title: string } }).info.title,
+      'sampler',
+    );
   }
   config.deployments.sample.user_config.size = 7;
   writeFileSync(file, JSON.stringify(config));
@@ -174,7 +243,10 @@ Deploy('a deployment that fails ends with 1, a line for each deployment and the 
   writeFileSync(join(folder, 'failing.js'), SAMPLE.replace('size: 2', "start: 'reject'"));
   const { code, err } = run('deploy', 'failing:app', '--port', '0', '--log-level', 'error');
   assert.is(code, 1, err);
-  assert.match(err, /^sampler +DEPLOY_FAILED\n {2}sample +DEPLOY_FAILED: .*the file model\.bin is truncated.*\n(.*\n)*error: .*the file model\.bin is truncated/m);
+  assert.match(
+    err,
+    /^sampler +DEPLOY_FAILED\n {2}sample +DEPLOY_FAILED: .*the file model\.bin is truncated.*\n(.*\n)*error: .*the file model\.bin is truncated/m,
+  );
 });
 
 Deploy('migrate runs migrations and nothing else', () => {
@@ -185,14 +257,29 @@ Deploy('migrate runs migrations and nothing else', () => {
 
 const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
   ['no argument', ['deploy'], /^error: missing required argument 'module:app'$/],
-  ['an export that is not there', ['deploy', 'hello:none'], /^error: Could not import none from .*hello\.js: the module exports app, default, version$/],
-  ['an application that its module has deployed', ['deploy', 'deployed:app'], /^error: the application was deployed before$/],
+  [
+    'an export that is not there',
+    ['deploy', 'hello:none'],
+    /^error: Could not import none from .*hello\.js: the module exports app, default, version$/,
+  ],
+  [
+    'an application that its module has deployed',
+    ['deploy', 'deployed:app'],
+    /^error: the application was deployed before$/,
+  ],
   ['a flag with a wrong value', ['deploy', 'hello:app', '--port', 'eighty'], /^error: --port.*eighty/],
-  ['a configuration file that is elsewhere', ['build', 'hello:app', '--config-name', '../there.json'], /^error: "\.\.\/there\.json" is no name of a configuration file such as aana\.config\.json$/],
+  [
+    'a configuration file that is elsewhere',
+    ['build', 'hello:app', '--config-name', '../there.json'],
+    /^error: "\.\.\/there\.json" is no name of a configuration file such as aana\.config\.json$/,
+  ],
 ];
 for (const [title, args, message] of MISTAKES) {
   Deploy(`refuses ${title} in one sentence, with exit code 2`, () => {
-    writeFileSync(join(folder, 'deployed.js'), "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n");
+    writeFileSync(
+      join(folder, 'deployed.js'),
+      "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n",
+    );
     const { code, out, err } = run(...args);
     assert.equal([code, out], [2, ''], err);
     assert.match(err.trimEnd(), message);
@@ -205,7 +292,13 @@ Deploy('a port in use is one sentence, with exit code 2', async () => {
   const { port } = taken.address() as { port: number };
   const { code, err } = run('deploy', 'hello:app', '--port', String(port));
   taken.close();
-  assert.equal([code, err], [2, `error: port ${port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port\n`]);
+  assert.equal(
+    [code, err],
+    [
+      2,
+      `error: port ${port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port\n`,
+    ],
+  );
 });
 
 Deploy.run();

@@ -17,14 +17,24 @@ export interface DeployCommand {
 }
 
 /** `deploy`: an application of the user's, until a signal. Tables are there before it is reachable. */
-export async function deploy(path: string, { host, port, hideLogs, skipMigrations, sequential }: DeployCommand): Promise<number> {
+export async function deploy(
+  path: string,
+  { host, port, hideLogs, skipMigrations, sequential }: DeployCommand,
+): Promise<number> {
   const { app } = await loadApp(path, process.cwd());
   if (!skipMigrations) await app.migrate();
   return run(app, { ...addressToListenOn({ host, port }, app.config), show_logs: !hideLogs }, { sequential });
 }
 
 /** `migrate`: the tables of the host, and those of an application where one is named. */
-export async function migrate(path: string | undefined, { config, log, out }: { readonly config: Config; readonly log: Logger; readonly out: { write(text: string): unknown } }): Promise<void> {
+export async function migrate(
+  path: string | undefined,
+  {
+    config,
+    log,
+    out,
+  }: { readonly config: Config; readonly log: Logger; readonly out: { write(text: string): unknown } },
+): Promise<void> {
   const app = path === undefined ? new AanaApp({ config, log }) : (await loadApp(path, process.cwd())).app;
   try {
     const applied = await withProgress('preparing the database', undefined, () => app.storage.migrate());
@@ -37,7 +47,11 @@ export async function migrate(path: string | undefined, { config, log, out }: { 
 }
 
 /** `build <module>:<app>`: the configuration file that `serve` makes the application of. */
-export async function buildApp(path: string, options: BuildOptions, out: { write(text: string): unknown }): Promise<void> {
+export async function buildApp(
+  path: string,
+  options: BuildOptions,
+  out: { write(text: string): unknown },
+): Promise<void> {
   const { app } = await loadApp(path, process.cwd());
   out.write(`${await app.build(path, options)}\n`);
 }

@@ -8,9 +8,13 @@ import { createKey, type KeysCommand, listKeys, revokeKeys, switchSubscription, 
 type Options = Readonly<Record<string, unknown>>;
 
 /** `keys …`: API keys, in the database of the configuration. */
-export function addKeysCommands(root: Command, command: (parent: Command, name: string, description: string) => Command): void {
+export function addKeysCommands(
+  root: Command,
+  command: (parent: Command, name: string, description: string) => Command,
+): void {
   const keys = command(root, 'keys', 'API keys: make, list, change and revoke them, also while a server runs');
-  const add = (name: string, description: string): Command => addConfigOptions(command(keys, name, description), 'common').option('--json', 'as JSON');
+  const add = (name: string, description: string): Command =>
+    addConfigOptions(command(keys, name, description), 'common').option('--json', 'as JSON');
 
   withRights(add('create', 'make a key; it is shown once'))
     .requiredOption('--user <id>', 'whose key it is: tasks and webhooks belong to users')
@@ -20,8 +24,23 @@ export function addKeysCommands(root: Command, command: (parent: Command, name: 
     .option('--admin', 'of an admin: may make keys and see the state of the server')
     .option('--stdin', 'take a key that was made elsewhere from the standard input')
     .action(async (options: Options) => {
-      const { user, id, subscription, inactive, admin, stdin } = options as { user: string; id?: string; subscription?: string; inactive?: boolean; admin?: boolean; stdin?: boolean };
-      const input = { user_id: user, key_id: id, subscription_id: subscription, is_subscription_active: inactive !== true, is_admin: admin === true, scopes: scopesOf(options) ?? null, expired_at: expiryOf(options) ?? null };
+      const { user, id, subscription, inactive, admin, stdin } = options as {
+        user: string;
+        id?: string;
+        subscription?: string;
+        inactive?: boolean;
+        admin?: boolean;
+        stdin?: boolean;
+      };
+      const input = {
+        user_id: user,
+        key_id: id,
+        subscription_id: subscription,
+        is_subscription_active: inactive !== true,
+        is_admin: admin === true,
+        scopes: scopesOf(options) ?? null,
+        expired_at: expiryOf(options) ?? null,
+      };
       await createKey(commandOf(options), input, stdin === true ? (await text(process.stdin)).trim() : undefined);
     });
   add('list', 'all keys, or those of a user')
@@ -33,21 +52,32 @@ export function addKeysCommands(root: Command, command: (parent: Command, name: 
     .option('--admin', 'make it a key of an admin')
     .option('--no-admin', 'make it an ordinary key')
     .action((keyId: string, options: Options) =>
-      updateKey(commandOf(options), keyId, { scopes: options['allScopes'] === true ? null : scopesOf(options), expired_at: expiryOf(options), is_admin: options['admin'] as boolean | undefined }),
+      updateKey(commandOf(options), keyId, {
+        scopes: options['allScopes'] === true ? null : scopesOf(options),
+        expired_at: expiryOf(options),
+        is_admin: options['admin'] as boolean | undefined,
+      }),
     );
-  add('revoke', 'remove keys for good').argument('<key_ids...>').action((keyIds: string[], options: Options) => revokeKeys(commandOf(options), keyIds));
+  add('revoke', 'remove keys for good')
+    .argument('<key_ids...>')
+    .action((keyIds: string[], options: Options) => revokeKeys(commandOf(options), keyIds));
   add('subscription', 'switch the subscription of users on or off')
     .argument('<subscription_id>')
     .argument('<state>', 'on or off', (state: string) => {
       if (state !== 'on' && state !== 'off') throw new InvalidArgumentError('on or off is expected.');
       return state;
     })
-    .action((id: string, state: string, options: Options) => switchSubscription(commandOf(options), id, state === 'on'));
+    .action((id: string, state: string, options: Options) =>
+      switchSubscription(commandOf(options), id, state === 'on'),
+    );
 }
 
 function withRights(command: Command): Command {
   return command
-    .option('--scope <scope...>', 'what it is for: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its user may do)')
+    .option(
+      '--scope <scope...>',
+      'what it is for: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its user may do)',
+    )
     .option('--expires <when>', '90d (m, h, d, w, y), 2027-01-31, a time with its offset, or never');
 }
 

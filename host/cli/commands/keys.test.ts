@@ -31,11 +31,21 @@ Keys.after(async () => {
 
 /** Not with `spawnSync`: the server in this process would stand still, and keep the database as it had it. */
 async function run(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'keys', ...args, '--data-dir', join(folder, 'data')], {
-    cwd: folder,
-    env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder, AANA_CACHE_DIR: process.env['AANA_CACHE_DIR'], API_SERVICE__ENABLED: 'true' },
-    timeout: 60_000,
-  });
+  const child = spawn(
+    process.execPath,
+    [join(packageRoot, 'dist/host/cli/main.js'), 'keys', ...args, '--data-dir', join(folder, 'data')],
+    {
+      cwd: folder,
+      env: {
+        HOME: folder,
+        PATH: process.env['PATH'],
+        TMPDIR: folder,
+        AANA_CACHE_DIR: process.env['AANA_CACHE_DIR'],
+        API_SERVICE__ENABLED: 'true',
+      },
+      timeout: 60_000,
+    },
+  );
   child.stdin.end(input);
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code, out, err };
@@ -47,19 +57,47 @@ Keys('make the first key of an admin, which a server that runs takes at once, an
   assert.match(made.out, /^aana_\w{38}\n$/, 'nothing but the key, for scripts');
   assert.match(made.err, /^first {2}user root, admin, never used\nthis is the only time that the key is shown:\n$/);
   const answer = await ask(`${url}/api/keys`, { key: made.out.trim() });
-  assert.equal(answer.body.keys.map((key: { key_id: string }) => key.key_id), ['first']);
+  assert.equal(
+    answer.body.keys.map((key: { key_id: string }) => key.key_id),
+    ['first'],
+  );
   const listed = await run(['list', '--json']);
   assert.not.ok(listed.out.includes(made.out.trim()));
-  assert.equal(JSON.parse(listed.out).map((key: { is_admin: boolean }) => key.is_admin), [true]);
+  assert.equal(
+    JSON.parse(listed.out).map((key: { is_admin: boolean }) => key.is_admin),
+    [true],
+  );
 });
 
 Keys('are changed and revoked by their names', async () => {
-  const { api_key: key, ...info } = JSON.parse((await run(['create', '--user', 'ann', '--id', 'ann-1', '--scope', 'endpoints', '/video/*', '--expires', '90d', '--json'])).out);
+  const { api_key: key, ...info } = JSON.parse(
+    (
+      await run([
+        'create',
+        '--user',
+        'ann',
+        '--id',
+        'ann-1',
+        '--scope',
+        'endpoints',
+        '/video/*',
+        '--expires',
+        '90d',
+        '--json',
+      ])
+    ).out,
+  );
   assert.equal([info.user_id, info.scopes, info.is_admin], ['ann', ['endpoints', '/video/*'], false]);
   assert.is((await ask(`${url}/echo`, { key, body: {} })).status, 200);
-  assert.match((await run(['update', 'ann-1', '--scope', 'tasks', '--expires', 'never'])).out, /^ann-1 {2}user ann, for tasks, /);
+  assert.match(
+    (await run(['update', 'ann-1', '--scope', 'tasks', '--expires', 'never'])).out,
+    /^ann-1 {2}user ann, for tasks, /,
+  );
   assert.is((await run(['subscription', 'ann', 'off'])).out, 'subscription ann is inactive: 1 key\n');
-  assert.match((await run(['list', '--user', 'ann'])).out, /^ann-1 {2}user ann, subscription ann \(inactive\), for tasks, (never|last) used.*\n$/);
+  assert.match(
+    (await run(['list', '--user', 'ann'])).out,
+    /^ann-1 {2}user ann, subscription ann \(inactive\), for tasks, (never|last) used.*\n$/,
+  );
   assert.is((await run(['revoke', 'ann-1'])).code, 0);
   assert.equal((await run(['list', '--user', 'ann'])).out, 'ann has no API keys\n');
 });
@@ -72,7 +110,11 @@ Keys('take a key that was made elsewhere', async () => {
 
 const WRONG: [title: string, args: string[], message: RegExp][] = [
   ['a key of nobody', ['create'], /required option '--user <id>' not specified/],
-  ['a scope that there is not', ['create', '--user', 'a', '--scope', 'all'], /^error: scopes\.0: .*Input should be endpoints, tasks, webhooks, admin, a path/],
+  [
+    'a scope that there is not',
+    ['create', '--user', 'a', '--scope', 'all'],
+    /^error: scopes\.0: .*Input should be endpoints, tasks, webhooks, admin, a path/,
+  ],
   ['a name that is taken', ['create', '--user', 'a', '--id', 'first'], /^error: there is an API key "first"/],
   ['a key that there is not', ['revoke', 'none'], /^error: there is no api_key "none"\n$/],
 ];
@@ -87,9 +129,18 @@ for (const [title, args, message] of WRONG) {
 
 Keys('understand times', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
-  const cases: Record<string, string | null> = { never: null, '30m': '2026-01-01T00:30:00.000Z', '36h': '2026-01-02T12:00:00.000Z', '90d': '2026-04-01T00:00:00.000Z', '1y': '2027-01-01T00:00:00.000Z', '2027-01-31': '2027-01-31T00:00:00.000Z', '2027-01-31T12:00+02:00': '2027-01-31T10:00:00.000Z' };
+  const cases: Record<string, string | null> = {
+    never: null,
+    '30m': '2026-01-01T00:30:00.000Z',
+    '36h': '2026-01-02T12:00:00.000Z',
+    '90d': '2026-04-01T00:00:00.000Z',
+    '1y': '2027-01-01T00:00:00.000Z',
+    '2027-01-31': '2027-01-31T00:00:00.000Z',
+    '2027-01-31T12:00+02:00': '2027-01-31T10:00:00.000Z',
+  };
   for (const [given, time] of Object.entries(cases)) assert.is(parseExpiry(given, now), time, given);
-  for (const given of ['', '90', 'd', '-1d', '2027-13-01', '2027-02-30', '2027-01-31T12:00', '99999y', 'tomorrow']) assert.throws(() => parseExpiry(given, now), /is no time/, given);
+  for (const given of ['', '90', 'd', '-1d', '2027-13-01', '2027-02-30', '2027-01-31T12:00', '99999y', 'tomorrow'])
+    assert.throws(() => parseExpiry(given, now), /is no time/, given);
 });
 
 Keys.run();

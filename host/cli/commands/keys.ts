@@ -21,10 +21,15 @@ export function createKey(command: KeysCommand, input: NewKeyInput, given: strin
     const info = apiKeyInfo(record);
     if (command.asJson) print(command, given === undefined ? { api_key: apiKey, ...info } : info);
     else {
-      command.err.write(`${describe(info)}\n${given === undefined ? 'this is the only time that the key is shown:\n' : ''}`);
+      command.err.write(
+        `${describe(info)}\n${given === undefined ? 'this is the only time that the key is shown:\n' : ''}`,
+      );
       command.out.write(given === undefined ? `${apiKey}\n` : '');
     }
-    if (!command.config.api_service.enabled) command.err.write('note: servers with this configuration ask nobody for a key: api_service.enabled (API_SERVICE__ENABLED) is false\n');
+    if (!command.config.api_service.enabled)
+      command.err.write(
+        'note: servers with this configuration ask nobody for a key: api_service.enabled (API_SERVICE__ENABLED) is false\n',
+      );
   });
 }
 
@@ -34,13 +39,23 @@ export function listKeys(command: KeysCommand, userId: string | undefined): Prom
     const found = (await keys.list(userId ?? null)).map(apiKeyInfo);
     if (command.asJson) return print(command, found);
     for (const info of found) command.out.write(`${describe(info)}\n`);
-    if (found.length === 0) command.out.write(userId === undefined ? 'there are no API keys; make the first with: aana-host keys create --user <name> --admin\n' : `${userId} has no API keys\n`);
+    if (found.length === 0)
+      command.out.write(
+        userId === undefined
+          ? 'there are no API keys; make the first with: aana-host keys create --user <name> --admin\n'
+          : `${userId} has no API keys\n`,
+      );
   });
 }
 
 /** `keys update`. */
 export function updateKey(command: KeysCommand, keyId: string, changes: KeyChangesInput): Promise<void> {
-  if (Object.values(changes).every((value) => value === undefined)) throw new AanaError('ValidationError', 'invalid-input', 'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin');
+  if (Object.values(changes).every((value) => value === undefined))
+    throw new AanaError(
+      'ValidationError',
+      'invalid-input',
+      'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin',
+    );
   return withKeys(command, async (keys) => {
     const info = apiKeyInfo(await keys.update(keyId, changes));
     if (command.asJson) print(command, info);
@@ -53,7 +68,8 @@ export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Pro
   return withKeys(command, async (keys) => {
     for (const keyId of keyIds) {
       await keys.revoke(keyId);
-      if (!command.asJson) command.out.write(`revoked ${keyId}; servers that run take it for a few seconds more at most\n`);
+      if (!command.asJson)
+        command.out.write(`revoked ${keyId}; servers that run take it for a few seconds more at most\n`);
     }
     if (command.asJson) print(command, { revoked: keyIds });
   });
@@ -63,9 +79,17 @@ export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Pro
 export function switchSubscription(command: KeysCommand, subscriptionId: string, isActive: boolean): Promise<void> {
   return withKeys(command, async (keys) => {
     const changed = await keys.setSubscription(subscriptionId, isActive);
-    if (changed === 0) throw new AanaError('NotFoundException', 'not-found', `no API key has the subscription ${JSON.stringify(subscriptionId)}`);
+    if (changed === 0)
+      throw new AanaError(
+        'NotFoundException',
+        'not-found',
+        `no API key has the subscription ${JSON.stringify(subscriptionId)}`,
+      );
     if (command.asJson) print(command, { subscription_id: subscriptionId, is_active: isActive, keys: changed });
-    else command.out.write(`subscription ${subscriptionId} is ${isActive ? 'active' : 'inactive'}: ${changed} ${changed === 1 ? 'key' : 'keys'}\n`);
+    else
+      command.out.write(
+        `subscription ${subscriptionId} is ${isActive ? 'active' : 'inactive'}: ${changed} ${changed === 1 ? 'key' : 'keys'}\n`,
+      );
   });
 }
 
@@ -76,7 +100,10 @@ async function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => P
     await withProgress('opening the database', undefined, () => app.storage.migrate());
     await work(new ApiKeys({ storage: app.storage, log }));
   } catch (error) {
-    const entries = error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data) ? (error.data as ValidationEntry[]) : undefined;
+    const entries =
+      error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data)
+        ? (error.data as ValidationEntry[])
+        : undefined;
     throw entries ? new AanaError('ValidationError', 'invalid-input', validationMessage(entries)) : error;
   } finally {
     await app.shutdown({ graceMs: 0 });
@@ -87,7 +114,16 @@ function print({ out }: KeysCommand, value: unknown): void {
   out.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-function describe({ key_id: keyId, user_id: user, subscription_id: subscription, is_subscription_active: isActive, is_admin: isAdmin, scopes, expired_at: expiredAt, last_used_at: usedAt }: ApiKeyInfo): string {
+function describe({
+  key_id: keyId,
+  user_id: user,
+  subscription_id: subscription,
+  is_subscription_active: isActive,
+  is_admin: isAdmin,
+  scopes,
+  expired_at: expiredAt,
+  last_used_at: usedAt,
+}: ApiKeyInfo): string {
   const facts = [
     `user ${user}`,
     isAdmin ? 'admin' : '',

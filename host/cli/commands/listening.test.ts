@@ -1,4 +1,5 @@
-// A Unix socket and HTTPS as a user has them: by the flags of a command, with the lines that it prints and the signals that it takes.
+// A Unix socket and HTTPS as a user has them: by the flags of a command, with the lines that it prints and the signals
+// that it takes.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -33,17 +34,40 @@ Listening.before(() => {
 });
 Listening.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const environment = (): NodeJS.ProcessEnv => ({ ...process.env, AANA_CACHE_DIR: join(folder, 'cache'), AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run'), TASK_QUEUE__ENABLED: 'false' });
+const environment = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  AANA_CACHE_DIR: join(folder, 'cache'),
+  AANA_DATA_DIR: join(folder, 'data'),
+  XDG_RUNTIME_DIR: join(folder, 'run'),
+  TASK_QUEUE__ENABLED: 'false',
+});
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: folder, env: environment(), encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: environment(),
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   return { code: status, out: stdout, err: stderr };
 }
 
-async function deploy(...flags: string[]): Promise<{ output: () => string; waitFor: (pattern: RegExp) => Promise<string>; kill: (signal: NodeJS.Signals) => void; ended: Promise<unknown> } & AsyncDisposable> {
-  const child = spawn(process.execPath, [program, 'deploy', 'hello.js:app', '--skip-migrations', ...flags], { cwd: folder, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+async function deploy(...flags: string[]): Promise<
+  {
+    output: () => string;
+    waitFor: (pattern: RegExp) => Promise<string>;
+    kill: (signal: NodeJS.Signals) => void;
+    ended: Promise<unknown>;
+  } & AsyncDisposable
+> {
+  const child = spawn(process.execPath, [program, 'deploy', 'hello.js:app', '--skip-migrations', ...flags], {
+    cwd: folder,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part: string) => (text += part));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (part: string) => (text += part));
   const ended = once(child, 'exit').then(([code]) => code as unknown);
   const waitFor = async (pattern: RegExp): Promise<string> => {
     for (;;) {
@@ -82,7 +106,10 @@ Listening('serves on a socket, says how to try it, is found by its commands, and
   assert.match(run('status').out, `greeter at unix:${path}: RUNNING`);
   assert.match(run('status', '--listen', `unix:${path}`).out, 'RUNNING');
   assert.is(run('status', '--listen', 'unix:/other').code, 2);
-  assert.match(run('deploy', 'hello.js:app', '--skip-migrations', '--listen', `unix:${path}`).err, `another program listens on ${path}`);
+  assert.match(
+    run('deploy', 'hello.js:app', '--skip-migrations', '--listen', `unix:${path}`).err,
+    `another program listens on ${path}`,
+  );
   assert.is(run('stop').out, `the application at unix:${path} has stopped\n`);
   assert.is(await server.ended, 0);
   assert.not.ok(existsSync(path));
@@ -127,7 +154,17 @@ if (hasOpenssl) {
   });
 
   Listening('does not start with a certificate that cannot be used, nor with half of one', () => {
-    const missing = run('deploy', 'hello.js:app', '--skip-migrations', '--tls-cert', 'none.pem', '--tls-key', 'none.key', '--port', '0');
+    const missing = run(
+      'deploy',
+      'hello.js:app',
+      '--skip-migrations',
+      '--tls-cert',
+      'none.pem',
+      '--tls-key',
+      'none.key',
+      '--port',
+      '0',
+    );
     assert.is(missing.code, 2);
     assert.is(missing.err, `error: ${join(folder, 'none.pem')} cannot be read: ENOENT\n`);
     const half = run('deploy', 'hello.js:app', '--tls-cert', 'none.pem');

@@ -8,12 +8,16 @@ export interface NewPluginNames {
 
 /** Says what is missing in place of a page of errors of the compiler, which a folder above may have. */
 const requireInstalled =
-  'node -e "for (const name of [\'aana-host/package.json\', \'typescript/package.json\', \'@types/node/package.json\']) try { require.resolve(name) } catch { console.error(name.replace(\'/package.json\', \'\') + \' is not installed: run npm install\'); process.exit(1) }"';
+  "node -e \"for (const name of ['aana-host/package.json', 'typescript/package.json', '@types/node/package.json']) try { require.resolve(name) } catch { console.error(name.replace('/package.json', '') + ' is not installed: run npm install'); process.exit(1) }\"";
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
 /** The files of a new plugin, by path inside its folder. */
-export function newPluginFiles({ name, dependencies, devDependencies }: NewPluginNames): Readonly<Record<string, string>> {
+export function newPluginFiles({
+  name,
+  dependencies,
+  devDependencies,
+}: NewPluginNames): Readonly<Record<string, string>> {
   const id = name.replaceAll('-', '_');
   return {
     'plugin.json': json({ name, version: '0.1.0', description: 'Greets people.' }),
@@ -22,7 +26,12 @@ export function newPluginFiles({ name, dependencies, devDependencies }: NewPlugi
       version: '0.1.0',
       private: true,
       type: 'module',
-      scripts: { dev: 'aana-host dev .', build: 'aana-host build .', pretest: requireInstalled, test: 'tsc && node --test build/*.test.js' },
+      scripts: {
+        dev: 'aana-host dev .',
+        build: 'aana-host build .',
+        pretest: requireInstalled,
+        test: 'tsc && node --test build/*.test.js',
+      },
       dependencies,
       devDependencies,
     }),
@@ -51,7 +60,10 @@ export function newPluginFiles({ name, dependencies, devDependencies }: NewPlugi
   };
 }
 
-const source = (name: string, id: string): string => `import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
+const source = (
+  name: string,
+  id: string,
+): string => `import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 
 const greet = defineEndpoint({
   name: '${id}_greet',

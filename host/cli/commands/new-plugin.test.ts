@@ -23,7 +23,8 @@ const refusal = (path: string): Promise<Error> =>
     },
     (error: Error) => error,
   );
-const dependency = (path: string): string => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).dependencies['aana-host'];
+const dependency = (path: string): string =>
+  JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).dependencies['aana-host'];
 
 NewPlugin('makes a plugin that its own TypeScript configuration accepts and whose tests pass', async () => {
   const made = await newPlugin(join(folder, 'say-hello'));
@@ -36,26 +37,38 @@ NewPlugin('its tests pass below a folder that has the package, whatever other ty
   for (const name of ['undici-types', '@types/node']) rmSync(join(folder, 'node_modules', name));
   cpSync(join(packageRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true }); // a link would lead to the right ones
   mkdirSync(join(folder, 'node_modules/undici-types')); // of another version than @types/node wants
-  writeFileSync(join(folder, 'node_modules/undici-types/package.json'), '{"name":"undici-types","version":"1.0.0","types":"index.d.ts"}');
-  writeFileSync(join(folder, 'node_modules/undici-types/index.d.ts'), 'export interface Pool { readonly broken: Absent }\n');
+  writeFileSync(
+    join(folder, 'node_modules/undici-types/package.json'),
+    '{"name":"undici-types","version":"1.0.0","types":"index.d.ts"}',
+  );
+  writeFileSync(
+    join(folder, 'node_modules/undici-types/index.d.ts'),
+    'export interface Pool { readonly broken: Absent }\n',
+  );
   const made = await newPlugin(join(folder, 'say-hello'));
   const { status, stdout, stderr } = spawnSync('npm', ['test'], { cwd: made, encoding: 'utf8' });
   assert.is(status, 0, stdout + stderr);
   assert.match(stdout, /# pass 2|pass 2/);
 });
 
-NewPlugin('its tests say what is missing where nothing was installed, in place of what the compiler makes of that', async () => {
-  const made = await newPlugin(join(folder, 'say-hello'));
-  const failed = (): string => {
-    const { status, stdout, stderr } = spawnSync('npm', ['test'], { cwd: made, encoding: 'utf8' });
-    assert.is(status, 1, stdout + stderr);
-    return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm ')).join('\n');
-  };
-  assert.is(failed(), 'aana-host is not installed: run npm install');
-  linkDependencies(folder);
-  rmSync(join(folder, 'node_modules/typescript'));
-  assert.is(failed(), 'typescript is not installed: run npm install');
-});
+NewPlugin(
+  'its tests say what is missing where nothing was installed, in place of what the compiler makes of that',
+  async () => {
+    const made = await newPlugin(join(folder, 'say-hello'));
+    const failed = (): string => {
+      const { status, stdout, stderr } = spawnSync('npm', ['test'], { cwd: made, encoding: 'utf8' });
+      assert.is(status, 1, stdout + stderr);
+      return stderr
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('npm '))
+        .join('\n');
+    };
+    assert.is(failed(), 'aana-host is not installed: run npm install');
+    linkDependencies(folder);
+    rmSync(join(folder, 'node_modules/typescript'));
+    assert.is(failed(), 'typescript is not installed: run npm install');
+  },
+);
 
 NewPlugin('names the plugin, its endpoint and its path after the folder', async () => {
   const made = await newPlugin(join(folder, 'say-hello'));
@@ -65,8 +78,15 @@ NewPlugin('names the plugin, its endpoint and its path after the folder', async 
 });
 
 NewPlugin('takes the package from where the project around it does', async () => {
-  assert.is(resolve(folder, 'a', dependency(await newPlugin(join(folder, 'a'))).slice('file:'.length)), resolve(packageRoot), 'a checkout is linked');
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies: { 'aana-host': 'file:aana-host-1.0.0.tgz' } }));
+  assert.is(
+    resolve(folder, 'a', dependency(await newPlugin(join(folder, 'a'))).slice('file:'.length)),
+    resolve(packageRoot),
+    'a checkout is linked',
+  );
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ dependencies: { 'aana-host': 'file:aana-host-1.0.0.tgz' } }),
+  );
   assert.is(dependency(await newPlugin(join(folder, 'b'))), 'file:../aana-host-1.0.0.tgz');
   assert.is(dependency(await newPlugin(join(folder, 'c', 'd'))), 'file:../../aana-host-1.0.0.tgz');
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies: { 'aana-host': '^1.2.0' } }));
@@ -84,7 +104,10 @@ NewPlugin('refuses a folder that holds something, and leaves it as it is', async
 });
 
 NewPlugin('refuses a folder whose name no plugin can have, and says which could be', async () => {
-  assert.match((await refusal(join(folder, 'My Plugin'))).message, /^"My Plugin" cannot be the name of a plugin: call the folder "my-plugin"/);
+  assert.match(
+    (await refusal(join(folder, 'My Plugin'))).message,
+    /^"My Plugin" cannot be the name of a plugin: call the folder "my-plugin"/,
+  );
   assert.match((await refusal(join(folder, '42'))).message, /call the folder "my-plugin"/);
 });
 

@@ -11,13 +11,20 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 export async function newPlugin(path: string): Promise<string> {
   const folder = resolve(path);
   const name = basename(folder);
-  if (!NAME.test(name)) throw refused(`"${name}" cannot be the name of a plugin: call the folder ${suggestion(name)}, lower-case words joined by "-"`);
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw refused(`${folder} is not empty: name a folder that is new or empty`);
+  if (!NAME.test(name))
+    throw refused(
+      `"${name}" cannot be the name of a plugin: call the folder ${suggestion(name)}, lower-case words joined by "-"`,
+    );
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw refused(`${folder} is not empty: name a folder that is new or empty`);
   const { devDependencies } = readJson(join(packageRoot, 'package.json'));
   const files = newPluginFiles({
     name,
     dependencies: { 'aana-host': packageSpec(folder) },
-    devDependencies: { '@types/node': devDependencies?.['@types/node'] ?? '*', typescript: devDependencies?.['typescript'] ?? '*' },
+    devDependencies: {
+      '@types/node': devDependencies?.['@types/node'] ?? '*',
+      typescript: devDependencies?.['typescript'] ?? '*',
+    },
   });
   for (const [file, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
@@ -27,14 +34,15 @@ export async function newPlugin(path: string): Promise<string> {
 }
 
 /**
- * Where the plugin gets this package from: the file or folder that the project around it names, so that what is not in a registry is
- * found again; this checkout; else the published version.
+ * Where the plugin gets this package from: the file or folder that the project around it names, so that what is not in
+ * a registry is found again; this checkout; else the published version.
  */
 function packageSpec(folder: string): string {
   for (let above = dirname(folder); ; above = dirname(above)) {
     const manifest = join(above, 'package.json');
     const spec = existsSync(manifest) ? readJson(manifest).dependencies?.['aana-host'] : undefined;
-    if (spec !== undefined) return spec.startsWith('file:') ? fileSpec(folder, resolve(above, spec.slice('file:'.length))) : spec;
+    if (spec !== undefined)
+      return spec.startsWith('file:') ? fileSpec(folder, resolve(above, spec.slice('file:'.length))) : spec;
     if (dirname(above) === above) break;
   }
   if (!packageRoot.split(sep).includes('node_modules')) return fileSpec(folder, packageRoot);
@@ -52,7 +60,12 @@ interface PackageJson {
 const readJson = (path: string): PackageJson => JSON.parse(readFileSync(path, 'utf8')) as PackageJson;
 
 function suggestion(name: string): string {
-  const words = name.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean).join('-').replace(/^[^a-z]+/, '');
+  const words = name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean)
+    .join('-')
+    .replace(/^[^a-z]+/, '');
   return `"${NAME.test(words) ? words : 'my-plugin'}"`;
 }
 

@@ -25,12 +25,20 @@ interface Served extends AsyncDisposable {
 }
 
 /** `serve` without models and plugins, as a shell starts it with redirections. */
-async function serveTo(stdout: number | 'pipe', stderr: number | 'pipe', flags: readonly string[] = []): Promise<Served> {
+async function serveTo(
+  stdout: number | 'pipe',
+  stderr: number | 'pipe',
+  flags: readonly string[] = [],
+): Promise<Served> {
   const config = join(folder, 'config.json');
   await writeFile(config, '{"deployments":{}}');
   const port = await freePort();
   const env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), AANA_RUNTIME_DIR: join(folder, 'run') };
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', config, '--port', String(port), '--log-level', 'debug', ...flags], { stdio: ['ignore', stdout, stderr], env, cwd: folder });
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--config', config, '--port', String(port), '--log-level', 'debug', ...flags],
+    { stdio: ['ignore', stdout, stderr], env, cwd: folder },
+  );
   const url = `http://127.0.0.1:${port}`;
   while ((await fetch(`${url}/api/ready`).catch(() => undefined))?.status !== 200) {
     assert.equal([child.exitCode, child.signalCode], [null, null], 'the server has ended');
@@ -85,7 +93,10 @@ Output('ends a command: quietly where its reader has gone, else with the reason'
   }
 });
 
-async function run(args: readonly string[], stdout: number | 'pipe'): Promise<{ stdout: string; stderr: string; exitCode: number }> {
+async function run(
+  args: readonly string[],
+  stdout: number | 'pipe',
+): Promise<{ stdout: string; stderr: string; exitCode: number }> {
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', stdout, 'pipe'], cwd: folder });
   const said = { stdout: '', stderr: '' };
   child.stdout?.on('data', (data) => (said.stdout += String(data)));

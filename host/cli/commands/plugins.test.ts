@@ -20,26 +20,46 @@ Plugins.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-p-'));
   plugin = join(folder, 'say-hello');
   await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
-  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run'), AANA_CACHE_DIR: join(folder, 'cache'), AANA_FFMPEG_PATH: join(folder, 'ffmpeg') };
+  env = {
+    ...process.env,
+    AANA_DATA_DIR: join(folder, 'data'),
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    AANA_CACHE_DIR: join(folder, 'cache'),
+    AANA_FFMPEG_PATH: join(folder, 'ffmpeg'),
+  };
   await newPlugin(plugin);
   linkDependencies(plugin);
   await buildPlugin(plugin, { log: silentLogger });
 });
 Plugins.after(() => rm(folder, { recursive: true, force: true }));
 
-const start = (): Promise<RunningServer> => serve({ plugins: [plugin], config: { deployments: {}, models: { offline: true } }, env });
+const start = (): Promise<RunningServer> =>
+  serve({ plugins: [plugin], config: { deployments: {}, models: { offline: true } }, env });
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), ...args], { cwd: folder, encoding: 'utf8', env, timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(packageRoot, 'dist/host/cli/main.js'), ...args],
+    { cwd: folder, encoding: 'utf8', env, timeout: 60_000 },
+  );
   return { code: status, out: stdout, err: stderr };
 }
 
 const loads = ({ output }: RunningServer): number => output().split('plugin loaded').length - 1;
-const greeting = async ({ url }: RunningServer): Promise<unknown> => (await post(`${url}/say-hello/greet`, { who: 'Ada' })).json();
+const greeting = async ({ url }: RunningServer): Promise<unknown> =>
+  (await post(`${url}/say-hello/greet`, { who: 'Ada' })).json();
 
 Plugins('say in one sentence that nothing runs, with exit code 2', () => {
-  assert.equal(run('plugins'), { code: 2, out: '', err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n' });
-  assert.equal(run('plugins', 'reload', '--port', '9'), { code: 2, out: '', err: 'error: no aana-host application of this user runs on port 9\n' });
+  assert.equal(run('plugins'), {
+    code: 2,
+    out: '',
+    err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n',
+  });
+  assert.equal(run('plugins', 'reload', '--port', '9'), {
+    code: 2,
+    out: '',
+    err: 'error: no aana-host application of this user runs on port 9\n',
+  });
   assert.is(run('plugins', '--port', 'x').code, 2);
 });
 
@@ -48,7 +68,10 @@ Plugins('list what serves, and reload it by command and by SIGHUP; the socket go
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
   const [listed] = JSON.parse(run('plugins', '--json').out) as { digest: string; counters: object }[];
   assert.match(listed?.digest ?? '', /^[0-9a-f]{64}$/);
-  assert.match(run('plugins').out, /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}requests +running 0, queued 0, done 1, failed 0, cpu \d+ ms\n$/);
+  assert.match(
+    run('plugins').out,
+    /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}requests +running 0, queued 0, done 1, failed 0, cpu \d+ ms\n$/,
+  );
   assert.match(run('plugins', 'reload').out, /^say-hello: reloaded: version 0\.1\.0, [0-9a-f]{12}\n$/);
   assert.match(run('plugins', 'reload', 'say-hello', '--port', String(server.port)).out, /^say-hello: reloaded: /);
   assert.equal(run('plugins', 'reload', 'other').err, 'error: there is no plugin other; there are: say-hello\n');
@@ -62,7 +85,10 @@ Plugins('list what serves, and reload it by command and by SIGHUP; the socket go
   await writeFile(component, 'broken');
   const broken = run('plugins', 'reload');
   assert.is(broken.code, 1);
-  assert.match(broken.out, /^say-hello: failed: plugin say-hello has a component .* that is not a WebAssembly component\n$/);
+  assert.match(
+    broken.out,
+    /^say-hello: failed: plugin say-hello has a component .* that is not a WebAssembly component\n$/,
+  );
   assert.match(run('plugins').out, /\n {2}state +running\n {2}error +plugin say-hello has a component/);
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
   await writeFile(component, good);
@@ -78,7 +104,10 @@ Plugins('that read no media need no ffmpeg and no sample, until one asks for med
   const without = { ...env, AANA_CACHE_DIR: cacheDir, AANA_FFMPEG_PATH: join(folder, 'no-ffmpeg') };
   await using server = await serve({ plugins: [project], config: { deployments: {} }, env: without });
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
-  assert.equal((await readdir(cacheDir, { recursive: true })).filter((path) => /sample|ffmpeg/.test(path)), []);
+  assert.equal(
+    (await readdir(cacheDir, { recursive: true })).filter((path) => /sample|ffmpeg/.test(path)),
+    [],
+  );
   const manifest = JSON.parse(await readFile(join(project, 'plugin.json'), 'utf8'));
   await writeFile(join(project, 'plugin.json'), JSON.stringify({ ...manifest, capabilities: ['media'] }));
   const reloaded = run('plugins', 'reload', '--port', String(server.port));
@@ -90,8 +119,17 @@ Plugins('are loaded to the end when SIGHUP comes before the server is ready', as
   const project = join(folder, 'to-be-built');
   await newPlugin(project);
   linkDependencies(project);
-  await using server = await startServe({ plugins: [project], config: { deployments: {}, models: { offline: true } }, env });
-  await until(() => fetch(`${server.url}/api/ready`).then(() => true, () => false));
+  await using server = await startServe({
+    plugins: [project],
+    config: { deployments: {}, models: { offline: true } },
+    env,
+  });
+  await until(() =>
+    fetch(`${server.url}/api/ready`).then(
+      () => true,
+      () => false,
+    ),
+  );
   await until(async () => {
     server.process.kill('SIGHUP');
     return server.output().includes('plugins are not reloaded: they are being loaded');
@@ -110,7 +148,16 @@ Plugins('dev builds, serves, says where a mistake is, and serves again when it i
   await writeFile(source, first.replace('run({ who', 'run(({ who'));
   const { scripts } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { scripts: { dev: string } };
   assert.is(scripts.dev, 'aana-host dev .');
-  await using server = await startServe({ command: 'dev', plugins: [project], config: { deployments: { unused_deployment: { type: 'WhisperDeployment' } }, strict: true, models: { offline: true } }, env });
+  await using server = await startServe({
+    command: 'dev',
+    plugins: [project],
+    config: {
+      deployments: { unused_deployment: { type: 'WhisperDeployment' } },
+      strict: true,
+      models: { offline: true },
+    },
+    env,
+  });
   await server.waitFor(/Deployed successfully\./);
   assert.match(server.output(), /src\/index\.ts:12:\d+: /);
   const answer = async (): Promise<string> => (await post(`${server.url}/developed/greet`, { who: 'Ada' })).text();

@@ -9,7 +9,8 @@ import type { Logger } from '../../core/log/logger.ts';
 /** `serve`: the application, the deployments and the plugins of the configuration, until a signal. */
 export async function serve(config: Config, folders: readonly string[], log: Logger): Promise<number> {
   for (const path of config.media.allow_paths) {
-    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+      throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
   }
   const app = config.app === null ? new AanaApp({ config, log }) : (await loadApp(config.app, '.')).app;
   app.configure(config).registerPlugins(...folders);

@@ -23,7 +23,10 @@ export interface SetupOptions {
 /** Small models that the tests run on. */
 const TEST_MODELS = ['whisper-tiny.en', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
 
-/** Does what serving, testing or the demonstration needs: builds and downloads, at the same time. What is there is reused. */
+/**
+ * Does what serving, testing or the demonstration needs: builds and downloads, at the same time. What is there is
+ * reused.
+ */
 export async function setup(options: SetupOptions): Promise<void> {
   const failed = new AbortController();
   const all = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) };
@@ -36,11 +39,21 @@ export async function setup(options: SetupOptions): Promise<void> {
   });
 }
 
-async function build({ config, purpose, folders, log, signal }: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+async function build(
+  { config, purpose, folders, log, signal }: SetupOptions,
+  { report, done }: ProgressPart,
+): Promise<void> {
   report(0, undefined, 'building the native addon');
-  await buildNative({ cacheDir: config.cache_dir, mode: config.native_build, log, signal, env: childEnvironment(config) });
+  await buildNative({
+    cacheDir: config.cache_dir,
+    mode: config.native_build,
+    log,
+    signal,
+    env: childEnvironment(config),
+  });
   report(0, undefined, 'building SQLite');
-  if (purpose === 'test' || config.db_config.datastore_type === 'sqlite') await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
+  if (purpose === 'test' || config.db_config.datastore_type === 'sqlite')
+    await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
   for (const folder of folders.flatMap(findPluginFolders)) {
     report(0, undefined, `building ${folder}`);
     await buildPlugin(folder, { log, signal });
@@ -52,7 +65,11 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   const { config, folders, purpose, log, signal } = options;
   const app = new AanaApp({ config, log });
   const models = {
-    pull: (id: string) => app.models.pull(id, { signal, onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`) }),
+    pull: (id: string) =>
+      app.models.pull(id, {
+        signal,
+        onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`),
+      }),
   };
   /** What tests lack makes them skip; everything else must be there. */
   const needed = async (what: string, fetch: () => Promise<unknown>): Promise<void> => {
@@ -70,7 +87,9 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
   else await pullDeploymentModels(options, models);
   // The page `/redoc` works without the internet from here on; serving does without it.
-  await app.models.pullTool('redoc', { signal }).catch((error: unknown) => log.warn('no /redoc', { reason: String(error) }));
+  await app.models
+    .pullTool('redoc', { signal })
+    .catch((error: unknown) => log.warn('no /redoc', { reason: String(error) }));
   // The sample is for trying things out: serving does without it.
   const sample = (): Promise<unknown> => models.pull('speech-sample');
   if (purpose !== 'serve') await needed('speech-sample', sample);
@@ -79,12 +98,29 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
 }
 
 /** The models of the configured deployments. */
-async function pullDeploymentModels({ config, log, signal }: SetupOptions, models: { pull(id: string): Promise<{ readonly path: string }> }): Promise<void> {
-  for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(config.deployments)) {
+async function pullDeploymentModels(
+  { config, log, signal }: SetupOptions,
+  models: { pull(id: string): Promise<{ readonly path: string }> },
+): Promise<void> {
+  for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(
+    config.deployments,
+  )) {
     const definition = builtinDefinitions.find((one) => one.name === type);
     if (!definition && config.app !== null) continue; // a class of the application's own, which is known when it starts
-    if (!definition) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`);
+    if (!definition)
+      throw new AanaError(
+        'ValidationError',
+        'invalid-input',
+        `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`,
+      );
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
-    await definition.prepare(checked, { models, log, signal, cpus: async () => defaultCpus(availableParallelism()), numGpus: devices.num_gpus ?? 0, progress: () => {} });
+    await definition.prepare(checked, {
+      models,
+      log,
+      signal,
+      cpus: async () => defaultCpus(availableParallelism()),
+      numGpus: devices.num_gpus ?? 0,
+      progress: () => {},
+    });
   }
 }

@@ -5,8 +5,26 @@ import { statusText } from './status-text.ts';
 
 const Text = suite('the status of an application for people');
 
-const replica = { name: 'asr_deployment#1', state: 'ready', pid: 4040, device: 'GPU 0', ongoing: 1, restarts: 0, memory_bytes: 412 * 2 ** 20, message: '' };
-const application: ApplicationReport = { name: 'app', version: '0.1.0', url: 'http://127.0.0.1:8000', pid: 4021, status: 'RUNNING', phase: 'RUNNING', message: '', deployments: [] };
+const replica = {
+  name: 'asr_deployment#1',
+  state: 'ready',
+  pid: 4040,
+  device: 'GPU 0',
+  ongoing: 1,
+  restarts: 0,
+  memory_bytes: 412 * 2 ** 20,
+  message: '',
+};
+const application: ApplicationReport = {
+  name: 'app',
+  version: '0.1.0',
+  url: 'http://127.0.0.1:8000',
+  pid: 4021,
+  status: 'RUNNING',
+  phase: 'RUNNING',
+  message: '',
+  deployments: [],
+};
 
 Text('is a table for each deployment', () => {
   const asr = { name: 'asr_deployment', status: 'RUNNING', message: '', queued: 0, replicas: [replica] };
@@ -23,12 +41,30 @@ asr_deployment: RUNNING
 });
 
 Text('says what waits, what sleeps and why something failed, within 80 columns', () => {
-  const why = 'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: llama_model_load: error loading model';
+  const why =
+    'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: llama_model_load: error loading model';
   const text = statusText({
     ...application,
     status: 'UNHEALTHY',
     deployments: [
-      { name: 'llm_deployment', status: 'UNHEALTHY', message: why, queued: 3, replicas: [{ ...replica, name: 'llm_deployment#1', state: 'exited', pid: null, device: '', memory_bytes: null, restarts: 2, message: why }] },
+      {
+        name: 'llm_deployment',
+        status: 'UNHEALTHY',
+        message: why,
+        queued: 3,
+        replicas: [
+          {
+            ...replica,
+            name: 'llm_deployment#1',
+            state: 'exited',
+            pid: null,
+            device: '',
+            memory_bytes: null,
+            restarts: 2,
+            message: why,
+          },
+        ],
+      },
       { name: 'sleeping', status: 'RUNNING', message: '', queued: 0, replicas: [] },
     ],
   });
@@ -36,11 +72,17 @@ Text('says what waits, what sleeps and why something failed, within 80 columns',
   assert.match(text, /\nllm_deployment: UNHEALTHY, 3 calls wait\n {2}deployment llm_deployment failed: /);
   assert.match(text, /\n {2}llm_deployment#1 +exited +- +- +1 +- +2\n {4}deployment llm_deployment failed/);
   assert.match(text, /\nsleeping: RUNNING\n {2}no replicas\n$/);
-  assert.ok(text.split('\n').every((line) => line.length <= 80 && line === line.trimEnd()), text);
+  assert.ok(
+    text.split('\n').every((line) => line.length <= 80 && line === line.trimEnd()),
+    text,
+  );
 });
 
 Text('says why an application without deployments is not well', () => {
-  assert.is(statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }), `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app (NOT_STARTED):\n`);
+  assert.is(
+    statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }),
+    `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app (NOT_STARTED):\n`,
+  );
 });
 
 Text.run();

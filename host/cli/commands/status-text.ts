@@ -4,7 +4,16 @@ const WIDTH = 80;
 const COLUMNS = ['replica', 'state', 'pid', 'device', 'ongoing', 'memory', 'restarts'] as const;
 
 /** The status of an application for people, on lines of 80 columns where names are not long. */
-export function statusText({ name, version, url, pid, status, phase, message, deployments }: ApplicationReport): string {
+export function statusText({
+  name,
+  version,
+  url,
+  pid,
+  status,
+  phase,
+  message,
+  deployments,
+}: ApplicationReport): string {
   const head = `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, process ${pid}\n`;
   const own = deployments.length === 0 && message !== '' ? wrapped(message, '  ') : '';
   const parts = deployments.map((deployment) => {
@@ -27,8 +36,11 @@ function table(replicas: readonly ReplicaReport[]): string {
     String(replica.restarts),
   ]);
   const widths = COLUMNS.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string => `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
-  const lines = rows.map((row, index) => `${line(row)}\n${replicas[index]?.message ? wrapped(replicas[index].message, '    ') : ''}`);
+  const line = (cells: readonly string[]): string =>
+    `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  const lines = rows.map(
+    (row, index) => `${line(row)}\n${replicas[index]?.message ? wrapped(replicas[index].message, '    ') : ''}`,
+  );
   return `${line(COLUMNS)}\n${lines.join('')}`;
 }
 

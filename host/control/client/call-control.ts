@@ -3,7 +3,12 @@ import { ControlConnection } from './control-connection.ts';
 import type { CallOperation, ControlArgs, ControlValue } from '../protocol.ts';
 
 /** Asks the application of this user that runs. Throws like {@link chooseServer}. */
-export async function callControl<O extends CallOperation>(dir: string, operation: O, args: ControlArgs<O>, choice: Choice = {}): Promise<ControlValue<O>> {
+export async function callControl<O extends CallOperation>(
+  dir: string,
+  operation: O,
+  args: ControlArgs<O>,
+  choice: Choice = {},
+): Promise<ControlValue<O>> {
   const connection = await ControlConnection.open(await chooseServer(dir, choice));
   try {
     return await connection.call(operation, args);

@@ -17,7 +17,9 @@ import { connect, type RunningApplication } from './index.ts';
 
 const Client = suite('a process that attaches to an application');
 
-type Methods = Readonly<Record<string, (args?: object, options?: { signal?: AbortSignal }) => Promise<unknown> & AsyncIterable<number>>>;
+type Methods = Readonly<
+  Record<string, (args?: object, options?: { signal?: AbortSignal }) => Promise<unknown> & AsyncIterable<number>>
+>;
 
 let folder = '';
 let served: Served;
@@ -25,8 +27,13 @@ let app: RunningApplication;
 let sample: DescribedHandle & Methods;
 
 const attach = (): Promise<RunningApplication> => connect({ runtime_dir: served.runtimeDir });
-const errorOf = (promise: Promise<unknown>): Promise<AanaError> => promise.then(() => assert.unreachable('it did not fail') as never, (error: unknown) => error as AanaError);
-const ongoing = async (): Promise<number> => (await app.status()).deployments.find(({ name }) => name === 'sample')?.replicas[0]?.ongoing ?? -1;
+const errorOf = (promise: Promise<unknown>): Promise<AanaError> =>
+  promise.then(
+    () => assert.unreachable('it did not fail') as never,
+    (error: unknown) => error as AanaError,
+  );
+const ongoing = async (): Promise<number> =>
+  (await app.status()).deployments.find(({ name }) => name === 'sample')?.replicas[0]?.ongoing ?? -1;
 
 Client.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-client-'));
@@ -49,25 +56,40 @@ Client('calls methods by name, with arguments checked and defaults filled in whe
 });
 
 Client('finds out what there is to call', async () => {
-  assert.equal((await app.deployments()).map(({ name }) => name), ['sample', 'narrow']);
+  assert.equal(
+    (await app.deployments()).map(({ name }) => name),
+    ['sample', 'narrow'],
+  );
   assert.is(sample.methods['count']?.streaming, true);
   assert.is(sample.methods['echo']?.description, 'Gives its arguments.');
   assert.match(JSON.stringify(sample.methods['echo']?.inputSchema), /"required":\["text"\]/);
   const error = await errorOf(app.handle('none'));
-  assert.equal([error.name, error.kind, error.message], ['DeploymentNotFound', 'not-found', 'there is no deployment none; deployments are: sample, narrow']);
-  assert.match((await errorOf(sample.call('sing', {}))).message, /^deployment sample has no method sing; its methods are: echo, /);
+  assert.equal(
+    [error.name, error.kind, error.message],
+    ['DeploymentNotFound', 'not-found', 'there is no deployment none; deployments are: sample, narrow'],
+  );
+  assert.match(
+    (await errorOf(sample.call('sing', {}))).message,
+    /^deployment sample has no method sing; its methods are: echo, /,
+  );
 });
 
 Client('gets errors of the deployment as they were thrown', async () => {
   const error = await errorOf(sample.call('failInference', {}));
   assert.instance(error, AanaError);
-  assert.equal([error.name, error.kind, error.message, error.data], ['InferenceException', 'internal', 'CUDA error 700', { model_name: 'sample' }]);
+  assert.equal(
+    [error.name, error.kind, error.message, error.data],
+    ['InferenceException', 'internal', 'CUDA error 700', { model_name: 'sample' }],
+  );
 });
 
 Client('reads streams value by value and to their end, or to their error', async () => {
   const values: number[] = [];
   for await (const value of sample['count']?.({ to: 500 }) ?? []) values.push(value);
-  assert.equal(values, Array.from({ length: 500 }, (_, n) => n));
+  assert.equal(
+    values,
+    Array.from({ length: 500 }, (_, n) => n),
+  );
   const some: number[] = [];
   const read = async (): Promise<void> => {
     for await (const value of sample['countThenFail']?.({ to: 3 }) ?? []) some.push(value);
@@ -79,7 +101,10 @@ Client('reads streams value by value and to their end, or to their error', async
 Client('carries values that are made at the same time in one frame', async () => {
   const batches: number[] = [];
   for await (const batch of sample.stream('count', { to: 1000 })) batches.push(batch.length);
-  assert.is(batches.reduce((sum, length) => sum + length, 0), 1000);
+  assert.is(
+    batches.reduce((sum, length) => sum + length, 0),
+    1000,
+  );
   assert.ok(batches.length < 200, `${batches.length} batches for 1000 values`);
 });
 
@@ -96,8 +121,13 @@ Client('holds a stream back that it does not read, and cancels one that it leave
 });
 
 Client('runs many calls at the same time over one connection', async () => {
-  const results = await Promise.all(Array.from({ length: 300 }, (_, times) => sample.call('echo', { text: 'x', times })));
-  assert.equal(results.map((result) => (result as { times: number }).times), Array.from({ length: 300 }, (_, times) => times));
+  const results = await Promise.all(
+    Array.from({ length: 300 }, (_, times) => sample.call('echo', { text: 'x', times })),
+  );
+  assert.equal(
+    results.map((result) => (result as { times: number }).times),
+    Array.from({ length: 300 }, (_, times) => times),
+  );
 });
 
 Client('cancels a call when its signal aborts, with the reason of the signal', async () => {
@@ -112,7 +142,11 @@ Client('cancels a call when its signal aborts, with the reason of the signal', a
 
 for (const method of ['untilCancelled', 'count']) {
   Client(`a process that is killed in the middle of ${method} leaves nothing running`, async () => {
-    const child = spawn(process.execPath, [join(packageRoot, 'dist/host/control/client/fixtures/attached.js'), served.runtimeDir, method], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(
+      process.execPath,
+      [join(packageRoot, 'dist/host/control/client/fixtures/attached.js'), served.runtimeDir, method],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     await once(child.stdout, 'data');
     await until(async () => (await ongoing()) === 1);
     child.kill('SIGKILL');
@@ -120,26 +154,34 @@ for (const method of ['untilCancelled', 'count']) {
   });
 }
 
-Client("keeps to the operator's limits: a full deployment is unavailable, also for a handle that repeats everything", async () => {
-  const narrow = await app.handle('narrow', { retry_exceptions: true, num_retries: 1, retry_delay: 0 });
-  const controller = new AbortController();
-  const first = errorOf(narrow.call('untilCancelled', {}, { signal: controller.signal }));
-  await until(async () => (await app.status()).deployments[1]?.replicas[0]?.ongoing === 1);
-  const error = await errorOf(narrow.call('echo', { text: 'x' }));
-  assert.equal([error.name, error.kind], ['DeploymentFull', 'unavailable']);
-  controller.abort();
-  await first;
-});
+Client(
+  "keeps to the operator's limits: a full deployment is unavailable, also for a handle that repeats everything",
+  async () => {
+    const narrow = await app.handle('narrow', { retry_exceptions: true, num_retries: 1, retry_delay: 0 });
+    const controller = new AbortController();
+    const first = errorOf(narrow.call('untilCancelled', {}, { signal: controller.signal }));
+    await until(async () => (await app.status()).deployments[1]?.replicas[0]?.ongoing === 1);
+    const error = await errorOf(narrow.call('echo', { text: 'x' }));
+    assert.equal([error.name, error.kind], ['DeploymentFull', 'unavailable']);
+    controller.abort();
+    await first;
+  },
+);
 
 Client('repeats a call whose replica was lost as often as its handle says', async () => {
   const impatient = await app.handle('sample', { num_retries: 0 });
   assert.is((await errorOf(impatient.call('crash', {}))).name, 'ReplicaLostError');
   const pid = Number(await sample.call('pid', {}));
-  const patient = (await app.handle('sample', { num_retries: 10, retry_max_delay: 0.5 })).call('untilCancelled', {}, { signal: AbortSignal.timeout(60_000) }).catch(() => {});
+  const patient = (await app.handle('sample', { num_retries: 10, retry_max_delay: 0.5 }))
+    .call('untilCancelled', {}, { signal: AbortSignal.timeout(60_000) })
+    .catch(() => {});
   await until(async () => (await ongoing()) === 1);
   process.kill(pid, 'SIGKILL');
   await until(async () => (await ongoing()) === 1 && Number(await sample.call('pid', {})) !== pid);
-  assert.match((await errorOf(app.handle('sample', { retries: 3 } as never))).message, /^handle of deployment sample: retries: /);
+  assert.match(
+    (await errorOf(app.handle('sample', { retries: 3 } as never))).message,
+    /^handle of deployment sample: retries: /,
+  );
   void patient;
 });
 
@@ -160,7 +202,10 @@ Client('gives the log of one deployment, and what comes', async () => {
 
 Client('says which file is not there, and what names none', async () => {
   assert.match((await errorOf(app.openAudio({ path: join(folder, 'none.wav') }))).message, /none\.wav/);
-  assert.match((await errorOf(app.openAudio({} as never))).message, /^audio\.open: source: .*Exactly one of 'path' and 'url' must be provided\.$/);
+  assert.match(
+    (await errorOf(app.openAudio({} as never))).message,
+    /^audio\.open: source: .*Exactly one of 'path' and 'url' must be provided\.$/,
+  );
 });
 
 Client('lets a script end that has nothing more to wait for', async () => {
@@ -198,52 +243,70 @@ setInterval(() => {}, 1000);\n`,
   await once(child, 'exit');
 });
 
-Client('an application object attaches without arguments, or where one of ours listens, and listens where none does', async () => {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder } } });
-  const port = Number(new URL(served.url).port);
-  for (const address of [undefined, { port }, { host: 'localhost', port }]) {
-    await using attached = await new AanaApp({ config, log: silentLogger }).connect(address);
-    assert.is(attached.attached?.url, served.url);
-    assert.equal(await attached.handle('sample').call('echo', { text: 'a' }), { text: 'a', times: 1 });
-    assert.throws(() => attached.handle('none'), /there is no deployment none; deployments are: sample, narrow/);
-    assert.match((await errorOf(attached.deploy())).message, /is deployed already: use its handles/);
-    assert.is((await errorOf(attached.connect())).name, 'AlreadyConnected');
-  }
-  await using other = await new AanaApp({ config, log: silentLogger }).connect({ port: 0 });
-  assert.is(other.attached, undefined);
-  assert.is((await errorOf(attach())).name, 'SeveralRunning');
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const error = await errorOf(new AanaApp({ config, log: silentLogger }).connect({ port: (taken.address() as AddressInfo).port }));
-  assert.equal([error.name, error.message.split('\n').length], ['ListenError', 1]);
-  taken.close();
-  const nowhere = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'empty') } });
-  const none = await errorOf(new AanaApp({ config: nowhere, log: silentLogger }).connect());
-  assert.equal([none.name, none.message], ['NotRunning', 'no aana-host application of this user runs: start one with "aana-host serve"']);
-});
+Client(
+  'an application object attaches without arguments, or where one of ours listens, and listens where none does',
+  async () => {
+    const config = loadConfig({
+      cwd: folder,
+      env: {},
+      base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder } },
+    });
+    const port = Number(new URL(served.url).port);
+    for (const address of [undefined, { port }, { host: 'localhost', port }]) {
+      await using attached = await new AanaApp({ config, log: silentLogger }).connect(address);
+      assert.is(attached.attached?.url, served.url);
+      assert.equal(await attached.handle('sample').call('echo', { text: 'a' }), { text: 'a', times: 1 });
+      assert.throws(() => attached.handle('none'), /there is no deployment none; deployments are: sample, narrow/);
+      assert.match((await errorOf(attached.deploy())).message, /is deployed already: use its handles/);
+      assert.is((await errorOf(attached.connect())).name, 'AlreadyConnected');
+    }
+    await using other = await new AanaApp({ config, log: silentLogger }).connect({ port: 0 });
+    assert.is(other.attached, undefined);
+    assert.is((await errorOf(attach())).name, 'SeveralRunning');
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const error = await errorOf(
+      new AanaApp({ config, log: silentLogger }).connect({ port: (taken.address() as AddressInfo).port }),
+    );
+    assert.equal([error.name, error.message.split('\n').length], ['ListenError', 1]);
+    taken.close();
+    const nowhere = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'empty') } });
+    const none = await errorOf(new AanaApp({ config: nowhere, log: silentLogger }).connect());
+    assert.equal(
+      [none.name, none.message],
+      ['NotRunning', 'no aana-host application of this user runs: start one with "aana-host serve"'],
+    );
+  },
+);
 
-Client('gets one clear error for each call when the application is killed, and the next command finds nothing', async () => {
-  const dir = await mkdtemp(join(folder, 'killed-'));
-  const other = await serveSample(dir);
-  const running = await connect({ runtime_dir: other.runtimeDir });
-  const handle = await running.handle('sample');
-  const calls = [handle.call('untilCancelled', {}), handle.call('untilCancelled', {})].map(errorOf);
-  const stream = handle.stream('count', { to: 1_000_000 })[Symbol.asyncIterator]();
-  await stream.next();
-  const children = await descendants(other.process.pid ?? 0);
-  assert.ok(children.length >= 2);
-  await other.end('SIGKILL');
-  for (const error of await Promise.all(calls)) {
-    assert.equal([error.name, error.kind, error.message], ['ConnectionLost', 'unavailable', `the application at ${running.url} has ended`]);
-  }
-  const rest = async (): Promise<void> => {
-    while ((await stream.next()).done !== true);
-  };
-  assert.is((await errorOf(rest())).name, 'ConnectionLost');
-  assert.is((await errorOf(running.status())).name, 'ConnectionLost');
-  assert.is((await errorOf(connect({ runtime_dir: other.runtimeDir }))).name, 'NotRunning');
-  assert.equal(await readdir(other.runtimeDir), []);
-});
+Client(
+  'gets one clear error for each call when the application is killed, and the next command finds nothing',
+  async () => {
+    const dir = await mkdtemp(join(folder, 'killed-'));
+    const other = await serveSample(dir);
+    const running = await connect({ runtime_dir: other.runtimeDir });
+    const handle = await running.handle('sample');
+    const calls = [handle.call('untilCancelled', {}), handle.call('untilCancelled', {})].map(errorOf);
+    const stream = handle.stream('count', { to: 1_000_000 })[Symbol.asyncIterator]();
+    await stream.next();
+    const children = await descendants(other.process.pid ?? 0);
+    assert.ok(children.length >= 2);
+    await other.end('SIGKILL');
+    for (const error of await Promise.all(calls)) {
+      assert.equal(
+        [error.name, error.kind, error.message],
+        ['ConnectionLost', 'unavailable', `the application at ${running.url} has ended`],
+      );
+    }
+    const rest = async (): Promise<void> => {
+      while ((await stream.next()).done !== true);
+    };
+    assert.is((await errorOf(rest())).name, 'ConnectionLost');
+    assert.is((await errorOf(running.status())).name, 'ConnectionLost');
+    assert.is((await errorOf(connect({ runtime_dir: other.runtimeDir }))).name, 'NotRunning');
+    assert.equal(await readdir(other.runtimeDir), []);
+  },
+);
 
 Client('shuts the application down and sees its last line', async () => {
   const dir = await mkdtemp(join(folder, 'stopped-'));

@@ -3,7 +3,16 @@ import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import { FrameSocket, type HostFrame, type RpcCallOptions, CallClient, type ReplicaFrame } from '../../rpc/index.ts';
-import { type Address, type CallOperation, type ControlArgs, type ControlOperation, type ControlValue, Greeting, operations, type StreamOperation } from '../protocol.ts';
+import {
+  type Address,
+  type CallOperation,
+  type ControlArgs,
+  type ControlOperation,
+  type ControlValue,
+  Greeting,
+  operations,
+  type StreamOperation,
+} from '../protocol.ts';
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
@@ -11,12 +20,15 @@ export interface AskOptions extends RequestContext {
   readonly holdsProcess?: boolean | undefined;
 }
 
-/** The longest wait for the greeting of a server. A stopped server (SIGSTOP) still accepts connections, but sends no greeting. */
+/**
+ * The longest wait for the greeting of a server. A stopped server (SIGSTOP) still accepts connections, but sends no
+ * greeting.
+ */
 const GREETING_MS = 10_000;
 
 /**
- * The client's end of a control socket. It carries any number of calls and streams. The process can exit while no call, stream or
- * wait is open.
+ * The client's end of a control socket. It carries any number of calls and streams. The process can exit while no call,
+ * stream or wait is open.
  */
 export class ControlConnection implements AsyncDisposable {
   readonly address: Address;
@@ -37,7 +49,8 @@ export class ControlConnection implements AsyncDisposable {
     this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
       onFrame: (frame) => {
         if (frame.type === 'ready') onGreeting(frame.info);
-        else if (frame.type === 'result' || frame.type === 'chunks' || frame.type === 'end' || frame.type === 'error') this.#calls.onAnswer(frame);
+        else if (frame.type === 'result' || frame.type === 'chunks' || frame.type === 'end' || frame.type === 'error')
+          this.#calls.onAnswer(frame);
       },
       onClose: (error) => {
         this.#ending ??= lostError(address, error);
@@ -53,7 +66,10 @@ export class ControlConnection implements AsyncDisposable {
     const greeted = deferred<unknown>();
     const connection = new ControlConnection(address, socket, greeted.resolve);
     void connection.closed.then(() => greeted.reject(notAnswering(address, 'it closed the connection')));
-    const timer = setTimeout(() => greeted.reject(notAnswering(address, `not within ${GREETING_MS / 1000} s`)), GREETING_MS);
+    const timer = setTimeout(
+      () => greeted.reject(notAnswering(address, `not within ${GREETING_MS / 1000} s`)),
+      GREETING_MS,
+    );
     try {
       if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it is of another version');
       socket.unref();
@@ -66,14 +82,25 @@ export class ControlConnection implements AsyncDisposable {
     }
   }
 
-  async call<O extends CallOperation>(operation: O, args: ControlArgs<O>, options: AskOptions = {}): Promise<ControlValue<O>> {
+  async call<O extends CallOperation>(
+    operation: O,
+    args: ControlArgs<O>,
+    options: AskOptions = {},
+  ): Promise<ControlValue<O>> {
     if (this.#ending) throw this.#ending;
     const value = await this.#calls.call(operation, args as Record<string, unknown>, this.#ask(options));
     return this.#understood(operation, value);
   }
 
-  /** Calls a streaming operation. Each element has the values that arrived since the previous element. Leaving the loop cancels the stream. */
-  async *stream<O extends StreamOperation>(operation: O, args: ControlArgs<O>, options: AskOptions = {}): AsyncGenerator<ControlValue<O>[], void, undefined> {
+  /**
+   * Calls a streaming operation. Each element has the values that arrived since the previous element. Leaving the loop
+   * cancels the stream.
+   */
+  async *stream<O extends StreamOperation>(
+    operation: O,
+    args: ControlArgs<O>,
+    options: AskOptions = {},
+  ): AsyncGenerator<ControlValue<O>[], void, undefined> {
     if (this.#ending) throw this.#ending;
     for await (const batch of this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options))) {
       yield batch.map((value) => this.#understood(operation, value));
@@ -88,7 +115,11 @@ export class ControlConnection implements AsyncDisposable {
 
   /** Ends the connection and cancels open calls and streams. May be called twice. */
   async close(): Promise<void> {
-    this.#ending ??= new AanaError('ConnectionClosed', 'unavailable', `the connection to ${this.address.url} was closed here`);
+    this.#ending ??= new AanaError(
+      'ConnectionClosed',
+      'unavailable',
+      `the connection to ${this.address.url} was closed here`,
+    );
     this.#socket.destroy();
     await this.closed;
   }
@@ -110,7 +141,12 @@ export class ControlConnection implements AsyncDisposable {
 
   #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {
     const { success, data } = operations[operation].value.safeParse(value);
-    if (!success) throw new AanaError('OtherVersion', 'conflict', `the application at ${this.address.url} is of another version: its answer to ${operation} is not understood`);
+    if (!success)
+      throw new AanaError(
+        'OtherVersion',
+        'conflict',
+        `the application at ${this.address.url} is of another version: its answer to ${operation} is not understood`,
+      );
     return data as ControlValue<O>;
   }
 
@@ -132,7 +168,9 @@ function connected(address: Address): Promise<Socket> {
 }
 
 function notAnswering({ url }: Address, why: string): AanaError {
-  return new AanaError('NotRunning', 'unavailable', `the application at ${url} does not answer: ${why}`, { data: { url } });
+  return new AanaError('NotRunning', 'unavailable', `the application at ${url} does not answer: ${why}`, {
+    data: { url },
+  });
 }
 
 function lostError({ url }: Address, cause: Error | undefined): AanaError {

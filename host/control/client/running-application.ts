@@ -1,7 +1,18 @@
 import { resolve } from 'node:path';
 import { requestContextOf } from '../../core/request-context.ts';
 import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../index.ts';
-import { type AnyDeployment, type CallOptions, check, type DeploymentHandle, type DescribedHandle, type HandleOf, HandleOptions, type HandleOptionsInput, type HasMethods, withMethods } from '../../deployments/index.ts';
+import {
+  type AnyDeployment,
+  type CallOptions,
+  check,
+  type DeploymentHandle,
+  type DescribedHandle,
+  type HandleOf,
+  HandleOptions,
+  type HandleOptionsInput,
+  type HasMethods,
+  withMethods,
+} from '../../deployments/index.ts';
 import { DecodedAudio } from '../../media/index.ts';
 
 /** Where audio comes from: a file of this machine, by a path that may be relative, or a URL. */
@@ -17,26 +28,47 @@ export interface LogOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An application that runs in another process of this user. Its functions work without it: `const { handle } = await connect()`. */
+/**
+ * An application that runs in another process of this user. Its functions work without it: `const { handle } = await
+ * connect()`.
+ */
 export interface RunningApplication extends AsyncDisposable {
   /** Where it listens for requests. */
   readonly url: string;
   readonly pid: number;
   /** Resolves when the connection has ended: here, or because the application has. */
   readonly closed: Promise<void>;
-  /** What a deployment is called through, with a function for each of its methods; its class may be given as a type. Throws `DeploymentNotFound`, naming those that there are. */
-  readonly handle: <D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput) => Promise<HandleOf<D>>;
+  /**
+   * What a deployment is called through, with a function for each of its methods; its class may be given as a type.
+   * Throws `DeploymentNotFound`, naming those that there are.
+   */
+  readonly handle: <D extends HasMethods = AnyDeployment>(
+    name: string,
+    options?: HandleOptionsInput,
+  ) => Promise<HandleOf<D>>;
   /** The same, for one whose methods are known from `deployments()`. */
-  readonly handleOf: <D extends HasMethods = AnyDeployment>(deployment: DeploymentMethods, options?: HandleOptionsInput) => HandleOf<D>;
+  readonly handleOf: <D extends HasMethods = AnyDeployment>(
+    deployment: DeploymentMethods,
+    options?: HandleOptionsInput,
+  ) => HandleOf<D>;
   /** Its deployments: methods, what they are for, and JSON Schemas of what they take and give. */
   readonly deployments: () => Promise<DeploymentMethods[]>;
   readonly status: () => Promise<ApplicationReport>;
   /** Runs so many replicas of a deployment from now on. */
   readonly scaleDeployment: (name: string, replicas: number) => Promise<void>;
-  /** Has the application decode the audio of a file that it can read, for `transcribe`. It lies there until it is disposed or this process goes. */
-  readonly openAudio: (source: AudioSource, options?: { readonly channels?: 'mix' | 'separate'; readonly signal?: AbortSignal }) => Promise<HeldAudio>;
+  /**
+   * Has the application decode the audio of a file that it can read, for `transcribe`. It lies there until it is
+   * disposed or this process goes.
+   */
+  readonly openAudio: (
+    source: AudioSource,
+    options?: { readonly channels?: 'mix' | 'separate'; readonly signal?: AbortSignal },
+  ) => Promise<HeldAudio>;
   readonly logs: (options?: LogOptions) => AsyncGenerator<ControlValue<'application.logs'>, void, undefined>;
-  /** Has it take no new requests, finish the running ones for `graceMs` (default: its configuration's) at most, and end. Resolves when it has gone. */
+  /**
+   * Has it take no new requests, finish the running ones for `graceMs` (default: its configuration's) at most, and end.
+   * Resolves when it has gone.
+   */
   readonly shutdown: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
   /** Leaves it: calls of this process are cancelled, it runs on. May be called twice. */
   readonly close: () => Promise<void>;
@@ -45,7 +77,10 @@ export interface RunningApplication extends AsyncDisposable {
 export function runningApplication(connection: ControlConnection): RunningApplication {
   const { address, closed } = connection;
   const close = (): Promise<void> => connection.close();
-  const handleOf = <D extends HasMethods>({ name, methods }: DeploymentMethods, options: HandleOptionsInput = {}): HandleOf<D> =>
+  const handleOf = <D extends HasMethods>(
+    { name, methods }: DeploymentMethods,
+    options: HandleOptionsInput = {},
+  ): HandleOf<D> =>
     withMethods(bareHandle(connection, name, options), methods, () => methods) as DescribedHandle as HandleOf<D>;
   return {
     url: address.url,
@@ -63,7 +98,11 @@ export function runningApplication(connection: ControlConnection): RunningApplic
     },
     openAudio: async (source, { channels = 'mix', signal } = {}) => {
       const absolute = 'path' in source ? { path: resolve(source.path) } : source;
-      const { id, duration, reference } = await connection.call('audio.open', { source: absolute, channels }, { signal });
+      const { id, duration, reference } = await connection.call(
+        'audio.open',
+        { source: absolute, channels },
+        { signal },
+      );
       let closing: Promise<unknown> | undefined;
       return new DecodedAudio(reference, duration, async () => {
         closing ??= connection.call('audio.close', { id }).catch(() => {}); // went with the connection

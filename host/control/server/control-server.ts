@@ -21,26 +21,40 @@ export interface ControlServerOptions {
 }
 
 export interface ControlServer {
-  /** Takes no more connections, lets those that there are read what was sent to them, and leaves no file. May be called twice. */
+  /**
+   * Takes no more connections, lets those that there are read what was sent to them, and leaves no file. May be called
+   * twice.
+   */
   close(): Promise<void>;
 }
 
-/** Answers this user's processes on a Unix socket, and says in an address file where it is. Each server has a socket of its own. */
+/**
+ * Answers this user's processes on a Unix socket, and says in an address file where it is. Each server has a socket of
+ * its own.
+ */
 export async function startControl({ dir, at, version, handlers, log }: ControlServerOptions): Promise<ControlServer> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await runningServers(dir); // removes what killed ones left
   const id = `${process.pid}-${randomSuffix()}`;
   const file = join(dir, `${id}.json`);
   const besideFile = join(dir, `${id}.sock`);
-  const socket = Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
+  const socket =
+    Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
   const sessions = new Set<ControlSession>();
   const server = createServer((connection) => {
-    const session = new ControlSession(connection, { handlers, log, greeting: { version, url: at.url }, onClose: () => sessions.delete(session) });
+    const session = new ControlSession(connection, {
+      handlers,
+      log,
+      greeting: { version, url: at.url },
+      onClose: () => sessions.delete(session),
+    });
     sessions.add(session);
   });
   await listenPrivately(server, socket);
   server.on('error', (error) => log.warn('control socket failed', { error }));
-  await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, { mode: 0o600 });
+  await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
+    mode: 0o600,
+  });
   await rename(`${file}.new`, file); // whoever reads it finds all of it
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

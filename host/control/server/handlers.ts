@@ -5,7 +5,16 @@ import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
 import type { AudioReference } from '../../schemas/index.ts';
-import type { ApplicationReport, CallOperation, ControlOperation, ControlValue, DeploymentMethods, operations, PluginStatus, StreamOperation } from '../protocol.ts';
+import type {
+  ApplicationReport,
+  CallOperation,
+  ControlOperation,
+  ControlValue,
+  DeploymentMethods,
+  operations,
+  PluginStatus,
+  StreamOperation,
+} from '../protocol.ts';
 
 /** What is kept for the process that asks, for as long as it is connected. */
 export interface SessionContext {
@@ -82,14 +91,24 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await app.scaleDeployment(deployment, replicas);
       return null;
     },
-    'deployments.call': async ({ deployment, method, args, retry }, { signal, ...context }) => app.handle(deployment, retry).call(method, args, { ...requestContextOf(context), signal }),
-    'deployments.stream': ({ deployment, method, args, retry }, { signal, ...context }) => each(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
+    'deployments.call': async ({ deployment, method, args, retry }, { signal, ...context }) =>
+      app.handle(deployment, retry).call(method, args, { ...requestContextOf(context), signal }),
+    'deployments.stream': ({ deployment, method, args, retry }, { signal, ...context }) =>
+      each(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
-        throw new AanaError('ValidationError', 'invalid-input', `${source.path} is not an absolute path: the application has another working directory`);
+        throw new AanaError(
+          'ValidationError',
+          'invalid-input',
+          `${source.path} is not an absolute path: the application has another working directory`,
+        );
       }
       const audio = await app.openAudio(source, { channels, signal });
-      return { id: keep(audio), duration: audio.duration, reference: { channels: audio.channels, sample_rate: audio.sample_rate } };
+      return {
+        id: keep(audio),
+        duration: audio.duration,
+        reference: { channels: audio.channels, sample_rate: audio.sample_rate },
+      };
     },
     'audio.close': async ({ id }, { drop }) => {
       await drop(id);

@@ -6,7 +6,10 @@ type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'repli
 
 /** Facts about the deployments of an application, by name, in the form that commands print. */
 export function deploymentReports(deployments: Readonly<Record<string, SetStatus>>): Promise<DeploymentReport[]> {
-  const report = async ([name, { status, message, queued, replicas }]: [string, SetStatus]): Promise<DeploymentReport> => ({
+  const report = async ([name, { status, message, queued, replicas }]: [
+    string,
+    SetStatus,
+  ]): Promise<DeploymentReport> => ({
     name,
     status,
     message,
@@ -16,8 +19,26 @@ export function deploymentReports(deployments: Readonly<Record<string, SetStatus
   return Promise.all(Object.entries(deployments).map(report));
 }
 
-async function replicaReport({ name, state, pid, device, ongoing, restarts, failure, loading }: ReplicaStatus): Promise<ReplicaReport> {
-  return { name, state, pid: pid ?? null, device, ongoing, restarts, memory_bytes: pid === undefined ? null : await residentBytes(pid), message: failure || loadingText(loading) };
+async function replicaReport({
+  name,
+  state,
+  pid,
+  device,
+  ongoing,
+  restarts,
+  failure,
+  loading,
+}: ReplicaStatus): Promise<ReplicaReport> {
+  return {
+    name,
+    state,
+    pid: pid ?? null,
+    device,
+    ongoing,
+    restarts,
+    memory_bytes: pid === undefined ? null : await residentBytes(pid),
+    message: failure || loadingText(loading),
+  };
 }
 
 function loadingText(loading: ReplicaStatus['loading']): string {
@@ -25,7 +46,10 @@ function loadingText(loading: ReplicaStatus['loading']): string {
   return loading.fraction === undefined ? loading.text : `${loading.text} ${Math.floor(loading.fraction * 100)} %`;
 }
 
-/** Main memory that a process has, its share of mapped files included; null where there is no /proc, or no such process any more. */
+/**
+ * Main memory that a process has, its share of mapped files included; null where there is no /proc, or no such process
+ * any more.
+ */
 async function residentBytes(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];

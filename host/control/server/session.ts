@@ -21,8 +21,9 @@ export interface SessionOptions {
 const LAST_WORDS_MS = 1000;
 
 /**
- * The server's end of one attached process. It speaks the frames that the host itself speaks to replicas: many calls at once, streams
- * at the speed of their readers. When the process goes, its calls are cancelled and what was kept for it is removed.
+ * The server's end of one attached process. It speaks the frames that the host itself speaks to replicas: many calls at
+ * once, streams at the speed of their readers. When the process goes, its calls are cancelled and what was kept for it
+ * is removed.
  */
 export class ControlSession {
   readonly #log: Logger;
@@ -71,7 +72,11 @@ export class ControlSession {
         this.#calls.acknowledge(frame.id, frame.values);
         return;
       default:
-        throw new AanaError('ControlProtocolError', 'bad-request', `a frame of type ${frame.type}, which an attached process does not send`);
+        throw new AanaError(
+          'ControlProtocolError',
+          'bad-request',
+          `a frame of type ${frame.type}, which an attached process does not send`,
+        );
     }
   }
 
@@ -123,8 +128,11 @@ export class ControlSession {
 /** What makes a call one that cannot be run at all. */
 function mistakeOf({ id, method, stream }: CallFrame, open: ReadonlySet<number>): string | undefined {
   if (open.has(id)) return `there is a call ${id} already`;
-  if (!Object.hasOwn(operations, method)) return `there is no operation ${method}: the application is of another version`;
-  return operations[method as ControlOperation].streams === stream ? undefined : `the operation ${method} ${stream ? 'gives one answer' : 'is a stream'}`;
+  if (!Object.hasOwn(operations, method))
+    return `there is no operation ${method}: the application is of another version`;
+  return operations[method as ControlOperation].streams === stream
+    ? undefined
+    : `the operation ${method} ${stream ? 'gives one answer' : 'is a stream'}`;
 }
 
 /** The operations as methods that a call server runs, with their arguments checked. */
@@ -132,8 +140,19 @@ function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly
   const names = Object.keys(operations) as ControlOperation[];
   return Object.fromEntries(
     names.map((operation): [string, ServedMethod] => {
-      const handler = handlers[operation] as (args: unknown, context: unknown) => Promise<unknown> | AsyncIterable<unknown>;
-      return [operation, (args, context) => handler(check(operations[operation].args, args, operation), { ...session, ...context, requestId: context.requestId ?? newId() })];
+      const handler = handlers[operation] as (
+        args: unknown,
+        context: unknown,
+      ) => Promise<unknown> | AsyncIterable<unknown>;
+      return [
+        operation,
+        (args, context) =>
+          handler(check(operations[operation].args, args, operation), {
+            ...session,
+            ...context,
+            requestId: context.requestId ?? newId(),
+          }),
+      ];
     }),
   );
 }

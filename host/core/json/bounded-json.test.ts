@@ -16,7 +16,15 @@ Bounded('is what JSON.stringify gives while a value is small', () => {
       assert.is(boundedJson(value, { maxDepth: 20, maxElements: 1e6, maxChars: 1e6 }), JSON.stringify(value));
     }),
   );
-  for (const value of [undefined, { a: undefined, b: () => 1 }, [undefined], new Date(0), Number.NaN, new Map([[1, 2]]), '\ud800']) {
+  for (const value of [
+    undefined,
+    { a: undefined, b: () => 1 },
+    [undefined],
+    new Date(0),
+    Number.NaN,
+    new Map([[1, 2]]),
+    '\ud800',
+  ]) {
     assert.is(boundedJson(value, bounds), JSON.stringify(value) ?? 'null');
   }
 });
@@ -43,7 +51,23 @@ Bounded('writes what JSON has no form for', () => {
     },
   };
   const endless: object = { toJSON: () => endless };
-  assert.equal([boundedJson(hostile, bounds), boundedJson(new Proxy({}, { has: () => { throw new Error('no'); } }), bounds)], ['"…"', '"…"']);
+  assert.equal(
+    [
+      boundedJson(hostile, bounds),
+      boundedJson(
+        new Proxy(
+          {},
+          {
+            has: () => {
+              throw new Error('no');
+            },
+          },
+        ),
+        bounds,
+      ),
+    ],
+    ['"…"', '"…"'],
+  );
   assert.is(boundedJson(endless, bounds), '{}');
 });
 

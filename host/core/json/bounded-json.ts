@@ -11,9 +11,10 @@ export interface JsonBounds {
 const CUT = '…';
 
 /**
- * A value as JSON, as `JSON.stringify` gives it while the value is within the bounds, with the message in place of an error. It never
- * throws, whatever the value is: cycles, numbers without JSON, getters that throw, and depth that would overflow the stack of
- * `JSON.stringify`, all become texts. Its time and its result are bounded. Undefined becomes `null`.
+ * A value as JSON, as `JSON.stringify` gives it while the value is within the bounds, with the message in place of an
+ * error. It never throws, whatever the value is: cycles, numbers without JSON, getters that throw, and depth that would
+ * overflow the stack of `JSON.stringify`, all become texts. Its time and its result are bounded. Undefined becomes
+ * `null`.
  */
 export function boundedJson(value: unknown, bounds: JsonBounds): string {
   return new Writer(bounds).text(value, 0) ?? 'null';
@@ -102,7 +103,9 @@ class Writer {
   }
 }
 
-/** What `toJSON` gave, without another one: an object whose `toJSON` gives an object with `toJSON` must come to an end. */
+/**
+ * What `toJSON` gave, without another one: an object whose `toJSON` gives an object with `toJSON` must come to an end.
+ */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
   return Array.isArray(value) ? [...value] : { ...value, toJSON: undefined };

@@ -15,8 +15,8 @@ function objectEnd(text: string): number {
 }
 
 /**
- * The objects of a streamed answer: JSON objects one after the other without separators. The server sends each as a chunk of
- * its own, but what lies between may join or split them. Throws a `SyntaxError` when what arrives is no JSON.
+ * The objects of a streamed answer: JSON objects one after the other without separators. The server sends each as a
+ * chunk of its own, but what lies between may join or split them. Throws a `SyntaxError` when what arrives is no JSON.
  */
 export async function* concatenatedJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();

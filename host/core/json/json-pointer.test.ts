@@ -17,7 +17,8 @@ const CASES: readonly (readonly [reference: string, value: unknown])[] = [
   ['#/a/0/x~1y/z', undefined],
   ['other.json#/a', undefined],
 ];
-for (const [reference, value] of CASES) Pointer(`${reference} leads to ${JSON.stringify(value)}`, () => assert.equal(valueAt(document, reference), value));
+for (const [reference, value] of CASES)
+  Pointer(`${reference} leads to ${JSON.stringify(value)}`, () => assert.equal(valueAt(document, reference), value));
 
 Pointer('have keys in their order, and none outside of a document', () => {
   assert.equal(pointerKeys('#/$defs/~01'), ['$defs', '~1']);

@@ -20,7 +20,13 @@ const Shape = suite('the shape of a JSON text');
 Shape('has the depth and the elements of its value', () => {
   const text = fc.constantFrom('', '"', '\\', '\\"', '[', '{"a":[', ']', ',', 'é', '\\\\"', ':');
   const { value } = fc.letrec((tie) => ({
-    value: fc.oneof({ maxDepth: 5 }, fc.constantFrom<unknown>(null, 1, true), text, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(text, tie('value'), { maxKeys: 4 })),
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom<unknown>(null, 1, true),
+      text,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+    ),
   }));
   fc.assert(
     fc.property(value, (json) => {

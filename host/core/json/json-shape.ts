@@ -6,7 +6,10 @@ export interface JsonShape {
   readonly elements: number;
 }
 
-/** Looks at the brackets and commas of a text outside of strings, in time that is linear in its length. A text that is no JSON has a shape, too. */
+/**
+ * Looks at the brackets and commas of a text outside of strings, in time that is linear in its length. A text that is
+ * no JSON has a shape, too.
+ */
 export function jsonShape(text: string): JsonShape {
   let depth = 0;
   let deepest = 0;

@@ -5,7 +5,12 @@ import { createLogger, type LogRecord } from './logger.ts';
 
 const Ring = suite('the last lines of a log');
 
-const record = (message: string, fields: Record<string, unknown> = {}): LogRecord => ({ time: '2026-01-01T00:00:00.000Z', level: 'info', message, fields });
+const record = (message: string, fields: Record<string, unknown> = {}): LogRecord => ({
+  time: '2026-01-01T00:00:00.000Z',
+  level: 'info',
+  message,
+  fields,
+});
 
 async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> {
   const all: LogRecord[] = [];
@@ -13,7 +18,8 @@ async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> 
   return all;
 }
 
-const messages = async (records: AsyncIterable<LogRecord>): Promise<string[]> => (await collect(records)).map(({ message }) => message);
+const messages = async (records: AsyncIterable<LogRecord>): Promise<string[]> =>
+  (await collect(records)).map(({ message }) => message);
 
 Ring('keeps as many as it may, and gives the last ones, of one deployment if asked', async () => {
   const ring = new LogRing(3);

@@ -18,7 +18,10 @@ export interface ReadLogOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The last events of a log, for those who ask later. A reader that is slow misses some and is told how many; nobody waits for it. */
+/**
+ * The last events of a log, for those who ask later. A reader that is slow misses some and is told how many; nobody
+ * waits for it.
+ */
 export class LogRing {
   readonly #limit: number;
   readonly #records: LogRecord[] = [];
@@ -51,7 +54,8 @@ export class LogRing {
   tap(log: Logger, level: LogLevel, bound: LogFields = {}): Logger {
     const take = (at: LogLevel, message: string, fields: LogFields = {}): void => {
       log[at](message, fields);
-      if (LOG_LEVELS[at] >= LOG_LEVELS[level]) this.add({ time: new Date().toISOString(), level: at, message, fields: { ...bound, ...fields } });
+      if (LOG_LEVELS[at] >= LOG_LEVELS[level])
+        this.add({ time: new Date().toISOString(), level: at, message, fields: { ...bound, ...fields } });
     };
     return {
       debug: (message, fields) => take('debug', message, fields),
@@ -63,7 +67,8 @@ export class LogRing {
   }
 
   async *read({ lines, follow, deployment, signal }: ReadLogOptions): AsyncGenerator<LogRecord, void, undefined> {
-    const speaksOf = ({ fields }: LogRecord): boolean => deployment === undefined || fields['deployment'] === deployment;
+    const speaksOf = ({ fields }: LogRecord): boolean =>
+      deployment === undefined || fields['deployment'] === deployment;
     let next = this.#first + this.#records.length;
     const last = lines === 0 ? [] : this.#records.filter(speaksOf).slice(-lines);
     const onAbort = (): void => this.#wake();
@@ -74,7 +79,12 @@ export class LogRing {
         signal?.throwIfAborted();
         const news = (this.#news ??= deferred()).promise; // before it is looked, so that nothing is missed
         if (next < this.#first) {
-          yield { time: new Date().toISOString(), level: 'warn', message: 'lines left out: the reader is too slow', fields: { lines: this.#first - next } };
+          yield {
+            time: new Date().toISOString(),
+            level: 'warn',
+            message: 'lines left out: the reader is too slow',
+            fields: { lines: this.#first - next },
+          };
           next = this.#first;
         }
         const record = this.#records[next - this.#first];
@@ -99,12 +109,16 @@ export class LogRing {
 function shortened(whole: LogRecord): LogRecord {
   const { fields, ...record } = whole;
   if (Object.values(fields).every(isShort)) return whole; // as most are
-  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => (value === undefined ? [] : [[key, shortenedField(value)]]));
+  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
+    value === undefined ? [] : [[key, shortenedField(value)]],
+  );
   return { ...record, fields: Object.fromEntries(kept) };
 }
 
 function isShort(value: unknown): boolean {
-  return typeof value === 'string' ? value.length <= MAX_FIELD_CHARACTERS : typeof value === 'number' || typeof value === 'boolean';
+  return typeof value === 'string'
+    ? value.length <= MAX_FIELD_CHARACTERS
+    : typeof value === 'number' || typeof value === 'boolean';
 }
 
 function shortenedField(value: unknown): unknown {

@@ -11,7 +11,9 @@ const Log = suite('the logger');
 
 Log('writes a line of text with its fields and those of its parents', () => {
   const { lines, log } = capture('info', 'text');
-  log.child({ deployment: 'asr' }).warn('replica exited', { signal: 'SIGKILL', uptimeMs: 12, reason: new Error('a b'), none: undefined });
+  log
+    .child({ deployment: 'asr' })
+    .warn('replica exited', { signal: 'SIGKILL', uptimeMs: 12, reason: new Error('a b'), none: undefined });
   assert.equal(lines, ['00:00:00.000 WARN  replica exited deployment=asr signal=SIGKILL uptimeMs=12 reason="a b"\n']);
 });
 
@@ -19,13 +21,20 @@ Log('writes one JSON object a line, also when a field holds a line break', () =>
   const { lines, log } = capture('debug', 'json');
   log.debug('x', { text: 'a\nb' });
   assert.is(lines.length, 1);
-  assert.equal(JSON.parse(lines[0] ?? ''), { time: '1970-01-01T00:00:00.000Z', level: 'debug', message: 'x', text: 'a\nb' });
+  assert.equal(JSON.parse(lines[0] ?? ''), {
+    time: '1970-01-01T00:00:00.000Z',
+    level: 'debug',
+    message: 'x',
+    text: 'a\nb',
+  });
 });
 
 Log('writes one line of text whatever the message and the fields hold, and no commands for a terminal', () => {
   const { lines, log } = capture('debug', 'text');
   log.info('plugin said\nWARN  replica exited', { text: 'a\nb\u001b[2J\u009bm', 'key\n': 1 });
-  assert.equal(lines, ['00:00:00.000 INFO  plugin said\\u000aWARN  replica exited text="a\\nb\\u001b[2J\\u009bm" key\\u000a=1\n']);
+  assert.equal(lines, [
+    '00:00:00.000 INFO  plugin said\\u000aWARN  replica exited text="a\\nb\\u001b[2J\\u009bm" key\\u000a=1\n',
+  ]);
 });
 
 Log('lets no field take the place of time, level or message', () => {
@@ -40,7 +49,15 @@ for (const format of ['text', 'json'] as const) {
     const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
-    for (const value of [deep, cycle, 5n, Array(1e6).fill('x'), 'y'.repeat(1e7), { toJSON: () => assert.unreachable() }]) log.info('x', { value });
+    for (const value of [
+      deep,
+      cycle,
+      5n,
+      Array(1e6).fill('x'),
+      'y'.repeat(1e7),
+      { toJSON: () => assert.unreachable() },
+    ])
+      log.info('x', { value });
     assert.is(lines.length, 6);
     for (const line of lines) assert.ok(line.length < 100_000 && line.indexOf('\n') === line.length - 1);
   });

@@ -79,7 +79,10 @@ export const silentLogger: Logger = {
 /** Of the fields of one line. A field can hold whatever a guest or a model said. */
 const FIELD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
-/** The line of an event, with its end. It is one line whatever the message and the fields hold, never throws, and is bounded; no field takes the place of `time`, `level` or `message`. */
+/**
+ * The line of an event, with its end. It is one line whatever the message and the fields hold, never throws, and is
+ * bounded; no field takes the place of `time`, `level` or `message`.
+ */
 export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
   if (format === 'json') {
     const { time: _time, level: _level, message: _message, ...rest } = fields;

@@ -9,7 +9,10 @@ const ARRAY = 9;
 /** Bytes of the values of fixed size, by type number. */
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
-/** Numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Undefined when it is no GGUF file, or a damaged one. */
+/**
+ * Numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Undefined when it is no GGUF file, or a
+ * damaged one.
+ */
 export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, Value> | undefined> {
   const file = await open(path);
   try {

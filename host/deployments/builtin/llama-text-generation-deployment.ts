@@ -9,15 +9,54 @@ import { pullModel } from './pull-model.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
-  n_ctx: z.int().min(0).max(16_777_216).default(8192).describe('Tokens that one dialog can hold, answer included; 0: what the model was trained with.'),
+  n_ctx: z
+    .int()
+    .min(0)
+    .max(16_777_216)
+    .default(8192)
+    .describe('Tokens that one dialog can hold, answer included; 0: what the model was trained with.'),
   n_seq_max: z.int().min(1).max(64).default(4).describe('Answers made at the same time.'),
-  n_threads: z.int().min(1).max(256).optional().describe('CPU threads of a replica, or fewer where all deployments together name more than there are processors. Other deployments get a part of the processors that are left. Default: such a part, at most half of the processors and at most 8.'),
+  n_threads: z
+    .int()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'CPU threads of a replica, or fewer where all deployments together name more than there are processors. Other deployments get a part of the processors that are left. Default: such a part, at most half of the processors and at most 8.',
+    ),
   n_gpu_layers: z.int().min(-1).default(-1).describe('Layers on the GPU, where `num_gpus` gives it one; -1 is all.'),
-  split_mode: z.enum(['none', 'layer', 'row', 'tensor']).default('layer').describe('What is divided when a replica has several GPUs: nothing, layers, the rows of matrices, or every tensor.'),
-  main_gpu: z.int().min(0).max(1023).default(0).describe("Which of a replica's GPUs has all of the model with `split_mode` none."),
-  tensor_split: z.array(z.number().min(0)).min(1).max(64).optional().describe("The part of each of a replica's GPUs, in any unit: [3, 1] puts three quarters on the first. Default: equal parts."),
-  reader_timeout_s: z.number().positive().max(86_400).default(60).describe('Seconds after which an answer is given up of which nobody takes anything.'),
-  n_prefill: z.int().min(1).max(8192).default(256).describe('Prompt tokens read in one step, so that a long prompt does not hold up running answers.'),
+  split_mode: z
+    .enum(['none', 'layer', 'row', 'tensor'])
+    .default('layer')
+    .describe(
+      'What is divided when a replica has several GPUs: nothing, layers, the rows of matrices, or every tensor.',
+    ),
+  main_gpu: z
+    .int()
+    .min(0)
+    .max(1023)
+    .default(0)
+    .describe("Which of a replica's GPUs has all of the model with `split_mode` none."),
+  tensor_split: z
+    .array(z.number().min(0))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      "The part of each of a replica's GPUs, in any unit: [3, 1] puts three quarters on the first. Default: equal parts.",
+    ),
+  reader_timeout_s: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(60)
+    .describe('Seconds after which an answer is given up of which nobody takes anything.'),
+  n_prefill: z
+    .int()
+    .min(1)
+    .max(8192)
+    .default(256)
+    .describe('Prompt tokens read in one step, so that a long prompt does not hold up running answers.'),
   kv_type: z.enum(['f16', 'q8_0']).default('f16').describe('Form of the context memory; q8_0 takes half the room.'),
   chat_template: z.string().min(1).optional().describe("Jinja template in place of the model's own."),
 });
@@ -29,7 +68,9 @@ const schema = z.strictObject({
     .default('qwen2.5-coder-0.5b-instruct')
     .describe('A catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of a GGUF file.'),
   model_kwargs: ModelKwargs.prefault({}).describe('How the model is loaded.'),
-  default_sampling_params: z.prefault(SamplingParams, {}).describe('Sampling where a request says nothing. Default: greedy, 256 tokens at most.'),
+  default_sampling_params: z
+    .prefault(SamplingParams, {})
+    .describe('Sampling where a request says nothing. Default: greedy, 256 tokens at most.'),
 });
 
 /** Which model a deployment of llama.cpp loads, and how. */
@@ -37,15 +78,25 @@ export class LlamaTextGenerationConfig extends configClass(schema) {}
 
 const countTokens = z
   .strictObject({ dialog: z.optional(ChatDialog), text: z.string().optional() })
-  .refine(({ dialog, text }) => (dialog === undefined) !== (text === undefined), "Exactly one of 'dialog' and 'text' must be provided.");
+  .refine(
+    ({ dialog, text }) => (dialog === undefined) !== (text === undefined),
+    "Exactly one of 'dialog' and 'text' must be provided.",
+  );
 
-/** The part of each GPU; undefined on one or none. Throws `ValidationError` when the configuration is for another number of GPUs. */
-function splitOf({ tensor_split: parts, main_gpu: main, split_mode: mode }: z.infer<typeof ModelKwargs>, numGpus: number): readonly number[] | undefined {
+/**
+ * The part of each GPU; undefined on one or none. Throws `ValidationError` when the configuration is for another number
+ * of GPUs.
+ */
+function splitOf(
+  { tensor_split: parts, main_gpu: main, split_mode: mode }: z.infer<typeof ModelKwargs>,
+  numGpus: number,
+): readonly number[] | undefined {
   const refuse = (key: string, why: string): never => {
     throw new AanaError('ValidationError', 'invalid-input', `user_config: model_kwargs.${key}: ${why}`);
   };
   const count = Math.max(1, Math.floor(numGpus));
-  if (parts && (parts.length !== count || parts.every((part) => part === 0))) refuse('tensor_split', `must have a part for each of the ${count} GPUs of num_gpus, one of them above 0`);
+  if (parts && (parts.length !== count || parts.every((part) => part === 0)))
+    refuse('tensor_split', `must have a part for each of the ${count} GPUs of num_gpus, one of them above 0`);
   if (mode === 'none' && main >= count) refuse('main_gpu', `must be below the number of GPUs, which is ${count}`);
   return numGpus > 1 ? (parts ?? Array.from({ length: count }, () => 1)) : undefined;
 }
@@ -57,7 +108,8 @@ const onlyAt = (index: number): number[] => [...Array.from({ length: index }, ()
 export const LlamaTextGenerationDeployment = defineDeployment({
   name: 'LlamaTextGenerationDeployment',
   configSchema: schema,
-  // One more than is answered at a time would do; two, so that the engine never waits for the host. Those behind wait where their turn and their deadline are known.
+  // One more than is answered at a time would do; two, so that the engine never waits for the host. Those behind wait
+  // where their turn and their deadline are known.
   maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
   methods: {
     ...textGenerationMethods,
@@ -95,7 +147,10 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       sequences: Number(spec['n_seq_max']),
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
       gpuLayers: gpu ? Number(spec['n_gpu_layers']) : -1,
-      parts: spec['split_mode'] === 'none' ? onlyAt(Number(spec['main_gpu'])) : (spec['tensor_split'] as readonly number[] | undefined),
+      parts:
+        spec['split_mode'] === 'none'
+          ? onlyAt(Number(spec['main_gpu']))
+          : (spec['tensor_split'] as readonly number[] | undefined),
     }),
   reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,

@@ -18,11 +18,17 @@ const uint32 = (value: number): Buffer => {
 };
 const uint64 = (value: number): Buffer => Buffer.concat([uint32(value), uint32(0)]);
 const text = (value: string): Buffer => Buffer.concat([uint64(Buffer.byteLength(value)), Buffer.from(value)]);
-const numbers = (values: readonly number[]): Buffer => Buffer.concat([uint32(4), uint64(values.length), ...values.map(uint32)]);
-const texts = (values: readonly string[]): Buffer => Buffer.concat([uint32(8), uint64(values.length), ...values.map(text)]);
+const numbers = (values: readonly number[]): Buffer =>
+  Buffer.concat([uint32(4), uint64(values.length), ...values.map(uint32)]);
+const texts = (values: readonly string[]): Buffer =>
+  Buffer.concat([uint32(8), uint64(values.length), ...values.map(text)]);
 
 /** A GGUF file with this metadata and `weights` bytes after it. */
-function ggufFile(name: string, metadata: Record<string, string | number | readonly number[] | readonly string[]>, weights = 1000): string {
+function ggufFile(
+  name: string,
+  metadata: Record<string, string | number | readonly number[] | readonly string[]>,
+  weights = 1000,
+): string {
   const pairs = Object.entries(metadata).map(([key, value]) => {
     if (typeof value === 'string') return Buffer.concat([text(key), uint32(8), text(value)]);
     if (typeof value === 'number') return Buffer.concat([text(key), uint32(4), uint32(value)]);
@@ -30,7 +36,10 @@ function ggufFile(name: string, metadata: Record<string, string | number | reado
     return Buffer.concat([text(key), uint32(9), isText ? texts(value as string[]) : numbers(value as number[])]);
   });
   const path = join(folder, name);
-  writeFileSync(path, Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(0), uint64(pairs.length), ...pairs, Buffer.alloc(weights)]));
+  writeFileSync(
+    path,
+    Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(0), uint64(pairs.length), ...pairs, Buffer.alloc(weights)]),
+  );
   return path;
 }
 
@@ -54,12 +63,27 @@ Memory('counts weights, and keys and values of all sequences', async () => {
   assert.ok(need.weightsBytes > 1000);
 });
 
-const CASES: readonly (readonly [what: string, metadata: Record<string, number | readonly number[]>, settings: Partial<LlamaMemorySettings>, contextBytes: number])[] = [
+const CASES: readonly (readonly [
+  what: string,
+  metadata: Record<string, number | readonly number[]>,
+  settings: Partial<LlamaMemorySettings>,
+  contextBytes: number,
+])[] = [
   ['the trained context where none is given', {}, { contextTokens: 0 }, BYTES_PER_TOKEN * 2048 * 4],
   ['no more than the trained context', {}, { contextTokens: 100_000 }, BYTES_PER_TOKEN * 2048 * 4],
   ['34 bytes for 32 numbers as q8_0', {}, { kvType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
-  ['heads of a size of their own', { 'llama.attention.key_length': 128, 'llama.attention.value_length': 96 }, {}, 10 * 2 * (128 + 96) * 2 * 4000],
-  ['heads that differ from layer to layer', { 'llama.attention.head_count_kv': [2, 0, 0, 4, 0, 0, 0, 0, 0, 0] }, {}, 6 * 128 * 2 * 4000],
+  [
+    'heads of a size of their own',
+    { 'llama.attention.key_length': 128, 'llama.attention.value_length': 96 },
+    {},
+    10 * 2 * (128 + 96) * 2 * 4000,
+  ],
+  [
+    'heads that differ from layer to layer',
+    { 'llama.attention.head_count_kv': [2, 0, 0, 4, 0, 0, 0, 0, 0, 0] },
+    {},
+    6 * 128 * 2 * 4000,
+  ],
   ['layers on the GPU alone', {}, { gpuLayers: 5 }, (BYTES_PER_TOKEN * 4000) / 2],
 ];
 for (const [what, metadata, settings, contextBytes] of CASES) {

@@ -24,8 +24,14 @@ export interface LlamaMemorySettings {
 /** Bytes of one number of the context memory: q8_0 keeps 32 of them in 34 bytes. */
 const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
 
-/** From the header of a GGUF file: its weights, and keys and values for all sequences. What the header does not tell counts as nothing. */
-export async function llamaMemory(path: string, { contextTokens, sequences, kvType, gpuLayers, parts }: LlamaMemorySettings): Promise<MemoryNeed> {
+/**
+ * From the header of a GGUF file: its weights, and keys and values for all sequences. What the header does not tell
+ * counts as nothing.
+ */
+export async function llamaMemory(
+  path: string,
+  { contextTokens, sequences, kvType, gpuLayers, parts }: LlamaMemorySettings,
+): Promise<MemoryNeed> {
   const { size } = await stat(path);
   const header = await readGgufHeader(path);
   const architecture = header?.get('general.architecture');
@@ -41,26 +47,37 @@ export async function llamaMemory(path: string, { contextTokens, sequences, kvTy
   const heads = one('attention.head_count');
   const headsOfValues = of('attention.head_count_kv') ?? heads;
   /** Of all layers together. */
-  const kvHeads = typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
+  const kvHeads =
+    typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
   const headSize = heads > 0 ? one('embedding_length') / heads : 0;
-  const numbersPerToken = kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
+  const numbersPerToken =
+    kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
   const trained = one('context_length');
   // The engine makes no sequence longer than those that the model was trained with.
-  const tokens = (contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained) * sequences;
+  const tokens =
+    (contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained) * sequences;
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
-  return { weightsBytes: Math.ceil(size * part), contextBytes: Math.ceil(numbersPerToken * tokens * KV_BYTES[kvType] * part), ...(parts && { parts }) };
+  return {
+    weightsBytes: Math.ceil(size * part),
+    contextBytes: Math.ceil(numbersPerToken * tokens * KV_BYTES[kvType] * part),
+    ...(parts && { parts }),
+  };
 }
 
 const WHISPER_MAGIC = 0x67676d6c;
 
-/** From the header of a Whisper model in ggml form: its weights, and keys and values for each window that is transcribed at the same time. */
+/**
+ * From the header of a Whisper model in ggml form: its weights, and keys and values for each window that is transcribed
+ * at the same time.
+ */
 export async function whisperMemory(path: string, states: number): Promise<MemoryNeed> {
   const { size } = await stat(path);
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(48), 0, 48, 0);
     if (bytesRead < 48 || buffer.readUInt32LE(0) !== WHISPER_MAGIC) return { weightsBytes: size, contextBytes: 0 };
-    // magic, n_vocab, n_audio_ctx, n_audio_state, n_audio_head, n_audio_layer, n_text_ctx, n_text_state, n_text_head, n_text_layer
+    // magic, n_vocab, n_audio_ctx, n_audio_state, n_audio_head, n_audio_layer, n_text_ctx, n_text_state, n_text_head,
+    // n_text_layer
     const at = (index: number): number => buffer.readInt32LE(index * 4);
     const [audioContext, textContext, textState, textLayers] = [at(2), at(6), at(7), at(9)];
     return { weightsBytes: size, contextBytes: states * 2 * 2 * textLayers * textState * (audioContext + textContext) };

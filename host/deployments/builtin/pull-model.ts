@@ -4,7 +4,8 @@ import type { PrepareContext } from '../class/deployment-definition.ts';
 export async function pullModel(id: string, { models, signal, progress }: PrepareContext): Promise<string> {
   const { path } = await models.pull(id, {
     signal,
-    onProgress: (bytes, total, stage) => progress(total ? Math.min(1, bytes / total) : undefined, `${id}: ${stage ?? 'fetching'}`),
+    onProgress: (bytes, total, stage) =>
+      progress(total ? Math.min(1, bytes / total) : undefined, `${id}: ${stage ?? 'fetching'}`),
   });
   return path;
 }

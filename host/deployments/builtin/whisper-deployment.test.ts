@@ -1,7 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findEntry } from '../../models/index.ts';
-import { WhisperComputeType, WhisperConfig, whisperModelId, WhisperModelSize, whisperSize } from './whisper-deployment.ts';
+import {
+  WhisperComputeType,
+  WhisperConfig,
+  whisperModelId,
+  WhisperModelSize,
+  whisperSize,
+} from './whisper-deployment.ts';
 
 const Config = suite('the configuration of a Whisper deployment');
 
@@ -44,7 +50,10 @@ for (const path of ['/models/my-whisper.bin', './whisper', 'owner/repo/ggml-mode
 
 for (const type of ['int4', 'toString', 'q5', '']) {
   Config(`the compute type "${type}" is refused`, () => {
-    assert.throws(() => new WhisperConfig({ compute_type: type }), /WhisperConfig: compute_type: .*must be one of int8, /);
+    assert.throws(
+      () => new WhisperConfig({ compute_type: type }),
+      /WhisperConfig: compute_type: .*must be one of int8, /,
+    );
   });
 }
 

@@ -50,7 +50,11 @@ const COMPUTE_TYPES: Readonly<Record<WhisperComputeType, string>> = {
 };
 const GGML_TYPE = /^(f16|f32|q\d_\d)$/;
 
-const SIZE_ALIASES: Readonly<Record<string, string>> = { large: 'large-v3', turbo: 'large-v3-turbo', [WhisperModelSize.TURBO]: 'large-v3-turbo' };
+const SIZE_ALIASES: Readonly<Record<string, string>> = {
+  large: 'large-v3',
+  turbo: 'large-v3-turbo',
+  [WhisperModelSize.TURBO]: 'large-v3-turbo',
+};
 
 const DEFAULT_STATES = 2;
 
@@ -60,29 +64,60 @@ const ggmlTypes: ReadonlyMap<string, string> = new Map(Object.entries(COMPUTE_TY
 const isComputeType = (type: string): boolean => ggmlTypes.has(type) || GGML_TYPE.test(type);
 
 const schema = z.strictObject({
-  model_size: z.string().min(1).default('base').describe('A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.'),
+  model_size: z
+    .string()
+    .min(1)
+    .default('base')
+    .describe(
+      'A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.',
+    ),
   compute_type: z
     .string()
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
-    .describe('Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.'),
-  threads: z.int().min(1).max(256).optional().describe('CPU threads of one window; a replica with `max_states` windows has that many times as many. There are fewer where all deployments together name more than there are processors. Default: the processors of a replica, divided by `max_states`.'),
-  max_states: z.int().min(1).max(16).optional().describe('Windows of speech that are transcribed at the same time. Default: 2; without a GPU 1 where the processors are too few for the threads of two.'),
+    .describe(
+      'Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.',
+    ),
+  threads: z
+    .int()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'CPU threads of one window; a replica with `max_states` windows has that many times as many. There are fewer where all deployments together name more than there are processors. Default: the processors of a replica, divided by `max_states`.',
+    ),
+  max_states: z
+    .int()
+    .min(1)
+    .max(16)
+    .optional()
+    .describe(
+      'Windows of speech that are transcribed at the same time. Default: 2; without a GPU 1 where the processors are too few for the threads of two.',
+    ),
 });
 /** What a Whisper deployment loads, and how. */
 export class WhisperConfig extends configClass(schema) {}
 
-/** The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an address. */
+/**
+ * The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an
+ * address.
+ */
 export function whisperSize(modelSize: string): string | undefined {
   const alias = SIZE_ALIASES[modelSize];
   if (alias !== undefined) return alias;
   if (isFile(modelSize)) return undefined;
-  const [name = ''] = modelSize.toLowerCase().replace(/^whisper-/, '').split(':');
+  const [name = ''] = modelSize
+    .toLowerCase()
+    .replace(/^whisper-/, '')
+    .split(':');
   return SIZE_ALIASES[name] ?? name;
 }
 
 /** What the model store calls the weights that a configuration asks for. */
-export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
+export function whisperModelId({
+  model_size,
+  compute_type,
+}: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
   const size = whisperSize(model_size);
   if (size === undefined) return model_size;
   const type = model_size.split(':')[1] ?? ggmlTypes.get(compute_type) ?? compute_type;
@@ -91,8 +126,15 @@ export function whisperModelId({ model_size, compute_type }: Pick<WhisperConfig,
 
 const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(modelSize);
 
-/** Windows that a replica transcribes at the same time; without a GPU no more than have processors for their threads, unless the configuration says so. */
-function statesOf({ max_states: states, threads = 1 }: Pick<WhisperConfig, 'max_states' | 'threads'>, cpus: number, numGpus: number): number {
+/**
+ * Windows that a replica transcribes at the same time; without a GPU no more than have processors for their threads,
+ * unless the configuration says so.
+ */
+function statesOf(
+  { max_states: states, threads = 1 }: Pick<WhisperConfig, 'max_states' | 'threads'>,
+  cpus: number,
+  numGpus: number,
+): number {
   if (states !== undefined) return states;
   return numGpus > 0 ? DEFAULT_STATES : Math.max(1, Math.min(DEFAULT_STATES, Math.floor(cpus / threads)));
 }
@@ -106,12 +148,19 @@ export const WhisperDeployment = defineDeployment({
   maxOngoingRequests: () => 8,
   methods: {
     transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
-    transcribe_stream: streamingMethod({ description: 'Transcribes speech and gives each segment when it is final.', input, output: AsrOutput }),
+    transcribe_stream: streamingMethod({
+      description: 'Transcribes speech and gives each segment when it is final.',
+      input,
+      output: AsrOutput,
+    }),
   },
   threads: (config, { cpus, numGpus }) => config.threads && config.threads * statesOf(config, cpus, numGpus),
   async prepare(config, context) {
     const size = whisperSize(config.model_size);
-    const [modelPath, vadModelPath] = [await pullModel(whisperModelId(config), context), await pullModel(VAD_MODEL, context)];
+    const [modelPath, vadModelPath] = [
+      await pullModel(whisperModelId(config), context),
+      await pullModel(VAD_MODEL, context),
+    ];
     const cpus = await context.cpus();
     const states = statesOf(config, cpus, context.numGpus);
     return {

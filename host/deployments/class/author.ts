@@ -1,4 +1,5 @@
-// `aana-host/deployment`: what a deployment class is written with. Replicas load it, so nothing of the server is behind it.
+// `aana-host/deployment`: what a deployment class is written with. Replicas load it, so nothing of the server is behind
+// it.
 export { AanaError, type AanaErrorOptions, type ErrorKind } from '../../core/errors.ts';
 export type { LogFields, Logger } from '../../core/log/logger.ts';
 export { InferenceException } from '../../replicas/process/inference-exception.ts';
@@ -6,6 +7,12 @@ export * as schemas from '../../schemas/index.ts';
 export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
 export type { BoundDeployment, OptionsOf } from './bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
-export { type CallContext, Deployment, type DeploymentClass, type DeploymentContext, type Implements } from './deployment.ts';
+export {
+  type CallContext,
+  Deployment,
+  type DeploymentClass,
+  type DeploymentContext,
+  type Implements,
+} from './deployment.ts';
 export { type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
 export { z } from 'zod';

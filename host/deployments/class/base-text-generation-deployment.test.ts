@@ -11,7 +11,11 @@ let manager: DeploymentManager;
 let llm: HandleOf<typeof EchoTextGeneration>;
 
 Base.before(async () => {
-  manager = new DeploymentManager({ log: silentLogger, models: { pull: async () => ({ path: '' }) }, env: process.env });
+  manager = new DeploymentManager({
+    log: silentLogger,
+    models: { pull: async () => ({ path: '' }) },
+    env: process.env,
+  });
   manager.register('llm', EchoTextGeneration.options());
   await manager.start();
   llm = manager.handle('llm') as typeof llm;
@@ -28,7 +32,9 @@ async function joined(stream: AsyncIterable<{ readonly text: string }>): Promise
 }
 
 Base('generates', async () => {
-  assert.equal(await llm.generate({ prompt: 'one two three', sampling_params: { max_tokens: 2 } }), { text: 'one two ' });
+  assert.equal(await llm.generate({ prompt: 'one two three', sampling_params: { max_tokens: 2 } }), {
+    text: 'one two ',
+  });
 });
 
 Base('streams', async () => {
@@ -58,7 +64,14 @@ Base('when one of several fails, the others are cancelled', async () => {
 });
 
 Base('has methods of its own beside', () => {
-  assert.equal(Object.keys(llm.methods), ['chat', 'chat_stream', 'generate', 'generate_stream', 'generate_batch', 'cancelled']);
+  assert.equal(Object.keys(llm.methods), [
+    'chat',
+    'chat_stream',
+    'generate',
+    'generate_stream',
+    'generate_batch',
+    'cancelled',
+  ]);
 });
 
 Base.run();

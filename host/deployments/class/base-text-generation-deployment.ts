@@ -3,9 +3,15 @@ import { type CallContext, Deployment } from './deployment.ts';
 import type { Input } from './method.ts';
 import { promptBeginning, textGenerationMethods } from './text-generation-methods.ts';
 
-type Args<Name extends keyof typeof textGenerationMethods> = Input<{ readonly methods: typeof textGenerationMethods }, Name>;
+type Args<Name extends keyof typeof textGenerationMethods> = Input<
+  { readonly methods: typeof textGenerationMethods },
+  Name
+>;
 
-/** A text model of one's own: a class needs `generate_stream`, and mostly `applyConfig`, and has the methods of every text model. */
+/**
+ * A text model of one's own: a class needs `generate_stream`, and mostly `applyConfig`, and has the methods of every
+ * text model.
+ */
 export abstract class BaseTextGenerationDeployment<Config = unknown> extends Deployment<Config> {
   static readonly methods: typeof textGenerationMethods = textGenerationMethods;
   static readonly affinity: typeof promptBeginning = promptBeginning;
@@ -23,11 +29,16 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   }
 
   /** All at the same time. When one fails, the others are cancelled. */
-  async generate_batch({ prompts, ...rest }: Args<'generate_batch'>, context: CallContext): Promise<{ texts: string[] }> {
+  async generate_batch(
+    { prompts, ...rest }: Args<'generate_batch'>,
+    context: CallContext,
+  ): Promise<{ texts: string[] }> {
     const failed = new AbortController();
     const signal = AbortSignal.any([context.signal, failed.signal]);
     try {
-      const outputs = await Promise.all(prompts.map((prompt) => this.generate({ ...rest, prompt }, { ...context, signal })));
+      const outputs = await Promise.all(
+        prompts.map((prompt) => this.generate({ ...rest, prompt }, { ...context, signal })),
+      );
       return { texts: outputs.map(({ text }) => text) };
     } catch (error) {
       failed.abort(error);
@@ -39,7 +50,10 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     return { message: { role: 'assistant', content: await joined(this.chat_stream(input, context)) } };
   }
 
-  async *chat_stream({ dialog, assistant_prefix: prefix, ...rest }: Args<'chat_stream'>, context: CallContext): AsyncGenerator<TextChunk> {
+  async *chat_stream(
+    { dialog, assistant_prefix: prefix, ...rest }: Args<'chat_stream'>,
+    context: CallContext,
+  ): AsyncGenerator<TextChunk> {
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
     for await (const { text } of this.generate_stream({ ...rest, prompt }, context)) {

@@ -12,23 +12,43 @@ export interface BoundDeployment<Methods extends MethodTable = MethodTable> {
   readonly options: DeploymentOptions;
 }
 
-/** What `options` of a class takes: the options of any deployment, and the configuration that this class knows, as an object of its configuration class or as JSON. */
-export type OptionsOf<Config> = Omit<DeploymentOptionsInput, 'type' | 'user_config'> & { readonly user_config?: Config };
+/**
+ * What `options` of a class takes: the options of any deployment, and the configuration that this class knows, as an
+ * object of its configuration class or as JSON.
+ */
+export type OptionsOf<Config> = Omit<DeploymentOptionsInput, 'type' | 'user_config'> & {
+  readonly user_config?: Config;
+};
 
 /** Throws `ValidationError`, whose message starts with `what` and names the key. */
-export function bind<Methods extends MethodTable>(definition: DeploymentDefinition<Methods>, options: object, what: string): BoundDeployment<Methods> {
+export function bind<Methods extends MethodTable>(
+  definition: DeploymentDefinition<Methods>,
+  options: object,
+  what: string,
+): BoundDeployment<Methods> {
   const given: Record<string, unknown> = { ...options, type: definition.name };
   if (given['user_config'] !== undefined) given['user_config'] = plain(given['user_config']);
   const checked = check(DeploymentOptions, given, what);
-  const config = check(definition.configSchema, checked.user_config, `${what}: user_config`) as z.infer<typeof DeploymentOptions>['user_config'];
+  const config = check(definition.configSchema, checked.user_config, `${what}: user_config`) as z.infer<
+    typeof DeploymentOptions
+  >['user_config'];
   return { definition, options: { ...checked, user_config: config } };
 }
 
 /** An entry of `deployments` in the configuration file, whose `type` is the name of one of the `definitions`. */
-export function boundFrom(entry: DeploymentOptionsInput, definitions: ReadonlyMap<string, DeploymentDefinition>, what: string): BoundDeployment {
+export function boundFrom(
+  entry: DeploymentOptionsInput,
+  definitions: ReadonlyMap<string, DeploymentDefinition>,
+  what: string,
+): BoundDeployment {
   const { type } = check(DeploymentOptions, entry, what);
   const definition = definitions.get(type);
-  if (!definition) throw new AanaError('ValidationError', 'invalid-input', `${what}: type: there is no ${type}; known types are ${[...definitions.keys()].join(', ')}`);
+  if (!definition)
+    throw new AanaError(
+      'ValidationError',
+      'invalid-input',
+      `${what}: type: there is no ${type}; known types are ${[...definitions.keys()].join(', ')}`,
+    );
   return bind(definition, entry, what);
 }
 
@@ -38,5 +58,7 @@ export function isBound(deployment: object): deployment is BoundDeployment {
 
 /** Objects of configuration classes as the JSON that they stand for. */
 function plain(config: unknown): unknown {
-  return typeof config === 'object' && config !== null && 'toJSON' in config && typeof config.toJSON === 'function' ? config.toJSON() : config;
+  return typeof config === 'object' && config !== null && 'toJSON' in config && typeof config.toJSON === 'function'
+    ? config.toJSON()
+    : config;
 }

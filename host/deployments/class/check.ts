@@ -3,7 +3,11 @@ import { AanaError } from '../../core/errors.ts';
 import { validationEntries, validationMessage } from '../../schemas/validation.ts';
 
 /** `value` as `schema` gives it, defaults filled in. Throws `ValidationError`; its message starts with `what`. */
-export function check<Schema extends z.core.$ZodType>(schema: Schema, value: unknown, what: string): z.core.output<Schema> {
+export function check<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+): z.core.output<Schema> {
   const result = z.safeParse(schema, value, { reportInput: true });
   if (result.success) return result.data;
   const issues = result.error.issues.map((issue) => ({ ...issue }));

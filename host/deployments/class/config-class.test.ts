@@ -4,8 +4,16 @@ import * as z from 'zod';
 import type { AanaError } from '../../core/errors.ts';
 import { configClass } from './config-class.ts';
 import { SentimentConfig, SentimentDeployment } from '../fixtures/sentiment-deployment.ts';
-import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
-import { WhisperComputeType, WhisperConfig, WhisperDeployment, WhisperModelSize } from '../builtin/whisper-deployment.ts';
+import {
+  LlamaTextGenerationConfig,
+  LlamaTextGenerationDeployment,
+} from '../builtin/llama-text-generation-deployment.ts';
+import {
+  WhisperComputeType,
+  WhisperConfig,
+  WhisperDeployment,
+  WhisperModelSize,
+} from '../builtin/whisper-deployment.ts';
 
 const Configs = suite('configuration classes and options');
 
@@ -22,7 +30,9 @@ Configs('become the JSON of user_config, defaults and all', () => {
   const config = new WhisperConfig({ model_size: WhisperModelSize.MEDIUM, compute_type: WhisperComputeType.FLOAT16 });
   assert.equal(JSON.parse(JSON.stringify(config)), { model_size: 'medium', compute_type: 'float16' });
   assert.equal(config.toJSON(), JSON.parse(JSON.stringify(config)));
-  assert.equal(JSON.parse(JSON.stringify({ user_config: new WhisperConfig() })), { user_config: { model_size: 'base', compute_type: 'int8' } });
+  assert.equal(JSON.parse(JSON.stringify({ user_config: new WhisperConfig() })), {
+    user_config: { model_size: 'base', compute_type: 'int8' },
+  });
 });
 
 Configs('have typed fields, instances of their class, that nobody changes', () => {
@@ -41,10 +51,26 @@ Configs('take a field that is undefined as absent', () => {
 });
 
 const BAD: readonly (readonly [what: string, make: () => unknown, message: RegExp])[] = [
-  ['an unknown key', () => new WhisperConfig({ model: 'base' } as never), /^WhisperConfig: model: Extra inputs are not permitted$/],
-  ['an unknown key inside', () => new LlamaTextGenerationConfig({ model_kwargs: { ctx: 1 } } as never), /^LlamaTextGenerationConfig: model_kwargs\.ctx: Extra inputs/],
-  ['a compute type that there is not', () => new WhisperConfig({ compute_type: 'int4' }), /^WhisperConfig: compute_type: .*must be one of int8, int8_float32/],
-  ['a value out of range', () => new SentimentConfig({ good: 'fine' } as never), /^SentimentConfig: good: Input should be a valid array$/],
+  [
+    'an unknown key',
+    () => new WhisperConfig({ model: 'base' } as never),
+    /^WhisperConfig: model: Extra inputs are not permitted$/,
+  ],
+  [
+    'an unknown key inside',
+    () => new LlamaTextGenerationConfig({ model_kwargs: { ctx: 1 } } as never),
+    /^LlamaTextGenerationConfig: model_kwargs\.ctx: Extra inputs/,
+  ],
+  [
+    'a compute type that there is not',
+    () => new WhisperConfig({ compute_type: 'int4' }),
+    /^WhisperConfig: compute_type: .*must be one of int8, int8_float32/,
+  ],
+  [
+    'a value out of range',
+    () => new SentimentConfig({ good: 'fine' } as never),
+    /^SentimentConfig: good: Input should be a valid array$/,
+  ],
   ['no object', () => new WhisperConfig('base' as never), /^WhisperConfig: Input should be an object$/],
   ['null', () => new WhisperConfig(null as never), /^WhisperConfig: Input should be an object$/],
 ];
@@ -63,7 +89,10 @@ Configs('options give a deployment with checked options and a complete user_conf
     user_config: new WhisperConfig({ model_size: WhisperModelSize.TINY }),
   });
   assert.is(definition.name, 'WhisperDeployment');
-  assert.equal([options.type, options.num_replicas, options.ray_actor_options, options.max_queued_requests], ['WhisperDeployment', 2, { num_gpus: 0.25 }, 100]);
+  assert.equal(
+    [options.type, options.num_replicas, options.ray_actor_options, options.max_queued_requests],
+    ['WhisperDeployment', 2, { num_gpus: 0.25 }, 100],
+  );
   assert.equal(options.user_config, { model_size: 'tiny', compute_type: 'int8' });
   assert.equal(JSON.parse(JSON.stringify(options)), options);
 });
@@ -74,11 +103,31 @@ Configs('options may be left out', () => {
 });
 
 const BAD_OPTIONS: readonly (readonly [what: string, make: () => unknown, message: RegExp])[] = [
-  ['an unknown option', () => WhisperDeployment.options({ replicas: 2 } as never), /^WhisperDeployment\.options: replicas: Extra inputs/],
-  ['an unknown resource', () => WhisperDeployment.options({ ray_actor_options: { gpus: 1 } } as never), /^WhisperDeployment\.options: ray_actor_options\.gpus: Extra inputs/],
-  ['an unknown key of user_config', () => SentimentDeployment.options({ user_config: { bad: [] } } as never), /^SentimentDeployment\.options: user_config: bad: Extra inputs/],
-  ['the configuration of another class', () => WhisperDeployment.options({ user_config: new SentimentConfig() as never }), /^WhisperDeployment\.options: user_config: good: Extra inputs/],
-  ['a user_config that is no object', () => WhisperDeployment.options({ user_config: 'base' as never }), /^WhisperDeployment\.options: user_config: Input should be an object/],
+  [
+    'an unknown option',
+    () => WhisperDeployment.options({ replicas: 2 } as never),
+    /^WhisperDeployment\.options: replicas: Extra inputs/,
+  ],
+  [
+    'an unknown resource',
+    () => WhisperDeployment.options({ ray_actor_options: { gpus: 1 } } as never),
+    /^WhisperDeployment\.options: ray_actor_options\.gpus: Extra inputs/,
+  ],
+  [
+    'an unknown key of user_config',
+    () => SentimentDeployment.options({ user_config: { bad: [] } } as never),
+    /^SentimentDeployment\.options: user_config: bad: Extra inputs/,
+  ],
+  [
+    'the configuration of another class',
+    () => WhisperDeployment.options({ user_config: new SentimentConfig() as never }),
+    /^WhisperDeployment\.options: user_config: good: Extra inputs/,
+  ],
+  [
+    'a user_config that is no object',
+    () => WhisperDeployment.options({ user_config: 'base' as never }),
+    /^WhisperDeployment\.options: user_config: Input should be an object/,
+  ],
 ];
 for (const [what, make, message] of BAD_OPTIONS) {
   Configs(`options refuse ${what} by name`, () => {

@@ -10,7 +10,10 @@ export type ConfigObject<Schema extends z.core.$ZodType> = Readonly<z.core.outpu
 
 /** A class whose objects are checked configurations: `new WhisperConfig({ model_size: 'base' })`. */
 export interface ConfigClass<Schema extends z.core.$ZodType = z.core.$ZodType> {
-  /** Fills in defaults. Throws `ValidationError`, naming the class and the key, for what it does not know or cannot take. */
+  /**
+   * Fills in defaults. Throws `ValidationError`, naming the class and the key, for what it does not know or cannot
+   * take.
+   */
   new (values?: z.core.input<Schema>): ConfigObject<Schema>;
   readonly schema: Schema;
 }
@@ -26,7 +29,10 @@ export function configClass<Schema extends z.core.$ZodType>(schema: Schema): Con
 
     constructor(values: unknown = {}) {
       // Undefined is how JavaScript leaves a field out.
-      const given = typeof values === 'object' && values !== null ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) : values;
+      const given =
+        typeof values === 'object' && values !== null
+          ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+          : values;
       Object.assign(this, deepFreeze(check(schema, given, new.target.name)));
       Object.freeze(this);
     }
@@ -46,7 +52,13 @@ interface AnyConfigClass {
 /** What a deployment class gives as its configuration: a schema, or a class made of one. */
 export type ConfigType = z.core.$ZodType | AnyConfigClass;
 
-export type SchemaOf<Config extends ConfigType> = Config extends { readonly schema: infer Schema extends z.core.$ZodType } ? Schema : Config extends z.core.$ZodType ? Config : never;
+export type SchemaOf<Config extends ConfigType> = Config extends {
+  readonly schema: infer Schema extends z.core.$ZodType;
+}
+  ? Schema
+  : Config extends z.core.$ZodType
+    ? Config
+    : never;
 
 export function schemaOf(config: ConfigType): z.core.$ZodType {
   return typeof config === 'function' ? config.schema : config;

@@ -18,7 +18,20 @@ export interface CustomSpec {
 const DEFAULT_MAX_ONGOING = 5;
 
 /** Names that are taken: hooks of the class, members of handles, and `then`, which would make a handle a promise. */
-const RESERVED = new Set(['applyConfig', 'warmUp', 'reconfigure', 'checkHealth', 'dispose', 'constructor', 'name', 'call', 'stream', 'methods', 'then', '__proto__']);
+const RESERVED = new Set([
+  'applyConfig',
+  'warmUp',
+  'reconfigure',
+  'checkHealth',
+  'dispose',
+  'constructor',
+  'name',
+  'call',
+  'stream',
+  'methods',
+  'then',
+  '__proto__',
+]);
 
 type ClassWithPrototype = DeploymentClass & { readonly prototype: Readonly<Record<string, unknown>> };
 
@@ -44,7 +57,8 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
     maxOngoingRequests: () => deployment.maxOngoingRequests ?? DEFAULT_MAX_ONGOING,
     async prepare(config, context) {
       const models: Record<string, string> = {};
-      for (const [key, id] of Object.entries(deployment.models?.(config as never) ?? {})) models[key] = await pullModel(id, context);
+      for (const [key, id] of Object.entries(deployment.models?.(config as never) ?? {}))
+        models[key] = await pullModel(id, context);
       return { module, class: name, config, models } satisfies CustomSpec;
     },
     ...('reconfigure' in (deployment as ClassWithPrototype).prototype && { reconfigurable: 'all' as const }),
@@ -54,15 +68,27 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
 }
 
 /** JavaScript does not check what TypeScript does; and some of it only shows when the class is looked at. */
-function checkClass({ name, module, config, methods, maxOngoingRequests = DEFAULT_MAX_ONGOING, prototype }: ClassWithPrototype): void {
+function checkClass({
+  name,
+  module,
+  config,
+  methods,
+  maxOngoingRequests = DEFAULT_MAX_ONGOING,
+  prototype,
+}: ClassWithPrototype): void {
   const refuse = (why: string): never => {
-    throw new AanaError('DeploymentClassError', 'invalid-input', `${name || 'a deployment class'}: ${why}`, { data: { class: name } });
+    throw new AanaError('DeploymentClassError', 'invalid-input', `${name || 'a deployment class'}: ${why}`, {
+      data: { class: name },
+    });
   };
   if (name === '') refuse('the class needs a name: replicas look for the export of that name');
-  if (typeof module !== 'string' || !module.startsWith('file:')) refuse('static module = import.meta.url is missing; replicas import the class from there');
+  if (typeof module !== 'string' || !module.startsWith('file:'))
+    refuse('static module = import.meta.url is missing; replicas import the class from there');
   if (config === undefined) refuse('static config is missing: a zod schema of user_config');
-  if (!Number.isInteger(maxOngoingRequests) || maxOngoingRequests < 1 || maxOngoingRequests > 1000) refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
-  if (typeof methods !== 'object' || methods === null) refuse('static methods is missing: a table of methods made by method() and streamingMethod()');
+  if (!Number.isInteger(maxOngoingRequests) || maxOngoingRequests < 1 || maxOngoingRequests > 1000)
+    refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
+  if (typeof methods !== 'object' || methods === null)
+    refuse('static methods is missing: a table of methods made by method() and streamingMethod()');
   const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
   if (configType !== 'object') refuse('config: an object schema is needed, its keys are those of user_config');
   for (const [key, { input, output }] of Object.entries(methods)) {
@@ -75,8 +101,13 @@ function checkClass({ name, module, config, methods, maxOngoingRequests = DEFAUL
 }
 
 /** Values cross a process border as JSON: what JSON Schema cannot say would arrive as something else. */
-function jsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', refuse: (why: string) => never): z.core.JSONSchema.BaseSchema {
-  if (typeof schema !== 'object' || schema === null || !('_zod' in schema)) return refuse('a schema of zod 4 is needed');
+function jsonSchema(
+  schema: z.core.$ZodType,
+  io: 'input' | 'output',
+  refuse: (why: string) => never,
+): z.core.JSONSchema.BaseSchema {
+  if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
+    return refuse('a schema of zod 4 is needed');
   try {
     return jsonSchemaOf(schema, io, 'throw');
   } catch (error) {

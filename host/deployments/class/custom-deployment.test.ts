@@ -21,7 +21,10 @@ const Custom = suite('a deployment class of one’s own');
 const models: ModelSource = { pull: async (id) => ({ path: `/models/${id}` }) };
 const open = new Set<DeploymentManager>();
 
-async function started(bound: BoundDeployment = SentimentDeployment.options(), log: Logger = silentLogger): Promise<DeploymentManager> {
+async function started(
+  bound: BoundDeployment = SentimentDeployment.options(),
+  log: Logger = silentLogger,
+): Promise<DeploymentManager> {
   const manager = new DeploymentManager({ log, models, env: process.env });
   open.add(manager);
   manager.register('sentiment', bound);
@@ -53,7 +56,9 @@ Custom.after(async () => (await shared)?.shutdown({ graceMs: 0 }));
 
 Custom('answers through a handle whose methods are typed, in a process of its own', async () => {
   const handle = await sentiment(SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
-  const { label, score }: { label: 'positive' | 'negative'; score: number } = await handle.classify({ text: 'a fine day' });
+  const { label, score }: { label: 'positive' | 'negative'; score: number } = await handle.classify({
+    text: 'a fine day',
+  });
   assert.equal([label, Math.round(score * 3)], ['positive', 1]);
   assert.is.not((await handle.facts())['pid'], process.pid);
 });
@@ -77,11 +82,23 @@ Custom('gets its configuration as an object of its class, and the paths of its m
 
 Custom('gets the id of the request, and its lines reach the log of the host', async () => {
   const lines: Record<string, unknown>[] = [];
-  const handle = await sentiment(undefined, createLogger({ level: 'info', format: 'json', write: (line) => lines.push(JSON.parse(line)) }));
-  const context = { requestId: 'r-1', userId: 'Zoë', priority: 7, deadlineAt: Date.now() + 60_000, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+  const handle = await sentiment(
+    undefined,
+    createLogger({ level: 'info', format: 'json', write: (line) => lines.push(JSON.parse(line)) }),
+  );
+  const context = {
+    requestId: 'r-1',
+    userId: 'Zoë',
+    priority: 7,
+    deadlineAt: Date.now() + 60_000,
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  };
   const { requestId, userId, priority, deadlineAt, traceparent } = await handle.facts({}, context);
   assert.equal({ requestId, userId, priority, traceparent, deadlineAt: context.deadlineAt }, context);
-  assert.ok(Math.abs((deadlineAt as number) - context.deadlineAt) < 60_000, 'the deadline is the same moment by the clock of the replica');
+  assert.ok(
+    Math.abs((deadlineAt as number) - context.deadlineAt) < 60_000,
+    'the deadline is the same moment by the clock of the replica',
+  );
   const controller = new AbortController();
   const waiting = failure(handle.untilCancelled({}, { requestId: 'r-2', signal: controller.signal }));
   while (!lines.some(({ message }) => message === 'waiting')) await handle.facts();
@@ -95,14 +112,27 @@ Custom('gets the id of the request, and its lines reach the log of the host', as
 Custom('refuses what its input schema does not allow, before a replica sees it', async () => {
   const handle = await sentiment();
   const error = await failure(handle.classify({ text: '', threshold: 1 }));
-  assert.equal([error.name, error.kind, error.message], ['ValidationError', 'invalid-input', 'sentiment.classify: text: String should have at least 1 character']);
+  assert.equal(
+    [error.name, error.kind, error.message],
+    ['ValidationError', 'invalid-input', 'sentiment.classify: text: String should have at least 1 character'],
+  );
 });
 
-const FAILURES: readonly (readonly [how: 'own' | 'aana' | 'inference' | 'output', name: string, kind: string, message: RegExp])[] = [
+const FAILURES: readonly (readonly [
+  how: 'own' | 'aana' | 'inference' | 'output',
+  name: string,
+  kind: string,
+  message: RegExp,
+])[] = [
   ['own', 'WordUnknown', 'internal', /^what is "flocci/],
   ['aana', 'TextTooLong', 'bad-request', /^the text is too long$/],
   ['inference', 'InferenceException', 'internal', /^inference with sentiment failed: CUDA error 700$/],
-  ['output', 'InvalidOutput', 'internal', /^SentimentDeployment\.fail gave what its output schema does not allow: Input should be a valid string$/],
+  [
+    'output',
+    'InvalidOutput',
+    'internal',
+    /^SentimentDeployment\.fail gave what its output schema does not allow: Input should be a valid string$/,
+  ],
 ];
 for (const [how, name, kind, message] of FAILURES) {
   Custom(`its errors arrive with their class, kind and message: ${how}`, async () => {
@@ -156,20 +186,47 @@ Custom('takes a changed configuration in the same process where it has reconfigu
 Custom('goes on with its configuration when it does not take another one', async () => {
   const manager = await started();
   const handle = manager.handle('sentiment') as Sentiment;
-  const { outcome, reason } = await manager.update('sentiment', SentimentDeployment.options({ user_config: { good: [], broken: 'config' } }));
+  const { outcome, reason } = await manager.update(
+    'sentiment',
+    SentimentDeployment.options({ user_config: { good: [], broken: 'config' } }),
+  );
   assert.is(outcome, 'rolled-back');
   assert.match(reason, /the list of words is empty/);
   assert.is((await handle.classify({ text: 'good' })).label, 'positive');
 });
 
 const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment, message: RegExp])[] = [
-  ['applyConfig throws', () => SentimentDeployment.options({ user_config: { broken: 'config' } }), /^deployment sentiment failed: the list of words is empty$/],
+  [
+    'applyConfig throws',
+    () => SentimentDeployment.options({ user_config: { broken: 'config' } }),
+    /^deployment sentiment failed: the list of words is empty$/,
+  ],
   ['the warm call throws', () => SentimentDeployment.options({ user_config: { broken: 'warm-up' } }), /it is cold/],
-  ['the process ends', () => SentimentDeployment.options({ user_config: { broken: 'exit' } }), /exited with code 3.*no words left/],
-  ['the module cannot be imported', () => elsewhere('../fixtures/not-importable.js'), /not-importable\.js cannot be imported by the replica: TypeError: libwords\.so is not there/],
-  ['the module is not there', () => elsewhere('./fixtures/missing.js'), /missing\.js cannot be imported by the replica: Error: Cannot find module/],
-  ['the class is not exported', () => elsewhere('../fixtures/sample-deployment.js'), /sample-deployment\.js exports no class Elsewhere; its exports are: SampleDeployment/],
-  ['the module starts an application', () => elsewhere('../fixtures/starts-an-application.js'), /ApplicationInReplica: the module of a deployment class starts an application when it is imported; keep the class in a module of its own/],
+  [
+    'the process ends',
+    () => SentimentDeployment.options({ user_config: { broken: 'exit' } }),
+    /exited with code 3.*no words left/,
+  ],
+  [
+    'the module cannot be imported',
+    () => elsewhere('../fixtures/not-importable.js'),
+    /not-importable\.js cannot be imported by the replica: TypeError: libwords\.so is not there/,
+  ],
+  [
+    'the module is not there',
+    () => elsewhere('./fixtures/missing.js'),
+    /missing\.js cannot be imported by the replica: Error: Cannot find module/,
+  ],
+  [
+    'the class is not exported',
+    () => elsewhere('../fixtures/sample-deployment.js'),
+    /sample-deployment\.js exports no class Elsewhere; its exports are: SampleDeployment/,
+  ],
+  [
+    'the module starts an application',
+    () => elsewhere('../fixtures/starts-an-application.js'),
+    /ApplicationInReplica: the module of a deployment class starts an application when it is imported; keep the class in a module of its own/,
+  ],
 ];
 for (const [what, bound, message] of BAD_STARTS) {
   Custom(`the deployment fails with the reason when ${what}`, async () => {
@@ -199,19 +256,101 @@ class Base extends Deployment {
 }
 const any = { description: '', input: z.strictObject({}), output: z.unknown() };
 const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp])[] = [
-  ['lacks its module', class Bad extends Deployment { static config = z.strictObject({}); static methods = {}; }, /^Bad: static module = import\.meta\.url is missing/],
-  ['lacks its configuration', class Bad extends Deployment { static module = import.meta.url; static methods = {}; }, /^Bad: static config is missing/],
+  [
+    'lacks its module',
+    class Bad extends Deployment {
+      static config = z.strictObject({});
+      static methods = {};
+    },
+    /^Bad: static module = import\.meta\.url is missing/,
+  ],
+  [
+    'lacks its configuration',
+    class Bad extends Deployment {
+      static module = import.meta.url;
+      static methods = {};
+    },
+    /^Bad: static config is missing/,
+  ],
   ['lacks its methods', class Bad extends Base {}, /^Bad: static methods is missing/],
-  ['has no name', class extends Base { static methods = {}; }, /the class needs a name/],
-  ['takes no call', class Bad extends Base { static methods = {}; static maxOngoingRequests = 0; }, /^Bad: static maxOngoingRequests must be a whole number from 1 to 1000/],
-  ['does not have a method', class Bad extends Base { static methods = { run: method(any) }; }, /^Bad: methods names run, but the class has no such method/],
-  ['has a method call', class Bad extends Base { static methods = { call: method(any) }; call() {} }, /^Bad: a method cannot be called call: that name is taken/],
-  ['takes a list', class Bad extends Base { static methods = { run: method({ ...any, input: z.array(z.string()) }) }; run() {} }, /input of run: an object schema is needed/],
-  ['takes a date', class Bad extends Base { static methods = { run: method({ ...any, input: z.strictObject({ at: z.date() }) }) }; run() {} }, /input of run: it must be plain JSON: Date cannot/],
-  ['gives a map', class Bad extends Base { static methods = { run: streamingMethod({ ...any, output: z.map(z.string(), z.string()) }) }; run() {} }, /output of run: it must be plain JSON: Map cannot/],
-  ['is configured by a text', class Bad extends Base { static override config = z.string(); static methods = {}; }, /^Bad: config: an object schema is needed/],
-  ['has schemas of something else', class Bad extends Base { static methods = { run: { ...any, input: { type: 'object' } } }; run() {} }, /^Bad: input of run: a schema of zod 4 is needed/],
-  ['is configured by a function', class Bad extends Base { static override config = z.strictObject({ run: z.custom<() => void>() }); static methods = {}; }, /config: it must be plain JSON: /],
+  [
+    'has no name',
+    class extends Base {
+      static methods = {};
+    },
+    /the class needs a name/,
+  ],
+  [
+    'takes no call',
+    class Bad extends Base {
+      static methods = {};
+      static maxOngoingRequests = 0;
+    },
+    /^Bad: static maxOngoingRequests must be a whole number from 1 to 1000/,
+  ],
+  [
+    'does not have a method',
+    class Bad extends Base {
+      static methods = { run: method(any) };
+    },
+    /^Bad: methods names run, but the class has no such method/,
+  ],
+  [
+    'has a method call',
+    class Bad extends Base {
+      static methods = { call: method(any) };
+      call() {}
+    },
+    /^Bad: a method cannot be called call: that name is taken/,
+  ],
+  [
+    'takes a list',
+    class Bad extends Base {
+      static methods = { run: method({ ...any, input: z.array(z.string()) }) };
+      run() {}
+    },
+    /input of run: an object schema is needed/,
+  ],
+  [
+    'takes a date',
+    class Bad extends Base {
+      static methods = { run: method({ ...any, input: z.strictObject({ at: z.date() }) }) };
+      run() {}
+    },
+    /input of run: it must be plain JSON: Date cannot/,
+  ],
+  [
+    'gives a map',
+    class Bad extends Base {
+      static methods = { run: streamingMethod({ ...any, output: z.map(z.string(), z.string()) }) };
+      run() {}
+    },
+    /output of run: it must be plain JSON: Map cannot/,
+  ],
+  [
+    'is configured by a text',
+    class Bad extends Base {
+      static override config = z.string();
+      static methods = {};
+    },
+    /^Bad: config: an object schema is needed/,
+  ],
+  [
+    'has schemas of something else',
+    class Bad extends Base {
+      static methods = { run: { ...any, input: { type: 'object' } } };
+      run() {}
+    },
+    /^Bad: input of run: a schema of zod 4 is needed/,
+  ],
+  [
+    'is configured by a function',
+    class Bad extends Base {
+      static override config = z.strictObject({ run: z.custom<() => void>() });
+      static methods = {};
+    },
+    /config: it must be plain JSON: /,
+  ],
 ];
 for (const [what, type, message] of CLASSES) {
   Custom(`a class is refused that ${what}`, () => {
@@ -264,7 +403,10 @@ Custom('a replica that follows says so when its files have changed since the fir
     await writeFile(join(folder, 'greeter.test.ts'), '// one');
     const { Greeter } = (await importModule(file)) as { Greeter: typeof SentimentDeployment };
     const lines: string[] = [];
-    const manager = await started(Greeter.options(), createLogger({ level: 'error', format: 'json', write: (line) => lines.push(line) }));
+    const manager = await started(
+      Greeter.options(),
+      createLogger({ level: 'error', format: 'json', write: (line) => lines.push(line) }),
+    );
     const restart = async (): Promise<void> => {
       const before = manager.status()['sentiment']?.replicas[0];
       process.kill(before?.pid ?? 0, 'SIGKILL');
@@ -278,7 +420,10 @@ Custom('a replica that follows says so when its files have changed since the fir
     assert.equal(lines, []);
     await writeFile(file, TYPESCRIPT.replace("'Hello'", "'Good evening'"));
     await restart();
-    assert.equal([lines.length, lines[0]?.includes('a replica runs other code than the first one of its version')], [1, true]);
+    assert.equal(
+      [lines.length, lines[0]?.includes('a replica runs other code than the first one of its version')],
+      [1, true],
+    );
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -289,7 +434,10 @@ Custom('is described with its schemas and docs', async () => {
   assert.equal(Object.keys(methods), ['classify', 'words', 'facts', 'untilCancelled', 'fail', 'end']);
   const { description, streaming, inputSchema } = methods['classify']!;
   assert.equal([description, streaming], ['Says whether a text is positive.', false]);
-  assert.equal((inputSchema as { properties: object }).properties, { text: { type: 'string', minLength: 1 }, threshold: { type: 'number', minimum: 0, maximum: 1, default: 0.1 } });
+  assert.equal((inputSchema as { properties: object }).properties, {
+    text: { type: 'string', minLength: 1 },
+    threshold: { type: 'number', minimum: 0, maximum: 1, default: 0.1 },
+  });
 });
 
 /** Compiled, never run. */

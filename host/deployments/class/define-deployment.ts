@@ -4,12 +4,23 @@ import type { DeploymentDefinition } from './deployment-definition.ts';
 import type { MethodTable } from './method.ts';
 
 /** A kind of deployment of this package. */
-export interface DeploymentType<Methods extends MethodTable, Schema extends z.core.$ZodType> extends DeploymentDefinition<Methods, Schema> {
-  /** What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot take. */
+export interface DeploymentType<
+  Methods extends MethodTable,
+  Schema extends z.core.$ZodType,
+> extends DeploymentDefinition<Methods, Schema> {
+  /**
+   * What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot
+   * take.
+   */
   options(options?: OptionsOf<z.core.input<Schema>>): BoundDeployment<Methods>;
 }
 
-export function defineDeployment<const Methods extends MethodTable, Schema extends z.core.$ZodType>(definition: DeploymentDefinition<Methods, Schema>): DeploymentType<Methods, Schema> {
-  const type: DeploymentType<Methods, Schema> = { ...definition, options: (options = {}) => bind(type, options, `${definition.name}.options`) };
+export function defineDeployment<const Methods extends MethodTable, Schema extends z.core.$ZodType>(
+  definition: DeploymentDefinition<Methods, Schema>,
+): DeploymentType<Methods, Schema> {
+  const type: DeploymentType<Methods, Schema> = {
+    ...definition,
+    options: (options = {}) => bind(type, options, `${definition.name}.options`),
+  };
   return type;
 }

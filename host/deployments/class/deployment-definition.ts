@@ -19,7 +19,10 @@ export interface PrepareContext {
   readonly models: ModelSource;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Processors that each replica should keep busy: at most so many threads compute, also where the configuration names more. Ask once the models are there, because looking at the machine takes a while. */
+  /**
+   * Processors that each replica should keep busy: at most so many threads compute, also where the configuration names
+   * more. Ask once the models are there, because looking at the machine takes a while.
+   */
   cpus(): Promise<number>;
   /** GPUs per replica; 0 is the CPU. */
   readonly numGpus: number;
@@ -31,7 +34,10 @@ export interface PrepareContext {
 export type ReplicaSpec = Readonly<Record<string, unknown>>;
 
 /** A kind of deployment: how it is configured, what it offers, and what runs in its replicas. */
-export interface DeploymentDefinition<Methods extends MethodTable = MethodTable, Schema extends z.core.$ZodType = z.core.$ZodType> {
+export interface DeploymentDefinition<
+  Methods extends MethodTable = MethodTable,
+  Schema extends z.core.$ZodType = z.core.$ZodType,
+> {
   /** The type's name, such as `WhisperDeployment`. */
   readonly name: string;
   /** Schema of `user_config`; unknown keys are refused. */
@@ -43,7 +49,10 @@ export interface DeploymentDefinition<Methods extends MethodTable = MethodTable,
    * Threads of each replica that the configuration names; undefined where it names none.
    * `cpus`: the processors of the machine.
    */
-  threads?(config: z.core.output<Schema>, machine: { readonly cpus: number; readonly numGpus: number }): number | undefined;
+  threads?(
+    config: z.core.output<Schema>,
+    machine: { readonly cpus: number; readonly numGpus: number },
+  ): number | undefined;
   /** Fetches model files and turns a checked configuration into what replicas start from. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /** Memory that a replica made from `spec` needs; `gpu` is whether it runs on one. Without it nothing is counted. */

@@ -13,9 +13,15 @@ export interface DeploymentContext {
   readonly log: Logger;
   /** Paths of the model files that the static `models` asked for, by the same keys. */
   readonly models: Readonly<Record<string, string>>;
-  /** The path of the bytes of decoded audio, an uploaded file or another artifact, for as long as the call that brought it runs. Rejects with `ArtifactNotFound`. */
+  /**
+   * The path of the bytes of decoded audio, an uploaded file or another artifact, for as long as the call that brought
+   * it runs. Rejects with `ArtifactNotFound`.
+   */
   artifactPath(artifact: Artifact): Promise<string>;
-  /** Tells how far loading is: 0 to 1, or undefined when unknown. A start that tells nothing for two minutes is given up. */
+  /**
+   * Tells how far loading is: 0 to 1, or undefined when unknown. A start that tells nothing for two minutes is given
+   * up.
+   */
   progress(fraction: number | undefined, text: string): void;
 }
 
@@ -28,12 +34,15 @@ export interface CallContext extends RequestContext {
 }
 
 /**
- * A deployment of one's own: a class in a module that starts nothing when it is imported, for each replica imports it in a process of
- * its own and makes one object of the class. `static module`, `static config` and `static methods` say what it is (see
- * `DeploymentClass`); each method of the table is a method of the class with the same name.
+ * A deployment of one's own: a class in a module that starts nothing when it is imported, for each replica imports it
+ * in a process of its own and makes one object of the class. `static module`, `static config` and `static methods` say
+ * what it is (see `DeploymentClass`); each method of the table is a method of the class with the same name.
  */
 export abstract class Deployment<Config = unknown> {
-  /** What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot take. */
+  /**
+   * What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot
+   * take.
+   */
   static options<C extends ConfigType, M extends MethodTable>(
     this: DeploymentClass<C, M>,
     options: OptionsOf<z.core.input<SchemaOf<C>>> = {},
@@ -46,11 +55,14 @@ export abstract class Deployment<Config = unknown> {
   /** One small call like those of users; the replica is ready when it returns. */
   warmUp?(): Promise<void> | void;
   /**
-   * Takes a changed configuration while calls go on, for those that begin afterwards. When it throws, the deployment must go on as it was.
-   * Without it replicas are replaced when the configuration changes.
+   * Takes a changed configuration while calls go on, for those that begin afterwards. When it throws, the deployment
+   * must go on as it was. Without it replicas are replaced when the configuration changes.
    */
   reconfigure?(config: Config, context: DeploymentContext): Promise<void> | void;
-  /** Asked for every `health_check_period_s`. When it throws, or takes longer than `health_check_timeout_s`, the replica is replaced. */
+  /**
+   * Asked for every `health_check_period_s`. When it throws, or takes longer than `health_check_timeout_s`, the replica
+   * is replaced.
+   */
   checkHealth?(): Promise<void> | void;
   /** Frees what was loaded, when no call is running any more. */
   dispose?(): Promise<void> | void;
@@ -64,7 +76,10 @@ type Implementation<Method> =
       : (input: z.core.output<I>, context: CallContext) => Promise<z.core.input<O>>
     : never;
 
-/** The methods that a class with this table has: `class Sentiment extends Deployment implements Implements<typeof methods>`. */
+/**
+ * The methods that a class with this table has: `class Sentiment extends Deployment implements Implements<typeof
+ * methods>`.
+ */
 export type Implements<M extends MethodTable> = { readonly [Name in keyof M]: Implementation<M[Name]> };
 
 /** A class that can be deployed. */

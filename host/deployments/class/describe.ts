@@ -33,13 +33,22 @@ export function describeMethods(methods: MethodTable): Readonly<Record<string, M
 function describeMethod(method: MethodDefinition): MethodDescription {
   let description = described.get(method);
   if (!description) {
-    description = { description: method.description, streaming: method.streaming, inputSchema: jsonSchemaOf(method.input, 'input'), outputSchema: jsonSchemaOf(method.output, 'output') };
+    description = {
+      description: method.description,
+      streaming: method.streaming,
+      inputSchema: jsonSchemaOf(method.input, 'input'),
+      outputSchema: jsonSchemaOf(method.output, 'output'),
+    };
     described.set(method, description);
   }
   return description;
 }
 
 /** What JSON Schema cannot say becomes `{}`, or throws. */
-export function jsonSchemaOf(schema: z.core.$ZodType, io: 'input' | 'output', unrepresentable: 'any' | 'throw' = 'any'): z.core.JSONSchema.BaseSchema {
+export function jsonSchemaOf(
+  schema: z.core.$ZodType,
+  io: 'input' | 'output',
+  unrepresentable: 'any' | 'throw' = 'any',
+): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(schema, { io, unrepresentable });
 }

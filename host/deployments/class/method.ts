@@ -26,12 +26,16 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
 }
 
 /** A method with one result. */
-export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(schemas: MethodSchemas<I, O>): MethodDefinition<I, O, false> {
+export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+  schemas: MethodSchemas<I, O>,
+): MethodDefinition<I, O, false> {
   return { ...schemas, streaming: false };
 }
 
 /** A method that gives one value after the other: an async generator. */
-export function streamingMethod<I extends z.core.$ZodType, O extends z.core.$ZodType>(schemas: MethodSchemas<I, O>): MethodDefinition<I, O, true> {
+export function streamingMethod<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+  schemas: MethodSchemas<I, O>,
+): MethodDefinition<I, O, true> {
   return { ...schemas, streaming: true };
 }
 

@@ -14,15 +14,25 @@ export const textGenerationMethods = {
   chat: method({ description: 'Answers a dialog.', input: chat, output: ChatOutput }),
   chat_stream: streamingMethod({ description: 'Answers a dialog, piece by piece.', input: chat, output: TextChunk }),
   generate: method({ description: 'Continues a text.', input: generate, output: TextChunk }),
-  generate_stream: streamingMethod({ description: 'Continues a text, piece by piece.', input: generate, output: TextChunk }),
+  generate_stream: streamingMethod({
+    description: 'Continues a text, piece by piece.',
+    input: generate,
+    output: TextChunk,
+  }),
   generate_batch: method({ description: 'Continues several texts, each by itself.', input: batch, output: texts }),
 };
 
-/** Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings like "You are". */
+/**
+ * Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings
+ * like "You are".
+ */
 const AFFINITY_CHARACTERS = 512;
 
 /** Calls with the same beginning prefer the same replica, which may still hold what it computed for it. */
-export function promptBeginning(_method: string, { prompt, dialog }: Readonly<Record<string, unknown>>): string | undefined {
+export function promptBeginning(
+  _method: string,
+  { prompt, dialog }: Readonly<Record<string, unknown>>,
+): string | undefined {
   if (typeof prompt === 'string') return prompt.slice(0, AFFINITY_CHARACTERS);
   if (dialog === undefined) return undefined;
   const { messages } = dialog as ChatDialog;

@@ -2,7 +2,13 @@ import type { Clock } from '../../core/clock.ts';
 import { AanaError, errorLogFields } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
-import { callWithRetry, type ReplicaSet, type Reservation, type RetryOptions, streamWithRetry } from '../../replicas/index.ts';
+import {
+  callWithRetry,
+  type ReplicaSet,
+  type Reservation,
+  type RetryOptions,
+  streamWithRetry,
+} from '../../replicas/index.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
@@ -38,21 +44,35 @@ export class DeploymentCalls {
       call: async (method, args, { places, ...options } = {}) => {
         const { replicas, checked, affinity } = this.#open(name, method, args, false);
         const reservation = places?.take(name);
-        return callWithRetry((_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
+        return callWithRetry(
+          (_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }),
+          this.#retry(name, options, policy),
+        );
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
   }
 
-  /** Keeps a place for a call that comes after other work of its request. Throws what such a call would be refused with. */
+  /**
+   * Keeps a place for a call that comes after other work of its request. Throws what such a call would be refused with.
+   */
   reserve(name: string, context: RequestContext): Reservation {
     return this.#options.find(name).requireReplicas().reserve(context);
   }
 
-  async *#stream(name: string, method: string, args: Record<string, unknown>, { places, ...options }: CallOptions, policy: HandleOptions): AsyncGenerator<unknown[], void, undefined> {
+  async *#stream(
+    name: string,
+    method: string,
+    args: Record<string, unknown>,
+    { places, ...options }: CallOptions,
+    policy: HandleOptions,
+  ): AsyncGenerator<unknown[], void, undefined> {
     const { replicas, checked, affinity } = this.#open(name, method, args, true);
     const reservation = places?.take(name);
-    yield* streamWithRetry((_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }), this.#retry(name, options, policy));
+    yield* streamWithRetry(
+      (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }),
+      this.#retry(name, options, policy),
+    );
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
@@ -62,7 +82,8 @@ export class DeploymentCalls {
       random,
       signal,
       ...retryPolicy(policy),
-      onRetry: (error, delayMs) => log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) }),
+      onRetry: (error, delayMs) =>
+        log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) }),
     };
   }
 
@@ -72,7 +93,9 @@ export class DeploymentCalls {
     const { definition } = deployment.bound;
     const described = requireMethod(deployment, method);
     if (described.streaming !== streaming) {
-      const how = described.streaming ? 'is a stream and cannot be called for one result' : 'gives one result and cannot be streamed';
+      const how = described.streaming
+        ? 'is a stream and cannot be called for one result'
+        : 'gives one result and cannot be streamed';
       throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
     }
     const checked = check(described.input, args, `${name}.${method}`) as Record<string, unknown>;
@@ -84,5 +107,10 @@ function requireMethod({ name, bound: { definition } }: ManagedDeployment, metho
   const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
   if (found) return found;
   const known = Object.keys(definition.methods).join(', ');
-  throw new AanaError('MethodNotFound', 'not-found', `deployment ${name} has no method ${method}; its methods are: ${known}`, { data: { deployment: name, method } });
+  throw new AanaError(
+    'MethodNotFound',
+    'not-found',
+    `deployment ${name} has no method ${method}; its methods are: ${known}`,
+    { data: { deployment: name, method } },
+  );
 }

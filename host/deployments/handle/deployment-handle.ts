@@ -16,6 +16,9 @@ export interface DeploymentHandle {
   readonly name: string;
   /** Runs a method and gives its result. */
   call(method: string, args: Record<string, unknown>, options?: CallOptions): Promise<unknown>;
-  /** Runs a streaming method. Each element holds the values made since the last one, at least one. Leaving the loop cancels it. */
+  /**
+   * Runs a streaming method. Each element holds the values made since the last one, at least one. Leaving the loop
+   * cancels it.
+   */
   stream(method: string, args: Record<string, unknown>, options?: CallOptions): AsyncIterable<unknown[]>;
 }

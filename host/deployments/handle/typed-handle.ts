@@ -4,7 +4,8 @@ import type { MethodDescription } from '../class/describe.ts';
 import type { HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
 
 /** Arguments may be left out where none is needed. */
-type CallArguments<Input> = Record<never, never> extends Input ? [args?: Input, options?: CallOptions] : [args: Input, options?: CallOptions];
+type CallArguments<Input> =
+  Record<never, never> extends Input ? [args?: Input, options?: CallOptions] : [args: Input, options?: CallOptions];
 
 type HandleMethod<Method> =
   Method extends MethodDefinition<infer I, infer O, infer Streaming>
@@ -19,14 +20,21 @@ export interface DescribedHandle extends DeploymentHandle {
   readonly methods: Readonly<Record<string, MethodDescription>>;
 }
 
-/** A handle to a deployment of class `D`: its methods by name, with their types. Streams give value by value; leaving the loop cancels them. */
-export type HandleOf<D extends HasMethods> = DescribedHandle & { readonly [Name in Exclude<keyof D['methods'], keyof DescribedHandle>]: HandleMethod<D['methods'][Name]> };
+/**
+ * A handle to a deployment of class `D`: its methods by name, with their types. Streams give value by value; leaving
+ * the loop cancels them.
+ */
+export type HandleOf<D extends HasMethods> = DescribedHandle & {
+  readonly [Name in Exclude<keyof D['methods'], keyof DescribedHandle>]: HandleMethod<D['methods'][Name]>;
+};
 
 /** A handle of which no more is known than its name. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- no methods at all, not any
 export type AnyDeployment = HasMethods<{}>;
 
-/** `base` with a function for each method. A method whose name the base has is reached through `call` or `stream` alone. */
+/**
+ * `base` with a function for each method. A method whose name the base has is reached through `call` or `stream` alone.
+ */
 export function withMethods<H extends DeploymentHandle>(
   base: H,
   methods: MethodTable | Readonly<Record<string, MethodDescription>>,

@@ -1,7 +1,13 @@
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Placement } from '../../devices/index.ts';
-import { failedDeployment, firstCount, type ReplicaSet, type UpdateResult, type UpdateState } from '../../replicas/index.ts';
+import {
+  failedDeployment,
+  firstCount,
+  type ReplicaSet,
+  type UpdateResult,
+  type UpdateState,
+} from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
 import { check } from '../class/check.ts';
 import type { ReplicaSpec } from '../class/deployment-definition.ts';
@@ -53,19 +59,37 @@ export class DeploymentChanges {
   }
 
   /**
-   * Another version of the same kind: in place where running replicas can take what is new, else by replacing them. Rejects with
-   * `InsufficientResources` when it would fit on no device, or with the signal's reason; then the old version serves on too.
+   * Another version of the same kind: in place where running replicas can take what is new, else by replacing them.
+   * Rejects with `InsufficientResources` when it would fit on no device, or with the signal's reason; then the old
+   * version serves on too.
    */
-  async update(deployment: ManagedDeployment, bound: BoundDeployment, plan: DevicePlan, options: ChangeOptions): Promise<UpdateReport> {
+  async update(
+    deployment: ManagedDeployment,
+    bound: BoundDeployment,
+    plan: DevicePlan,
+    options: ChangeOptions,
+  ): Promise<UpdateReport> {
     const before = deployment.bound;
     const kind = deployment.replicas?.hasFailed ? 'roll' : kindOfChange(before, bound);
-    const report: UpdateReport = { deployment: deployment.name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
+    const report: UpdateReport = {
+      deployment: deployment.name,
+      outcome: 'updated',
+      how: 'in-place',
+      replaced: 0,
+      reason: '',
+      lastLines: [],
+    };
     if (kind === 'none') return { ...report, outcome: 'unchanged' };
     try {
       const done = await this.#change(kind, deployment, bound, plan, options);
       if (!done) return report;
       const { outcome, replaced, reason, lastLines } = done;
-      if (outcome === 'stopped') throw new AanaError('DeploymentStopped', 'unavailable', `deployment ${deployment.name} was stopped during its update`);
+      if (outcome === 'stopped')
+        throw new AanaError(
+          'DeploymentStopped',
+          'unavailable',
+          `deployment ${deployment.name} was stopped during its update`,
+        );
       return { ...report, outcome, how: 'rolling', replaced, reason, lastLines };
     } catch (error) {
       options.signal.throwIfAborted();
@@ -74,7 +98,10 @@ export class DeploymentChanges {
     }
   }
 
-  /** So many replicas, or such bounds. Throws `InsufficientResources`, `FailedDeployment` or `ValidationError`; then nothing has changed. */
+  /**
+   * So many replicas, or such bounds. Throws `InsufficientResources`, `FailedDeployment` or `ValidationError`; then
+   * nothing has changed.
+   */
   async scale(deployment: ManagedDeployment, replicas: number | ReplicaRange): Promise<void> {
     const { name, bound, replicas: set } = deployment;
     if (set?.hasFailed) throw failedDeployment(name, `${set.status().message}; update it, or deploy it anew`);
@@ -84,7 +111,13 @@ export class DeploymentChanges {
   }
 
   /** Undefined when no replica was replaced. */
-  async #change(kind: 'scale' | 'reconfigure' | 'roll', deployment: ManagedDeployment, bound: BoundDeployment, plan: DevicePlan, options: ChangeOptions): Promise<UpdateResult | undefined> {
+  async #change(
+    kind: 'scale' | 'reconfigure' | 'roll',
+    deployment: ManagedDeployment,
+    bound: BoundDeployment,
+    plan: DevicePlan,
+    options: ChangeOptions,
+  ): Promise<UpdateResult | undefined> {
     if (kind === 'scale') {
       await this.#adoptInPlace(deployment, bound);
       return undefined;
@@ -118,7 +151,13 @@ export class DeploymentChanges {
     return true;
   }
 
-  async #roll(deployment: ManagedDeployment, bound: BoundDeployment, spec: ReplicaSpec, plan: DevicePlan, { signal, progress, watchS }: ChangeOptions): Promise<UpdateResult> {
+  async #roll(
+    deployment: ManagedDeployment,
+    bound: BoundDeployment,
+    spec: ReplicaSpec,
+    plan: DevicePlan,
+    { signal, progress, watchS }: ChangeOptions,
+  ): Promise<UpdateResult> {
     const { name } = deployment;
     const { replicas, places: before } = running(deployment);
     const places = plan.placesFor({ name, options: bound.options });
@@ -153,9 +192,14 @@ const STATE_TEXTS: Readonly<Record<UpdateState, string>> = {
   stopped: 'stopped',
 };
 
-function running({ name, replicas, places }: ManagedDeployment): { readonly replicas: ReplicaSet; readonly places: DeploymentPlaces } {
+function running({ name, replicas, places }: ManagedDeployment): {
+  readonly replicas: ReplicaSet;
+  readonly places: DeploymentPlaces;
+} {
   if (replicas && places) return { replicas, places };
-  throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started`, { data: { deployment: name } });
+  throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started`, {
+    data: { deployment: name },
+  });
 }
 
 /** Places of replicas that finish their last calls; of an earlier version, too. */
@@ -171,9 +215,18 @@ function scaled({ name, bound: { options } }: ManagedDeployment, replicas: numbe
   const { autoscaling_config: scaling } = options;
   if (!scaling) {
     if (typeof replicas === 'number') return { ...options, num_replicas: replicas };
-    throw new AanaError('ValidationError', 'invalid-input', `deployment ${name} has a fixed number of replicas: give a number`);
+    throw new AanaError(
+      'ValidationError',
+      'invalid-input',
+      `deployment ${name} has a fixed number of replicas: give a number`,
+    );
   }
   if (typeof replicas !== 'number') return { ...options, autoscaling_config: { ...scaling, ...replicas } };
-  if (replicas <= scaling.max_replicas) return { ...options, autoscaling_config: { ...scaling, min_replicas: replicas } };
-  throw new AanaError('ValidationError', 'invalid-input', `deployment ${name} scales by itself up to max_replicas ${scaling.max_replicas}: give a number up to that, or both bounds`);
+  if (replicas <= scaling.max_replicas)
+    return { ...options, autoscaling_config: { ...scaling, min_replicas: replicas } };
+  throw new AanaError(
+    'ValidationError',
+    'invalid-input',
+    `deployment ${name} scales by itself up to max_replicas ${scaling.max_replicas}: give a number up to that, or both bounds`,
+  );
 }

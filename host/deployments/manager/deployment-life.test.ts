@@ -14,11 +14,18 @@ const Life = suite('deployments at run time');
 
 type Options = Omit<DeploymentOptionsInput, 'type'>;
 
-const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
+const TWO_GPUS: Machine = {
+  gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })),
+  memoryBytes: 64e9,
+};
 const FAST = { watchS: 0.05 };
 const open = new Set<DeploymentManager>();
 
-function manager(deployments: Record<string, Options>, machine: Machine = TWO_GPUS, clock: Clock = systemClock): DeploymentManager {
+function manager(
+  deployments: Record<string, Options>,
+  machine: Machine = TWO_GPUS,
+  clock: Clock = systemClock,
+): DeploymentManager {
   const made = new DeploymentManager({
     log: silentLogger,
     env: process.env,
@@ -27,7 +34,8 @@ function manager(deployments: Record<string, Options>, machine: Machine = TWO_GP
     simulated: { clock },
     models: {
       pull: async (id) => {
-        if (id === 'absent') throw new AanaError('DownloadException', 'bad-request', 'absent could not be fetched from anywhere');
+        if (id === 'absent')
+          throw new AanaError('DownloadException', 'bad-request', 'absent could not be fetched from anywhere');
         return { path: `/models/${id}` };
       },
     },
@@ -38,7 +46,10 @@ function manager(deployments: Record<string, Options>, machine: Machine = TWO_GP
 }
 
 const sample = (options: Options = {}): DeploymentOptionsInput => ({ type: 'SampleDeployment', ...options });
-const onGpu = (share: number, options: Options = {}): Options => ({ ray_actor_options: { num_gpus: share }, ...options });
+const onGpu = (share: number, options: Options = {}): Options => ({
+  ray_actor_options: { num_gpus: share },
+  ...options,
+});
 
 async function started(deployments: Record<string, Options>): Promise<DeploymentManager> {
   const made = manager(deployments);
@@ -47,14 +58,22 @@ async function started(deployments: Record<string, Options>): Promise<Deployment
 }
 
 async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error: unknown = await promise.then(() => assert.unreachable('it did not fail'), (reason: unknown) => reason);
+  const error: unknown = await promise.then(
+    () => assert.unreachable('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (error instanceof AanaError) return error;
   throw error;
 }
 
-const pidsOf = (made: DeploymentManager, name: string): number[] => made.status()[name]?.replicas.flatMap(({ pid }) => pid ?? []) ?? [];
-const stateOf = (made: DeploymentManager, name: string): unknown => [made.status()[name]?.status, made.status()[name]?.replicas.length];
-const specOf = async (made: DeploymentManager, name: string): Promise<Record<string, unknown>> => (await made.handle(name).call('spec', {})) as Record<string, unknown>;
+const pidsOf = (made: DeploymentManager, name: string): number[] =>
+  made.status()[name]?.replicas.flatMap(({ pid }) => pid ?? []) ?? [];
+const stateOf = (made: DeploymentManager, name: string): unknown => [
+  made.status()[name]?.status,
+  made.status()[name]?.replicas.length,
+];
+const specOf = async (made: DeploymentManager, name: string): Promise<Record<string, unknown>> =>
+  (await made.handle(name).call('spec', {})) as Record<string, unknown>;
 
 Life.after.each(async () => {
   await Promise.all([...open].map((each) => each.shutdown({ graceMs: 0 })));
@@ -66,7 +85,13 @@ Life('starts one more beside those that run', async () => {
   made.register('two', sample());
   assert.is((await failure(made.handle('two').call('spec', {}))).name, 'DeploymentNotStarted');
   await made.deployOne('two');
-  assert.equal([stateOf(made, 'one'), stateOf(made, 'two')], [['RUNNING', 1], ['RUNNING', 1]]);
+  assert.equal(
+    [stateOf(made, 'one'), stateOf(made, 'two')],
+    [
+      ['RUNNING', 1],
+      ['RUNNING', 1],
+    ],
+  );
   assert.is((await failure(made.deployOne('two'))).message, 'deployment two runs already; update it to change it');
 });
 
@@ -76,7 +101,10 @@ Life('keeps the others when one cannot be started, and starts it when it can', a
   const error = await failure(made.deployOne('two'));
   assert.is(error.name, 'InsufficientResources');
   assert.is((await failure(made.handle('two').call('spec', {}))).message, error.message);
-  assert.equal([stateOf(made, 'one'), made.status()['two']?.status, made.status()['two']?.message], [['RUNNING', 1], 'DEPLOY_FAILED', error.message]);
+  assert.equal(
+    [stateOf(made, 'one'), made.status()['two']?.status, made.status()['two']?.message],
+    [['RUNNING', 1], 'DEPLOY_FAILED', error.message],
+  );
   await made.remove('one');
   await made.deployOne('two');
   assert.equal(stateOf(made, 'two'), ['RUNNING', 1]);
@@ -96,7 +124,11 @@ Life('keeps the reason of a deployment that could not be started', async () => {
 Life('starts in sequence, each when the one before is ready', async () => {
   const made = manager({ one: {}, two: {} });
   const seen: string[] = [];
-  await made.start({ sequential: true, onProgress: ({ deployment, isReady, text }) => (isReady || text.startsWith('fetching')) && seen.push(`${deployment} ${isReady ? 'ready' : 'begins'}`) });
+  await made.start({
+    sequential: true,
+    onProgress: ({ deployment, isReady, text }) =>
+      (isReady || text.startsWith('fetching')) && seen.push(`${deployment} ${isReady ? 'ready' : 'begins'}`),
+  });
   assert.equal(seen, ['one begins', 'one ready', 'two begins', 'two ready']);
 });
 
@@ -104,10 +136,17 @@ Life('starts in sequence, each when the one before is ready', async () => {
 const slow: Clock = { now: () => performance.now() / 20, delay: (ms, signal) => systemClock.delay(ms * 20, signal) };
 
 Life('tells of all deployments that cannot be started, a line each', async () => {
-  const made = manager({ good: {}, bad: { user_config: { model: 'absent' } }, worse: { user_config: { start: 'reject' } } }, TWO_GPUS, slow);
+  const made = manager(
+    { good: {}, bad: { user_config: { model: 'absent' } }, worse: { user_config: { start: 'reject' } } },
+    TWO_GPUS,
+    slow,
+  );
   const error = await failure(made.start());
   assert.is(error.name, 'FailedDeployment');
-  const lines = ['deployment bad failed: absent could not be fetched from anywhere', 'deployment worse failed: the file model.bin is truncated'];
+  const lines = [
+    'deployment bad failed: absent could not be fetched from anywhere',
+    'deployment worse failed: the file model.bin is truncated',
+  ];
   assert.is(error.message, ['2 deployments failed:', ...lines.map((line) => `  ${line}`)].join('\n'));
   assert.equal(error.data, { deployments: { bad: lines[0], worse: lines[1] } });
 });
@@ -141,7 +180,10 @@ Life('ends the start of a deployment that is removed meanwhile', async () => {
   const starting = failure(made.deployOne('slow'));
   await until(() => pidsOf(made, 'slow').length === 1, 'its process was there');
   const [pid = 0] = pidsOf(made, 'slow');
-  assert.is((await failure(made.deployOne('slow'))).message, 'deployment slow is being started; try again when that has ended');
+  assert.is(
+    (await failure(made.deployOne('slow'))).message,
+    'deployment slow is being started; try again when that has ended',
+  );
   await made.remove('slow');
   assert.match((await starting).message, 'is being removed');
   assert.not.ok(isAlive(pid));
@@ -160,18 +202,31 @@ Life('refuses more replicas than there is room for, naming demand and supply, an
   const made = await started({ one: onGpu(0.5, { num_replicas: 2 }) });
   const pids = pidsOf(made, 'one');
   const error = await failure(made.scale('one', 5));
-  assert.match(error.message, /there is no room for deployment one: each of its 5 replicas asks for 0\.5 GPU; this machine has 2 GPU: fake with 75 GiB, 50 % and/);
+  assert.match(
+    error.message,
+    /there is no room for deployment one: each of its 5 replicas asks for 0\.5 GPU; this machine has 2 GPU: fake with 75 GiB, 50 % and/,
+  );
   assert.equal(pidsOf(made, 'one'), pids);
   await made.scale('one', 4);
   assert.is(pidsOf(made, 'one').length, 4);
 });
 
-const BAD_SCALES: readonly (readonly [what: string, options: Options, replicas: Parameters<DeploymentManager['scale']>[1], pattern: RegExp])[] = [
+const BAD_SCALES: readonly (readonly [
+  what: string,
+  options: Options,
+  replicas: Parameters<DeploymentManager['scale']>[1],
+  pattern: RegExp,
+])[] = [
   ['none at all', {}, 0, /num_replicas: .* 1/],
   ['half a replica', {}, 1.5, /num_replicas/],
   ['bounds of a fixed number', {}, { min_replicas: 1, max_replicas: 2 }, /fixed number of replicas/],
   ['more than the maximum', { autoscaling_config: { max_replicas: 2 } }, 3, /up to max_replicas 2/],
-  ['a minimum over the maximum', { autoscaling_config: { max_replicas: 2 } }, { min_replicas: 3, max_replicas: 2 }, /less than min_replicas/],
+  [
+    'a minimum over the maximum',
+    { autoscaling_config: { max_replicas: 2 } },
+    { min_replicas: 3, max_replicas: 2 },
+    /less than min_replicas/,
+  ],
 ];
 for (const [what, options, replicas, pattern] of BAD_SCALES) {
   Life(`refuses to scale to ${what}`, async () => {
@@ -193,7 +248,14 @@ Life('sets the bounds of one that scales by itself', async () => {
 Life('updates by new replicas, on the devices that there are', async () => {
   const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
   const report = await made.update('one', sample(onGpu(1, { num_replicas: 2, user_config: { model: 'big' } })), FAST);
-  assert.equal(report, { deployment: 'one', outcome: 'updated', how: 'rolling', replaced: 2, reason: '', lastLines: [] });
+  assert.equal(report, {
+    deployment: 'one',
+    outcome: 'updated',
+    how: 'rolling',
+    replaced: 2,
+    reason: '',
+    lastLines: [],
+  });
   assert.is((await specOf(made, 'one'))['path'], '/models/big');
   assert.equal(stateOf(made, 'one'), ['RUNNING', 2]);
 });
@@ -206,10 +268,16 @@ Life('finds nothing to do for the same options', async () => {
 Life('changes what replicas know nothing of without touching them', async () => {
   const made = await started({ one: {} });
   const pids = pidsOf(made, 'one');
-  const { outcome, how } = await made.update('one', sample({ max_queued_requests: 0, max_ongoing_requests: 1, num_replicas: 2 }));
+  const { outcome, how } = await made.update(
+    'one',
+    sample({ max_queued_requests: 0, max_ongoing_requests: 1, num_replicas: 2 }),
+  );
   assert.equal([outcome, how, pidsOf(made, 'one')[0], pidsOf(made, 'one').length], ['updated', 'in-place', pids[0], 2]);
   const calls = [1, 2, 3].map(() => made.handle('one').call('wait', { ms: 200 }));
-  assert.equal((await Promise.allSettled(calls)).map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected']);
+  assert.equal(
+    (await Promise.allSettled(calls)).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  );
 });
 
 Life('hands running replicas a configuration that they can take', async () => {
@@ -218,7 +286,10 @@ Life('hands running replicas a configuration that they can take', async () => {
   const { outcome, how } = await made.update('one', sample({ num_replicas: 2, user_config: { tone: 'kind' } }));
   assert.equal([outcome, how, pidsOf(made, 'one')], ['updated', 'in-place', pids]);
   process.kill(pids[0] ?? 0, 'SIGKILL');
-  await until(() => made.status()['one']?.replicas[0]?.restarts === 1 && made.status()['one']?.status === 'RUNNING', 'it was restarted');
+  await until(
+    () => made.status()['one']?.replicas[0]?.restarts === 1 && made.status()['one']?.status === 'RUNNING',
+    'it was restarted',
+  );
   assert.equal([(await specOf(made, 'one'))['tone'], (await specOf(made, 'one'))['tone']], ['kind', 'kind']);
 });
 
@@ -237,7 +308,10 @@ Life('comes back from a bad version and says why', async () => {
   assert.match(report.reason, 'sample: out of memory');
   assert.ok(report.lastLines.includes('sample: out of memory'));
   const missing = await made.update('one', sample({ user_config: { model: 'absent' } }), FAST);
-  assert.equal([missing.outcome, missing.reason], ['rolled-back', 'deployment one failed: absent could not be fetched from anywhere']);
+  assert.equal(
+    [missing.outcome, missing.reason],
+    ['rolled-back', 'deployment one failed: absent could not be fetched from anywhere'],
+  );
   assert.equal(stateOf(made, 'one'), ['RUNNING', 1]);
 });
 
@@ -256,12 +330,27 @@ Life('keeps the places of old replicas from others until an update is over, for 
   let deployed: Promise<string> | undefined;
   const onProgress = ({ text }: { readonly text: string }): void => {
     if (text !== 'a new replica starts') return;
-    deployed ??= made.deployOne('two').then(() => 'deployed', ({ name }: Error) => name).finally(() => controller.abort(reason));
+    deployed ??= made
+      .deployOne('two')
+      .then(
+        () => 'deployed',
+        ({ name }: Error) => name,
+      )
+      .finally(() => controller.abort(reason));
   };
   const half = sample(onGpu(0.5, { num_replicas: 2, user_config: { start: 'hang' } }));
-  assert.is(await made.update('one', half, { ...FAST, signal: controller.signal, onProgress }).catch((error: unknown) => error), reason);
+  assert.is(
+    await made.update('one', half, { ...FAST, signal: controller.signal, onProgress }).catch((error: unknown) => error),
+    reason,
+  );
   assert.is(await deployed, 'InsufficientResources');
-  assert.equal([stateOf(made, 'one'), made.status()['one']?.replicas.map(({ state }) => state)], [['RUNNING', 2], ['ready', 'ready']]);
+  assert.equal(
+    [stateOf(made, 'one'), made.status()['one']?.replicas.map(({ state }) => state)],
+    [
+      ['RUNNING', 2],
+      ['ready', 'ready'],
+    ],
+  );
   await made.update('one', sample(onGpu(0.5, { num_replicas: 2 })), FAST);
   await made.deployOne('two');
   assert.equal(stateOf(made, 'two'), ['RUNNING', 1]);
@@ -274,11 +363,16 @@ Life('comes back from an update that is cancelled while an old replica, the only
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
   const controller = new AbortController();
   const reason = new Error('cancelled');
-  const updated = made.update('one', sample(onGpu(1)), { ...FAST, signal: controller.signal }).catch((error: unknown) => error);
+  const updated = made
+    .update('one', sample(onGpu(1)), { ...FAST, signal: controller.signal })
+    .catch((error: unknown) => error);
   await until(() => made.status()['one']?.replicas[0]?.state === 'draining', 'it was told to go');
   controller.abort(reason);
   assert.is(await updated, reason);
-  assert.equal([await call, stateOf(made, 'one'), made.status()['one']?.replicas[0]?.state], [300, ['RUNNING', 1], 'ready']);
+  assert.equal(
+    [await call, stateOf(made, 'one'), made.status()['one']?.replicas[0]?.state],
+    [300, ['RUNNING', 1], 'ready'],
+  );
   assert.is((await failure(made.deployOne('two'))).name, 'InsufficientResources');
 });
 
@@ -286,14 +380,20 @@ Life('refuses a second change while one is made', async () => {
   const made = await started({ one: {} });
   const updated = made.update('one', sample({ user_config: { model: 'big' } }), FAST);
   for (const second of [made.update('one', sample()), made.scale('one', 2)]) {
-    assert.is((await failure(second)).message, 'deployment one is being changed already; try again when that has ended');
+    assert.is(
+      (await failure(second)).message,
+      'deployment one is being changed already; try again when that has ended',
+    );
   }
   assert.is((await updated).outcome, 'updated');
 });
 
 Life('refuses to make something else of a deployment', async () => {
   const made = await started({ one: {} });
-  assert.match((await failure(made.update('one', { type: 'WhisperDeployment' }))).message, 'deployment one is a SampleDeployment and cannot become a WhisperDeployment');
+  assert.match(
+    (await failure(made.update('one', { type: 'WhisperDeployment' }))).message,
+    'deployment one is a SampleDeployment and cannot become a WhisperDeployment',
+  );
 });
 
 Life('leaves no process when it shuts down during an update', async () => {
@@ -308,7 +408,10 @@ Life('leaves no process when it shuts down during an update', async () => {
 
 Life('describes what deployments can be told and asked', () => {
   const described = manager({ one: {} }).describe()['one'];
-  assert.equal([described?.type, described?.methods['count']?.streaming, described?.methods['echo']?.description], ['SampleDeployment', true, 'Gives its arguments.']);
+  assert.equal(
+    [described?.type, described?.methods['count']?.streaming, described?.methods['echo']?.description],
+    ['SampleDeployment', true, 'Gives its arguments.'],
+  );
   assert.equal(Object(described?.methods['echo']?.inputSchema)['required'], ['text']);
   assert.ok('tone' in Object(described?.configSchema)['properties']);
 });

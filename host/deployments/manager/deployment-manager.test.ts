@@ -13,17 +13,30 @@ const Manager = suite('the deployment manager');
 /** Has every model except `absent`. */
 const models: ModelSource = {
   pull: async (id, { signal }) => {
-    if (id === 'never') await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-    if (id === 'absent') throw new AanaError('DownloadException', 'bad-request', 'absent could not be fetched from anywhere');
+    if (id === 'never')
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    if (id === 'absent')
+      throw new AanaError('DownloadException', 'bad-request', 'absent could not be fetched from anywhere');
     return { path: `/models/${id}` };
   },
 };
 
 const open = new Set<DeploymentManager>();
 
-function manager(deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>> = {}, machine?: Machine, log: Logger = silentLogger): DeploymentManager {
-  const made = new DeploymentManager({ log, models, env: process.env, definitions: [SampleDeployment], machine: machine && (async () => machine) });
-  for (const [name, options] of Object.entries(deployments)) made.register(name, { type: 'SampleDeployment', ...options });
+function manager(
+  deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>> = {},
+  machine?: Machine,
+  log: Logger = silentLogger,
+): DeploymentManager {
+  const made = new DeploymentManager({
+    log,
+    models,
+    env: process.env,
+    definitions: [SampleDeployment],
+    machine: machine && (async () => machine),
+  });
+  for (const [name, options] of Object.entries(deployments))
+    made.register(name, { type: 'SampleDeployment', ...options });
   open.add(made);
   return made;
 }
@@ -44,19 +57,63 @@ Manager.after.each(async () => {
 });
 
 const REFUSED: readonly (readonly [what: string, options: unknown, pattern: RegExp])[] = [
-  ['an unknown type', { type: 'Magic' }, /deployment asr: type: there is no Magic; known types are WhisperDeployment, LlamaTextGenerationDeployment/],
+  [
+    'an unknown type',
+    { type: 'Magic' },
+    /deployment asr: type: there is no Magic; known types are WhisperDeployment, LlamaTextGenerationDeployment/,
+  ],
   ['an unknown key', { type: 'WhisperDeployment', num_replica: 2 }, /deployment asr: num_replica: /],
   ['a value out of range', { type: 'WhisperDeployment', num_replicas: 0 }, /deployment asr: num_replicas: .* 1/],
-  ['an unknown key of user_config', { type: 'WhisperDeployment', user_config: { model: 'base' } }, /deployment asr: user_config: model: /],
-  ['an unknown compute type', { type: 'WhisperDeployment', user_config: { compute_type: 'int3' } }, /compute_type: .*must be one of int8,/],
-  ['an unknown key inside model_kwargs', { type: 'LlamaTextGenerationDeployment', user_config: { model_kwargs: { n_context: 1 } } }, /model_kwargs\.n_context: /],
-  ['two thirds of a GPU', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 2 / 3 } }, /deployment asr: ray_actor_options\.num_gpus: .*four decimals/],
-  ['one and a half GPUs', { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 1.5 } }, /num_gpus: .*must be a whole number/],
-  ['an unknown key of autoscaling_config', { type: 'WhisperDeployment', autoscaling_config: { max_replica: 2 } }, /autoscaling_config\.max_replica: /],
-  ['a minimum over the maximum', { type: 'WhisperDeployment', autoscaling_config: { min_replicas: 2 } }, /autoscaling_config\.max_replicas: .*less than min_replicas/],
-  ['two numbers of replicas', { type: 'WhisperDeployment', num_replicas: 1, autoscaling_config: {} }, /num_replicas: .*together with autoscaling_config/],
-  ['sleep without a place to wait', { type: 'WhisperDeployment', max_queued_requests: 0, autoscaling_config: { min_replicas: 0 } }, /max_queued_requests: .*the first call waits/],
-  ['a sampling parameter out of range', { type: 'LlamaTextGenerationDeployment', user_config: { default_sampling_params: { top_p: 2 } } }, /default_sampling_params\.top_p: /],
+  [
+    'an unknown key of user_config',
+    { type: 'WhisperDeployment', user_config: { model: 'base' } },
+    /deployment asr: user_config: model: /,
+  ],
+  [
+    'an unknown compute type',
+    { type: 'WhisperDeployment', user_config: { compute_type: 'int3' } },
+    /compute_type: .*must be one of int8,/,
+  ],
+  [
+    'an unknown key inside model_kwargs',
+    { type: 'LlamaTextGenerationDeployment', user_config: { model_kwargs: { n_context: 1 } } },
+    /model_kwargs\.n_context: /,
+  ],
+  [
+    'two thirds of a GPU',
+    { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 2 / 3 } },
+    /deployment asr: ray_actor_options\.num_gpus: .*four decimals/,
+  ],
+  [
+    'one and a half GPUs',
+    { type: 'WhisperDeployment', ray_actor_options: { num_gpus: 1.5 } },
+    /num_gpus: .*must be a whole number/,
+  ],
+  [
+    'an unknown key of autoscaling_config',
+    { type: 'WhisperDeployment', autoscaling_config: { max_replica: 2 } },
+    /autoscaling_config\.max_replica: /,
+  ],
+  [
+    'a minimum over the maximum',
+    { type: 'WhisperDeployment', autoscaling_config: { min_replicas: 2 } },
+    /autoscaling_config\.max_replicas: .*less than min_replicas/,
+  ],
+  [
+    'two numbers of replicas',
+    { type: 'WhisperDeployment', num_replicas: 1, autoscaling_config: {} },
+    /num_replicas: .*together with autoscaling_config/,
+  ],
+  [
+    'sleep without a place to wait',
+    { type: 'WhisperDeployment', max_queued_requests: 0, autoscaling_config: { min_replicas: 0 } },
+    /max_queued_requests: .*the first call waits/,
+  ],
+  [
+    'a sampling parameter out of range',
+    { type: 'LlamaTextGenerationDeployment', user_config: { default_sampling_params: { top_p: 2 } } },
+    /default_sampling_params\.top_p: /,
+  ],
 ];
 for (const [what, options, pattern] of REFUSED) {
   Manager(`refuses ${what}, naming the deployment and the key`, async () => {
@@ -107,8 +164,20 @@ Manager('streams', async () => {
   assert.equal(values, [0, 1, 2, 3, 4]);
 });
 
-const BAD_CALLS: readonly (readonly [what: string, method: string, args: Record<string, unknown>, name: string, pattern: RegExp])[] = [
-  ['an unknown method', 'shout', {}, 'MethodNotFound', /deployment one has no method shout; its methods are: echo, spec, wait, crash, /],
+const BAD_CALLS: readonly (readonly [
+  what: string,
+  method: string,
+  args: Record<string, unknown>,
+  name: string,
+  pattern: RegExp,
+])[] = [
+  [
+    'an unknown method',
+    'shout',
+    {},
+    'MethodNotFound',
+    /deployment one has no method shout; its methods are: echo, spec, wait, crash, /,
+  ],
   ['a method that every object has', 'toString', {}, 'MethodNotFound', /no method toString/],
   ['a missing parameter', 'echo', {}, 'ValidationError', /one\.echo: text: /],
   ['an unknown parameter', 'echo', { text: '', loud: true }, 'ValidationError', /one\.echo: loud: /],
@@ -123,13 +192,19 @@ for (const [what, method, args, name, pattern] of BAD_CALLS) {
 }
 
 Manager('refuses calls before its start', async () => {
-  assert.is((await failure(() => manager({ one: {} }).handle('one').call('echo', { text: '' }))).name, 'DeploymentNotStarted');
+  assert.is(
+    (await failure(() => manager({ one: {} }).handle('one').call('echo', { text: '' }))).name,
+    'DeploymentNotStarted',
+  );
 });
 
 Manager('fails to start when a model cannot be had, naming the deployment and the reason', async () => {
   const made = manager({ good: {}, bad: { user_config: { model: 'absent' } } });
   const error = await failure(() => made.start());
-  assert.equal([error.name, error.message], ['FailedDeployment', 'deployment bad failed: absent could not be fetched from anywhere']);
+  assert.equal(
+    [error.name, error.message],
+    ['FailedDeployment', 'deployment bad failed: absent could not be fetched from anywhere'],
+  );
   assert.is(made.status()['good']?.replicas.filter(({ state }) => state !== 'exited').length, 0);
 });
 
@@ -153,7 +228,10 @@ Manager('queues calls over max_ongoing_requests, and refuses those over max_queu
   const handle = made.handle('one');
   const calls = [handle.call('wait', { ms: 100 }), handle.call('wait', { ms: 1 })];
   const error = await failure(() => handle.call('wait', { ms: 1 }));
-  assert.equal([error.kind, error.message], ['unavailable', 'deployment one is full: 1 calls are waiting already; try again in 1 s']);
+  assert.equal(
+    [error.kind, error.message],
+    ['unavailable', 'deployment one is full: 1 calls are waiting already; try again in 1 s'],
+  );
   await Promise.all(calls);
 });
 
@@ -169,16 +247,31 @@ Manager('serves calls with as many replicas as it was told', async () => {
   );
 });
 
-const TWO_GPUS: Machine = { gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9, cpus: 8 };
-const visible = async (made: DeploymentManager, name: string): Promise<unknown> => made.handle(name).call('environment', { name: 'CUDA_VISIBLE_DEVICES' });
+const TWO_GPUS: Machine = {
+  gpus: ['GPU-a', 'GPU-b'].map((id) => ({ id, name: 'fake', memoryBytes: 80e9 })),
+  memoryBytes: 64e9,
+  cpus: 8,
+};
+const visible = async (made: DeploymentManager, name: string): Promise<unknown> =>
+  made.handle(name).call('environment', { name: 'CUDA_VISIBLE_DEVICES' });
 
 Manager('gives each replica its GPUs and no others, the largest first', async () => {
   const made = manager(
-    { small: { ray_actor_options: { num_gpus: 0.5 } }, cpu: { ray_actor_options: { num_gpus: 0 } }, large: { ray_actor_options: { num_gpus: 1 } }, tiny: { ray_actor_options: { num_gpus: 0.5 } } },
+    {
+      small: { ray_actor_options: { num_gpus: 0.5 } },
+      cpu: { ray_actor_options: { num_gpus: 0 } },
+      large: { ray_actor_options: { num_gpus: 1 } },
+      tiny: { ray_actor_options: { num_gpus: 0.5 } },
+    },
     TWO_GPUS,
   );
   await made.start();
-  assert.equal(await Promise.all(['large', 'small', 'tiny', 'cpu'].map((name) => visible(made, name))), ['GPU-a', 'GPU-b', 'GPU-b', '']);
+  assert.equal(await Promise.all(['large', 'small', 'tiny', 'cpu'].map((name) => visible(made, name))), [
+    'GPU-a',
+    'GPU-b',
+    'GPU-b',
+    '',
+  ]);
 });
 
 Manager('runs on the CPU what asks for no GPU, where there are some', async () => {
@@ -189,9 +282,16 @@ Manager('runs on the CPU what asks for no GPU, where there are some', async () =
 });
 
 Manager('gives replicas threads so that all of them together fit the processors', async () => {
-  const made = manager({ one: {}, two: { num_replicas: 2 }, three: { ray_actor_options: { num_cpus: 4 } } }, { gpus: [], memoryBytes: 64e9, cpus: 10 });
+  const made = manager(
+    { one: {}, two: { num_replicas: 2 }, three: { ray_actor_options: { num_cpus: 4 } } },
+    { gpus: [], memoryBytes: 64e9, cpus: 10 },
+  );
   await made.start();
-  const threads = await Promise.all(['one', 'two', 'three'].map(async (name) => ((await made.handle(name).call('spec', {})) as { threads: number }).threads));
+  const threads = await Promise.all(
+    ['one', 'two', 'three'].map(
+      async (name) => ((await made.handle(name).call('spec', {})) as { threads: number }).threads,
+    ),
+  );
   assert.equal(threads, [2, 2, 4]);
 });
 
@@ -199,25 +299,44 @@ Manager('gives replicas the threads that their configuration names, and the othe
   const machine: Machine = { gpus: [], memoryBytes: 64e9, cpus: 8 };
   const made = manager({ one: { user_config: { n_threads: 5 } }, two: {} }, machine);
   await made.start();
-  const threads = async (name: string): Promise<unknown> => ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
+  const threads = async (name: string): Promise<unknown> =>
+    ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
   assert.equal([await threads('one'), await threads('two')], [5, 3]);
 
   const { outcome } = await made.update('two', { type: 'SampleDeployment', user_config: { n_threads: 2 } });
   assert.equal([outcome, await threads('two'), await threads('one')], ['updated', 2, 5]);
 });
 
-Manager('gives replicas fewer threads than their configuration names where there are fewer processors, and says so in the log', async () => {
-  const warnings: string[] = [];
-  const log = { ...silentLogger, warn: (message: string, fields?: LogFields) => void warnings.push(`${message} ${String(fields?.['deployment'])}: ${String(fields?.['reason'])}`) };
-  const made = manager({ one: { user_config: { n_threads: 6 } }, two: { user_config: { n_threads: 2 } } }, { gpus: [], memoryBytes: 64e9, cpus: 4 }, log as Logger);
-  await made.start();
-  const threads = async (name: string): Promise<unknown> => ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
-  assert.equal([await threads('one'), await threads('two')], [3, 1]);
-  assert.match(warnings.join('\n'), /fewer threads than configured one: the configuration names 6 threads for each replica, and a replica runs 3: this machine has 4 processors/);
-});
+Manager(
+  'gives replicas fewer threads than their configuration names where there are fewer processors, and says so in the log',
+  async () => {
+    const warnings: string[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (message: string, fields?: LogFields) =>
+        void warnings.push(`${message} ${String(fields?.['deployment'])}: ${String(fields?.['reason'])}`),
+    };
+    const made = manager(
+      { one: { user_config: { n_threads: 6 } }, two: { user_config: { n_threads: 2 } } },
+      { gpus: [], memoryBytes: 64e9, cpus: 4 },
+      log as Logger,
+    );
+    await made.start();
+    const threads = async (name: string): Promise<unknown> =>
+      ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
+    assert.equal([await threads('one'), await threads('two')], [3, 1]);
+    assert.match(
+      warnings.join('\n'),
+      /fewer threads than configured one: the configuration names 6 threads for each replica, and a replica runs 3: this machine has 4 processors/,
+    );
+  },
+);
 
 Manager('keeps a replica on its GPU when its process dies', async () => {
-  const made = manager({ one: { ray_actor_options: { num_gpus: 1 } }, two: { ray_actor_options: { num_gpus: 1 } } }, TWO_GPUS);
+  const made = manager(
+    { one: { ray_actor_options: { num_gpus: 1 } }, two: { ray_actor_options: { num_gpus: 1 } } },
+    TWO_GPUS,
+  );
   await made.start();
   const [before, pid] = [await visible(made, 'two'), Number(await made.handle('two').call('pid', {}))];
   process.kill(pid, 'SIGKILL');
@@ -228,7 +347,11 @@ Manager('keeps a replica on its GPU when its process dies', async () => {
 Manager('runs on the CPU what asks for a GPU where there is none, with one warning', async () => {
   const warnings: Record<string, unknown>[] = [];
   const log = createLogger({ level: 'warn', format: 'json', write: (line) => warnings.push(JSON.parse(line)) });
-  const made = manager({ one: { ray_actor_options: { num_gpus: 2 } }, two: { ray_actor_options: { num_gpus: 0.5 } }, free: {} }, { gpus: [], memoryBytes: 64e9 }, log);
+  const made = manager(
+    { one: { ray_actor_options: { num_gpus: 2 } }, two: { ray_actor_options: { num_gpus: 0.5 } }, free: {} },
+    { gpus: [], memoryBytes: 64e9 },
+    log,
+  );
   await made.start();
   assert.is(await visible(made, 'one'), '');
   assert.equal(
@@ -237,19 +360,60 @@ Manager('runs on the CPU what asks for a GPU where there is none, with one warni
   );
 });
 
-const TOO_MUCH: readonly (readonly [what: string, deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>>, pattern: RegExp])[] = [
-  ['more GPUs than there are', { big: { ray_actor_options: { num_gpus: 3 } } }, /no room for deployment big: it asks for 3 GPU; this machine has 2 GPU: fake with 75 GiB, 0 %/],
-  ['more GPUs than are left', { one: { ray_actor_options: { num_gpus: 1 } }, big: { ray_actor_options: { num_gpus: 2 } } }, /deployment one: it asks for 1 GPU; this machine has .* 100 % .* taken/],
-  ['too many replicas', { many: { num_replicas: 3, ray_actor_options: { num_gpus: 0.7 } } }, /each of its 3 replicas asks for 0\.7 GPU/],
-  ['more GPUs than there are when it wakes', { big: { ray_actor_options: { num_gpus: 3 }, autoscaling_config: { min_replicas: 0 } } }, /asks for 3 GPU/],
-  ['more memory than is set aside', { big: { ray_actor_options: { num_gpus: 1, memory_bytes: 81e9 } } }, /asks for 1 GPU and 75 GiB of memory/],
-  ['more memory than a GPU has', { big: { user_config: { weights_bytes: 81e9 }, ray_actor_options: { num_gpus: 0.5 } } }, /needs at least 75 GiB of memory \(75 GiB for its weights, 0\.00 GiB for its context\); fake has 75 GiB/],
-  ['more processors than there are', { one: { ray_actor_options: { num_cpus: 6 } }, big: { ray_actor_options: { num_cpus: 3 } } }, /deployment big: it asks for 3 processors; this machine has 8 processors, 6 of them taken, and /],
-  ['more memory than the machine has', { big: { user_config: { weights_bytes: 65e9 }, ray_actor_options: { num_gpus: 0 } } }, /needs at least 61 GiB of memory .* this machine has 60 GiB/],
+const TOO_MUCH: readonly (readonly [
+  what: string,
+  deployments: Record<string, Omit<DeploymentOptionsInput, 'type'>>,
+  pattern: RegExp,
+])[] = [
+  [
+    'more GPUs than there are',
+    { big: { ray_actor_options: { num_gpus: 3 } } },
+    /no room for deployment big: it asks for 3 GPU; this machine has 2 GPU: fake with 75 GiB, 0 %/,
+  ],
+  [
+    'more GPUs than are left',
+    { one: { ray_actor_options: { num_gpus: 1 } }, big: { ray_actor_options: { num_gpus: 2 } } },
+    /deployment one: it asks for 1 GPU; this machine has .* 100 % .* taken/,
+  ],
+  [
+    'too many replicas',
+    { many: { num_replicas: 3, ray_actor_options: { num_gpus: 0.7 } } },
+    /each of its 3 replicas asks for 0\.7 GPU/,
+  ],
+  [
+    'more GPUs than there are when it wakes',
+    { big: { ray_actor_options: { num_gpus: 3 }, autoscaling_config: { min_replicas: 0 } } },
+    /asks for 3 GPU/,
+  ],
+  [
+    'more memory than is set aside',
+    { big: { ray_actor_options: { num_gpus: 1, memory_bytes: 81e9 } } },
+    /asks for 1 GPU and 75 GiB of memory/,
+  ],
+  [
+    'more memory than a GPU has',
+    { big: { user_config: { weights_bytes: 81e9 }, ray_actor_options: { num_gpus: 0.5 } } },
+    /needs at least 75 GiB of memory \(75 GiB for its weights, 0\.00 GiB for its context\); fake has 75 GiB/,
+  ],
+  [
+    'more processors than there are',
+    { one: { ray_actor_options: { num_cpus: 6 } }, big: { ray_actor_options: { num_cpus: 3 } } },
+    /deployment big: it asks for 3 processors; this machine has 8 processors, 6 of them taken, and /,
+  ],
+  [
+    'more memory than the machine has',
+    { big: { user_config: { weights_bytes: 65e9 }, ray_actor_options: { num_gpus: 0 } } },
+    /needs at least 61 GiB of memory .* this machine has 60 GiB/,
+  ],
 ];
 for (const [what, deployments, pattern] of TOO_MUCH) {
   Manager(`refuses at once what asks for ${what}, naming demand and supply`, async () => {
-    const error = await failure(() => manager({ ...deployments, last: { user_config: { model: 'never' }, ray_actor_options: { num_gpus: 0 } } }, TWO_GPUS).start());
+    const error = await failure(() =>
+      manager(
+        { ...deployments, last: { user_config: { model: 'never' }, ray_actor_options: { num_gpus: 0 } } },
+        TWO_GPUS,
+      ).start(),
+    );
     assert.equal([error.name, error.kind], ['InsufficientResources', 'unavailable']);
     assert.match(error.message, pattern);
     assert.equal(Object.keys(error.data as object), ['deployment', 'demand', 'supply']);

@@ -23,7 +23,9 @@ import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
 import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
 
 export interface DeploymentManagerOptions extends DeploymentStarterOptions {
-  /** What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile. */
+  /**
+   * What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile.
+   */
   readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
   /** What replicas can be placed on. Default: a machine without a GPU, with as much memory as it takes. */
   readonly machine?: ((signal: AbortSignal) => Promise<Machine>) | undefined;
@@ -46,7 +48,10 @@ export interface DeployOptions {
 }
 
 export interface StartOptions extends DeployOptions {
-  /** One deployment after the other, each when the one before is ready. Default: models are fetched one after the other, replicas load meanwhile. */
+  /**
+   * One deployment after the other, each when the one before is ready. Default: models are fetched one after the other,
+   * replicas load meanwhile.
+   */
   readonly sequential?: boolean | undefined;
 }
 
@@ -80,17 +85,28 @@ export class DeploymentManager {
     const { log, simulated } = options;
     this.#options = options;
     this.#clock = simulated?.clock ?? systemClock;
-    this.#definitions = new Map([...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]));
+    this.#definitions = new Map(
+      [...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]),
+    );
     this.#starter = new DeploymentStarter(options);
     this.#changes = new DeploymentChanges(this.#starter, log);
-    this.#calls = new DeploymentCalls({ log, clock: this.#clock, random: simulated?.random ?? Math.random, find: (name) => this.#require(name) });
+    this.#calls = new DeploymentCalls({
+      log,
+      clock: this.#clock,
+      random: simulated?.random ?? Math.random,
+      find: (name) => this.#require(name),
+    });
     this.#roomMaker = new RoomMaker(() => this.#deployments.values());
   }
 
-  /** Takes what `options` of a class gave, or an entry of the configuration file. Throws `ValidationError` that names the deployment and the key. */
+  /**
+   * Takes what `options` of a class gave, or an entry of the configuration file. Throws `ValidationError` that names
+   * the deployment and the key.
+   */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     const what = `deployment ${name}`;
-    if (this.#deployments.has(name)) throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
+    if (this.#deployments.has(name))
+      throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
     const bound = this.#bind(name, deployment);
     this.#deployments.set(name, new ManagedDeployment(name, bound));
     return bound;
@@ -105,11 +121,17 @@ export class DeploymentManager {
   unregister(name: string): void {
     const deployment = this.#deployments.get(name);
     if (!deployment) return;
-    if (deployment.state !== 'registered') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} was started; remove it`, { data: { deployment: name } });
+    if (deployment.state !== 'registered')
+      throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} was started; remove it`, {
+        data: { deployment: name },
+      });
     this.#deployments.delete(name);
   }
 
-  /** Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error tells which failed and why. */
+  /**
+   * Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error tells
+   * which failed and why.
+   */
   async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
     const deployments = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
     if (deployments.length === 0) return;
@@ -123,13 +145,23 @@ export class DeploymentManager {
     const onFailure = (deployment: string, error: unknown): void => {
       if (all.aborted) return; // it was ended, it did not fail
       failures.push({ deployment, error });
-      if (failures.length === 1) void this.#clock.delay(FAILURE_WINDOW_MS, all).then(() => giveUp.abort(error), () => {});
+      if (failures.length === 1)
+        void this.#clock.delay(FAILURE_WINDOW_MS, all).then(
+          () => giveUp.abort(error),
+          () => {},
+        );
     };
     const starts: Promise<void>[] = [];
     // Models are fetched one after the other; replicas load while the next model is fetched.
     for (const deployment of deployments) {
       if (all.aborted || (sequential && failures.length > 0)) break;
-      const { prepared, started } = this.#deploy(deployment, plan, places.then((each) => each.get(deployment.name)), all, onProgress);
+      const { prepared, started } = this.#deploy(
+        deployment,
+        plan,
+        places.then((each) => each.get(deployment.name)),
+        all,
+        onProgress,
+      );
       starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
       await (sequential ? starts.at(-1) : prepared.catch(() => {}));
     }
@@ -145,7 +177,10 @@ export class DeploymentManager {
   async deployOne(name: string, { signal, onProgress }: DeployOptions = {}): Promise<void> {
     const deployment = this.#require(name);
     deployment.requireIdle();
-    if (deployment.state === 'serving') throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, { data: { deployment: name } });
+    if (deployment.state === 'serving')
+      throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, {
+        data: { deployment: name },
+      });
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
     const makePlan = async (): Promise<DevicePlan> => {
@@ -153,45 +188,79 @@ export class DeploymentManager {
       return this.#makePlan(all);
     };
     const plan = makePlan();
-    await this.#deploy(deployment, plan, plan.then((made) => made.reserve([planned(deployment)]).get(name)), all, onProgress).started;
+    await this.#deploy(
+      deployment,
+      plan,
+      plan.then((made) => made.reserve([planned(deployment)]).get(name)),
+      all,
+      onProgress,
+    ).started;
   }
 
   /**
-   * Takes no more calls for it, lets those it has finish for `graceMs` or what its options say if that is less, and forgets it. What is
-   * being done to it is ended.
+   * Takes no more calls for it, lets those it has finish for `graceMs` or what its options say if that is less, and
+   * forgets it. What is being done to it is ended.
    */
-  async remove(name: string, { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {}): Promise<void> {
+  async remove(
+    name: string,
+    { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {},
+  ): Promise<void> {
     const deployment = this.#require(name);
     if (!deployment.enter('remove')) deployment.requireIdle();
-    deployment.ending.abort(new AanaError('DeploymentStopped', 'unavailable', `deployment ${name} is being removed`, { data: { deployment: name } }));
+    deployment.ending.abort(
+      new AanaError('DeploymentStopped', 'unavailable', `deployment ${name} is being removed`, {
+        data: { deployment: name },
+      }),
+    );
     await stop(deployment, graceMs);
     deployment.enter('removed');
     this.#deployments.delete(name);
   }
 
   /**
-   * Changes a deployment that runs, without losing a call: in place where running replicas can take what is new, else replica by replica,
-   * and back when the new version is no good. Rejects, with nothing changed, when the options are wrong, when another change is being
-   * made, when it would fit on no device, or with the signal's reason.
+   * Changes a deployment that runs, without losing a call: in place where running replicas can take what is new, else
+   * replica by replica, and back when the new version is no good. Rejects, with nothing changed, when the options are
+   * wrong, when another change is being made, when it would fit on no device, or with the signal's reason.
    */
-  async update(name: string, given: BoundDeployment | DeploymentOptionsInput, { signal, onProgress, watchS = DEFAULT_WATCH_S }: UpdateOptions = {}): Promise<UpdateReport> {
+  async update(
+    name: string,
+    given: BoundDeployment | DeploymentOptionsInput,
+    { signal, onProgress, watchS = DEFAULT_WATCH_S }: UpdateOptions = {},
+  ): Promise<UpdateReport> {
     const deployment = this.#require(name);
     const bound = this.#bind(name, given);
-    if (!(watchS >= 0 && watchS <= MAX_WATCH_S)) throw new AanaError('ValidationError', 'invalid-input', `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`);
+    if (!(watchS >= 0 && watchS <= MAX_WATCH_S))
+      throw new AanaError(
+        'ValidationError',
+        'invalid-input',
+        `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`,
+      );
     const [before, after] = [deployment.bound.definition.name, bound.definition.name];
-    if (before !== after) throw new AanaError('DeploymentTypeChanged', 'conflict', `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it anew`, { data: { deployment: name } });
+    if (before !== after)
+      throw new AanaError(
+        'DeploymentTypeChanged',
+        'conflict',
+        `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it anew`,
+        { data: { deployment: name } },
+      );
     return this.#change(deployment, signal, async (all) => {
       const plan = await this.#makePlan(all);
       const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
-      const report = await this.#changes.update(deployment, bound, plan, { signal: all, progress, watchS, cpusOf: (next) => this.#cpusOf(deployment, next, plan) });
+      const report = await this.#changes.update(deployment, bound, plan, {
+        signal: all,
+        progress,
+        watchS,
+        cpusOf: (next) => this.#cpusOf(deployment, next, plan),
+      });
       onProgress?.({ deployment: name, fraction: 1, text: report.outcome, isReady: true });
       return report;
     });
   }
 
   /**
-   * As many replicas as that, at least as many where the deployment scales by itself, or other bounds for that. Resolves when those that
-   * come are ready. Throws `InsufficientResources`, naming demand and supply, or `FailedDeployment`; then nothing has changed.
+   * As many replicas as that, at least as many where the deployment scales by itself, or other bounds for that.
+   * Resolves when those that come are ready. Throws `InsufficientResources`, naming demand and supply, or
+   * `FailedDeployment`; then nothing has changed.
    */
   async scale(name: string, replicas: number | ReplicaRange): Promise<void> {
     const deployment = this.#require(name);
@@ -207,30 +276,41 @@ export class DeploymentManager {
   }
 
   status(): Record<string, ReplicaSetStatus> {
-    return Object.fromEntries([...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]));
+    return Object.fromEntries(
+      [...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]),
+    );
   }
 
   /** What each deployment can be told and asked. */
   describe(): Record<string, DeploymentDescription> {
-    return Object.fromEntries([...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]));
+    return Object.fromEntries(
+      [...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]),
+    );
   }
 
   /**
-   * Keeps a place at a deployment for a call that comes after other work of its request, such as the fetch of a video. Throws `DeploymentNotFound`,
-   * and what such a call would be refused with now: `DeploymentFull`, `DeploymentOverloaded`.
+   * Keeps a place at a deployment for a call that comes after other work of its request, such as the fetch of a video.
+   * Throws `DeploymentNotFound`, and what such a call would be refused with now: `DeploymentFull`,
+   * `DeploymentOverloaded`.
    */
   reserve(name: string, context: RequestContext): Reservation {
     return this.#calls.reserve(name, context);
   }
 
-  /** A handle to whatever has that name when it is called. Throws `DeploymentNotFound`, naming those that there are. Calls before the start are refused. */
+  /**
+   * A handle to whatever has that name when it is called. Throws `DeploymentNotFound`, naming those that there are.
+   * Calls before the start are refused.
+   */
   handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
     const { methods } = this.#require(name).bound.definition;
     return withMethods(this.#calls.handle(name, policy), methods, () => describeMethods(methods));
   }
 
-  /** Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all replicas. May be called twice. */
+  /**
+   * Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all
+   * replicas. May be called twice.
+   */
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
     await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
@@ -249,20 +329,28 @@ export class DeploymentManager {
     deployment.enter('start');
     const failed = new AbortController();
     const all = AbortSignal.any([signal, failed.signal]);
-    const cpus = async (): Promise<number> => (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
+    const cpus = async (): Promise<number> =>
+      (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
     const prepared = this.#starter.prepare(name, deployment.bound, cpus, all, progress);
     const start = async (): Promise<void> => {
       try {
         const [spec, reserved] = await Promise.all([prepared, places]);
         if (!reserved) throw new Error(`no places were planned for ${name}`);
-        await this.#starter.start(deployment, spec, reserved, { signal: all, progress, makeRoom: (take) => this.#roomMaker.makeRoom(deployment, take) });
+        await this.#starter.start(deployment, spec, reserved, {
+          signal: all,
+          progress,
+          makeRoom: (take) => this.#roomMaker.makeRoom(deployment, take),
+        });
         deployment.enter('started');
       } catch (error) {
         failed.abort(error); // the model is not needed any more
         deployment.fail(signal.aborted ? `deployment ${name} was stopped before it was ready` : error);
         throw error;
       } finally {
-        await places.then((reserved) => reserved?.releaseReserved(), () => {});
+        await places.then(
+          (reserved) => reserved?.releaseReserved(),
+          () => {},
+        );
       }
       onProgress?.({ deployment: name, fraction: 1, text: 'ready', isReady: true });
     };
@@ -271,7 +359,11 @@ export class DeploymentManager {
     return { prepared, started };
   }
 
-  async #change<T>(deployment: ManagedDeployment, signal: AbortSignal | undefined, change: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #change<T>(
+    deployment: ManagedDeployment,
+    signal: AbortSignal | undefined,
+    change: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     deployment.requireIdle();
     deployment.requireReplicas();
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
@@ -301,7 +393,8 @@ export class DeploymentManager {
   #cpusOf(deployment: ManagedDeployment, next: BoundDeployment, { machine }: DevicePlan): number {
     const others = this.#othersThan(deployment);
     const fewer = fewerThreads(next, others, machine);
-    if (fewer !== undefined) this.#options.log.warn('fewer threads than configured', { deployment: deployment.name, reason: fewer });
+    if (fewer !== undefined)
+      this.#options.log.warn('fewer threads than configured', { deployment: deployment.name, reason: fewer });
     return cpusOfReplica(next, others, machine);
   }
 
@@ -313,7 +406,12 @@ export class DeploymentManager {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
     const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw new AanaError('DeploymentNotFound', 'not-found', `there is no deployment ${name}; deployments are: ${known}`, { data: { deployment: name } });
+    throw new AanaError(
+      'DeploymentNotFound',
+      'not-found',
+      `there is no deployment ${name}; deployments are: ${known}`,
+      { data: { deployment: name } },
+    );
   }
 }
 

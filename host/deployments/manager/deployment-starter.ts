@@ -32,16 +32,35 @@ export class DeploymentStarter {
     this.#options = options;
   }
 
-  /** Fetches models. `cpus` are those that each replica should keep busy. Throws `FailedDeployment` that names the deployment and the reason. */
-  async prepare(name: string, { definition, options }: BoundDeployment, cpus: () => Promise<number>, signal: AbortSignal, progress: Report): Promise<ReplicaSpec> {
+  /**
+   * Fetches models. `cpus` are those that each replica should keep busy. Throws `FailedDeployment` that names the
+   * deployment and the reason.
+   */
+  async prepare(
+    name: string,
+    { definition, options }: BoundDeployment,
+    cpus: () => Promise<number>,
+    signal: AbortSignal,
+    progress: Report,
+  ): Promise<ReplicaSpec> {
     const log = this.#options.log.child({ deployment: name });
     const { num_gpus: numGpus = 0 } = options.ray_actor_options;
     try {
-      return await definition.prepare(options.user_config, { models: this.#options.models, log, signal, numGpus, cpus, progress });
+      return await definition.prepare(options.user_config, {
+        models: this.#options.models,
+        log,
+        signal,
+        numGpus,
+        cpus,
+        progress,
+      });
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);
-      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, { data: { deployment: name }, cause: error });
+      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, {
+        data: { deployment: name },
+        cause: error,
+      });
     }
   }
 
@@ -52,7 +71,12 @@ export class DeploymentStarter {
   }
 
   /** Starts its replicas; resolves when they are ready. */
-  async start(deployment: ManagedDeployment, spec: ReplicaSpec, places: DeploymentPlaces, options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom: MakeRoom }): Promise<void> {
+  async start(
+    deployment: ManagedDeployment,
+    spec: ReplicaSpec,
+    places: DeploymentPlaces,
+    options: { readonly signal: AbortSignal; readonly progress: Report; makeRoom: MakeRoom },
+  ): Promise<void> {
     const { signal, progress, makeRoom } = options;
     signal.throwIfAborted();
     await places.look(); // the model may have taken long to fetch

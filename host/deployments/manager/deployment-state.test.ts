@@ -4,7 +4,15 @@ import { type DeploymentEvent, type DeploymentState, nextDeploymentState } from 
 
 const States = suite('the states of a deployment');
 
-const STATES: readonly DeploymentState[] = ['registered', 'starting', 'serving', 'changing', 'failed', 'removing', 'gone'];
+const STATES: readonly DeploymentState[] = [
+  'registered',
+  'starting',
+  'serving',
+  'changing',
+  'failed',
+  'removing',
+  'gone',
+];
 /** What each event leads to in the states above, in their order. */
 const TABLE: Readonly<Record<DeploymentEvent, readonly (DeploymentState | undefined)[]>> = {
   start: ['starting', undefined, undefined, undefined, 'starting', undefined, undefined],
@@ -15,7 +23,10 @@ const TABLE: Readonly<Record<DeploymentEvent, readonly (DeploymentState | undefi
   remove: ['removing', 'removing', 'removing', 'removing', 'removing', undefined, undefined],
   removed: [undefined, undefined, undefined, undefined, undefined, 'gone', undefined],
 };
-for (const [event, expected] of Object.entries(TABLE) as [DeploymentEvent, readonly (DeploymentState | undefined)[]][]) {
+for (const [event, expected] of Object.entries(TABLE) as [
+  DeploymentEvent,
+  readonly (DeploymentState | undefined)[],
+][]) {
   for (const [index, state] of STATES.entries()) {
     States(`${state}: ${event} ${expected[index] ? `leads to ${expected[index]}` : 'means nothing'}`, () => {
       assert.is(nextDeploymentState(state, event), expected[index]);

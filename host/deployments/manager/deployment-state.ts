@@ -9,7 +9,10 @@
  */
 export type DeploymentState = 'registered' | 'starting' | 'serving' | 'changing' | 'failed' | 'removing' | 'gone';
 
-/** `fail`: it will not come back by itself. `change` and `changed`: the beginning and the end of one, also of one that was taken back. */
+/**
+ * `fail`: it will not come back by itself. `change` and `changed`: the beginning and the end of one, also of one that
+ * was taken back.
+ */
 export type DeploymentEvent = 'start' | 'started' | 'fail' | 'change' | 'changed' | 'remove' | 'removed';
 
 const TRANSITIONS: Readonly<Record<DeploymentState, Readonly<Partial<Record<DeploymentEvent, DeploymentState>>>>> = {
@@ -22,7 +25,10 @@ const TRANSITIONS: Readonly<Record<DeploymentState, Readonly<Partial<Record<Depl
   gone: {},
 };
 
-/** The state after `event`; undefined when the event means nothing in `state`, such as `change` of one that is being changed. */
+/**
+ * The state after `event`; undefined when the event means nothing in `state`, such as `change` of one that is being
+ * changed.
+ */
 export function nextDeploymentState(state: DeploymentState, event: DeploymentEvent): DeploymentState | undefined {
   return TRANSITIONS[state][event];
 }

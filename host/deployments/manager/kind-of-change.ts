@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 
-/** `scale`: what the host does with replicas. `reconfigure`: what running replicas take. `roll`: what only new replicas can have. */
+/**
+ * `scale`: what the host does with replicas. `reconfigure`: what running replicas take. `roll`: what only new replicas
+ * can have.
+ */
 export type KindOfChange = 'none' | 'scale' | 'reconfigure' | 'roll';
 
 /** Options that running replicas know nothing of. */
@@ -32,5 +35,7 @@ export function kindOfChange(before: BoundDeployment, after: BoundDeployment): K
 
 function changedKeys(before: object, after: object): string[] {
   const [one, other] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  return [...new Set([...one.keys(), ...other.keys()])].filter((key) => !isDeepStrictEqual(one.get(key), other.get(key)));
+  return [...new Set([...one.keys(), ...other.keys()])].filter(
+    (key) => !isDeepStrictEqual(one.get(key), other.get(key)),
+  );
 }

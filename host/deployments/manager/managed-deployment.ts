@@ -48,19 +48,31 @@ export class ManagedDeployment {
   requireIdle(): void {
     const { state } = this;
     if (state === 'serving' || state === 'failed' || state === 'registered') return;
-    throw new AanaError('DeploymentBusy', 'conflict', `deployment ${this.name} is ${BUSY_WITH[state]}; try again when that has ended`, { data: { deployment: this.name, state } });
+    throw new AanaError(
+      'DeploymentBusy',
+      'conflict',
+      `deployment ${this.name} is ${BUSY_WITH[state]}; try again when that has ended`,
+      { data: { deployment: this.name, state } },
+    );
   }
 
   /** The replicas of one that runs. Throws `DeploymentNotStarted`, or `FailedDeployment` with the reason. */
   requireReplicas(): ReplicaSet {
-    if (this.#failure !== '') throw new AanaError('FailedDeployment', 'unavailable', this.#failure, { data: { deployment: this.name } });
+    if (this.#failure !== '')
+      throw new AanaError('FailedDeployment', 'unavailable', this.#failure, { data: { deployment: this.name } });
     if (this.replicas) return this.replicas;
-    throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${this.name} is not started yet`, { data: { deployment: this.name } });
+    throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${this.name} is not started yet`, {
+      data: { deployment: this.name },
+    });
   }
 
-  /** Whether it serves calls; undefined while nobody counts on it, because it has not been started yet or is being removed. */
+  /**
+   * Whether it serves calls; undefined while nobody counts on it, because it has not been started yet or is being
+   * removed.
+   */
   get canServe(): boolean | undefined {
-    if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone') return undefined;
+    if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone')
+      return undefined;
     return this.#failure === '' && this.replicas?.canServe === true;
   }
 
@@ -68,7 +80,14 @@ export class ManagedDeployment {
     const status = this.replicas?.status();
     if (status && this.#failure === '') return status;
     if (status) return { ...status, status: 'DEPLOY_FAILED', message: status.message || this.#failure };
-    return { status: this.#failure === '' ? 'DEPLOYING' : 'DEPLOY_FAILED', message: this.#failure, replicas: [], queued: 0, updating: undefined, lastLines: [] };
+    return {
+      status: this.#failure === '' ? 'DEPLOYING' : 'DEPLOY_FAILED',
+      message: this.#failure,
+      replicas: [],
+      queued: 0,
+      updating: undefined,
+      lastLines: [],
+    };
   }
 }
 

@@ -12,8 +12,13 @@ export function startFailure(failures: readonly StartFailure[]): unknown {
   const lines = failures.map(({ error }) => (error instanceof Error ? error.message : String(error)));
   const reasons = Object.fromEntries(failures.map(({ deployment }, index) => [deployment, lines[index]]));
   const isAllWant = failures.every(({ error }) => error instanceof AanaError && error.name === 'InsufficientResources');
-  return new AanaError(isAllWant ? 'InsufficientResources' : 'FailedDeployment', 'unavailable', `${failures.length} deployments failed:\n${lines.map((line) => `  ${line}`).join('\n')}`, {
-    data: { deployments: reasons },
-    cause: first?.error,
-  });
+  return new AanaError(
+    isAllWant ? 'InsufficientResources' : 'FailedDeployment',
+    'unavailable',
+    `${failures.length} deployments failed:\n${lines.map((line) => `  ${line}`).join('\n')}`,
+    {
+      data: { deployments: reasons },
+      cause: first?.error,
+    },
+  );
 }

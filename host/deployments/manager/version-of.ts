@@ -4,7 +4,11 @@ import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 
 /** What the replicas of a deployment are, in the terms of those who run them. */
-export function replicaVersion({ definition, options }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReplicaVersion {
+export function replicaVersion(
+  { definition, options }: BoundDeployment,
+  spec: ReplicaSpec,
+  places: DeploymentPlaces,
+): ReplicaVersion {
   const scaling = options.autoscaling_config;
   return {
     implementation: definition.implementation,

@@ -9,7 +9,8 @@ import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
 
 const Plan = suite('processors of replicas');
 
-const options = (more: Partial<DeploymentOptionsInput> = {}): DeploymentOptions => DeploymentOptions.parse({ type: 'any', ...more });
+const options = (more: Partial<DeploymentOptionsInput> = {}): DeploymentOptions =>
+  DeploymentOptions.parse({ type: 'any', ...more });
 const machine = (cpus: number, gpus = 0): Parameters<typeof cpusOfReplica>[2] => ({
   cpus,
   memoryBytes: 0,
@@ -22,13 +23,25 @@ Plan('are half of those of the machine at most, 1 to 8', () => {
 
 /** A deployment whose configuration names no threads. */
 const plain = (more: Partial<DeploymentOptionsInput> = {}): CpuUser => ({ definition: {}, options: options(more) });
-const llm = (threads?: number, more: object = {}): BoundDeployment => bind(LlamaTextGenerationDeployment, { ...more, user_config: { model_kwargs: threads === undefined ? {} : { n_threads: threads } } }, 'llm');
-const asr = (config: { threads?: number; max_states?: number } = {}, more: object = {}): BoundDeployment => bind(WhisperDeployment, { ...more, user_config: config }, 'asr');
+const llm = (threads?: number, more: object = {}): BoundDeployment =>
+  bind(
+    LlamaTextGenerationDeployment,
+    { ...more, user_config: { model_kwargs: threads === undefined ? {} : { n_threads: threads } } },
+    'llm',
+  );
+const asr = (config: { threads?: number; max_states?: number } = {}, more: object = {}): BoundDeployment =>
+  bind(WhisperDeployment, { ...more, user_config: config }, 'asr');
 
 const othersThan = <T>(all: readonly T[], index: number): T[] => all.filter((_, other) => other !== index);
 
 const PLAIN = plain();
-const CASES: readonly (readonly [what: string, all: readonly CpuUser[], cpus: number, gpus: number, wanted: readonly number[]])[] = [
+const CASES: readonly (readonly [
+  what: string,
+  all: readonly CpuUser[],
+  cpus: number,
+  gpus: number,
+  wanted: readonly number[],
+])[] = [
   ['two deployments on eight', [PLAIN, PLAIN], 8, 0, [4, 4]],
   ['two deployments on two', [PLAIN, PLAIN], 2, 0, [1, 1]],
   ['three deployments on eight', [PLAIN, PLAIN, PLAIN], 8, 0, [2, 2, 2]],
@@ -37,7 +50,13 @@ const CASES: readonly (readonly [what: string, all: readonly CpuUser[], cpus: nu
   ['a number below one', [plain({ num_replicas: 2, ray_actor_options: { num_cpus: 0.5 } }), PLAIN], 4, 0, [1, 2]],
   ['more replicas than processors', [plain({ num_replicas: 5 }), PLAIN], 4, 0, [1, 1]],
   ['a deployment on a GPU', [plain({ num_replicas: 4, ray_actor_options: { num_gpus: 0.5 } }), PLAIN], 8, 2, [1, 4]],
-  ['a deployment that asks for a GPU where there is none', [plain({ ray_actor_options: { num_gpus: 0.5 } }), PLAIN], 8, 0, [4, 4]],
+  [
+    'a deployment that asks for a GPU where there is none',
+    [plain({ ray_actor_options: { num_gpus: 0.5 } }), PLAIN],
+    8,
+    0,
+    [4, 4],
+  ],
   ['a language model that names its threads', [llm(6), PLAIN], 8, 0, [6, 2]],
   ['threads of several replicas', [llm(3, { num_replicas: 2 }), PLAIN], 8, 0, [3, 2]],
   ['threads of replicas that may come', [llm(2, { autoscaling_config: { max_replicas: 3 } }), PLAIN], 8, 0, [2, 2]],
@@ -58,37 +77,62 @@ for (const [what, all, cpus, gpus, wanted] of CASES) {
 }
 
 Plan('say in a sentence that a replica runs fewer threads than its configuration names', () => {
-  assert.match(fewerThreads(llm(9), [], machine(8)) ?? '', /names 9 threads for each replica, and a replica runs 8: this machine has 8 processors/);
-  for (const next of [llm(8), llm(1, { num_replicas: 20 }), PLAIN]) assert.is(fewerThreads(next, [], machine(8)), undefined);
+  assert.match(
+    fewerThreads(llm(9), [], machine(8)) ?? '',
+    /names 9 threads for each replica, and a replica runs 8: this machine has 8 processors/,
+  );
+  for (const next of [llm(8), llm(1, { num_replicas: 20 }), PLAIN])
+    assert.is(fewerThreads(next, [], machine(8)), undefined);
 });
 
-/** Threads of one unit (an answer's steps, or a window), and all threads of a replica, as it would start on the machine. */
+/**
+ * Threads of one unit (an answer's steps, or a window), and all threads of a replica, as it would start on the machine.
+ */
 async function threadsOf(bound: BoundDeployment, cpus: number): Promise<readonly [ofUnit: number, all: number]> {
   const models = { pull: async (id: string) => ({ path: `/models/${id}` }) };
-  const spec = await bound.definition.prepare(bound.options.user_config, { models, log: silentLogger, signal: new AbortController().signal, cpus: async () => cpus, numGpus: 0, progress: () => {} });
+  const spec = await bound.definition.prepare(bound.options.user_config, {
+    models,
+    log: silentLogger,
+    signal: new AbortController().signal,
+    cpus: async () => cpus,
+    numGpus: 0,
+    progress: () => {},
+  });
   const ofUnit = Number(spec['n_threads'] ?? spec['threads']);
   return [ofUnit, ofUnit * Number(spec['max_states'] ?? 1)];
 }
 
-Plan('are enough for the threads of every pair of deployments, except for replicas and windows with one thread', async () => {
-  const models = [undefined, 1, 2, 3, 5, 8].flatMap((threads) => [1, 2].map((replicas) => llm(threads, { num_replicas: replicas })));
-  const speech = [undefined, 1, 2, 4].flatMap((threads) => [undefined, 1, 3].map((states) => asr({ ...(threads !== undefined && { threads }), ...(states !== undefined && { max_states: states }) })));
-  let lowered = 0;
-  let tight = 0;
-  for (const cpus of [1, 2, 3, 4, 6, 8, 12]) {
-    for (const all of models.flatMap((one) => speech.map((other) => [one, other] as const))) {
-      let busy = 0;
-      for (const [index, one] of all.entries()) {
-        const others = othersThan(all, index);
-        if (fewerThreads(one, others, machine(cpus)) !== undefined) lowered += 1;
-        const [ofUnit, ofReplica] = await threadsOf(one, cpusOfReplica(one, others, machine(cpus)));
-        if (ofUnit > 1) busy += ofReplica * (one.options.num_replicas ?? 1);
+Plan(
+  'are enough for the threads of every pair of deployments, except for replicas and windows with one thread',
+  async () => {
+    const models = [undefined, 1, 2, 3, 5, 8].flatMap((threads) =>
+      [1, 2].map((replicas) => llm(threads, { num_replicas: replicas })),
+    );
+    const speech = [undefined, 1, 2, 4].flatMap((threads) =>
+      [undefined, 1, 3].map((states) =>
+        asr({ ...(threads !== undefined && { threads }), ...(states !== undefined && { max_states: states }) }),
+      ),
+    );
+    let lowered = 0;
+    let tight = 0;
+    for (const cpus of [1, 2, 3, 4, 6, 8, 12]) {
+      for (const all of models.flatMap((one) => speech.map((other) => [one, other] as const))) {
+        let busy = 0;
+        for (const [index, one] of all.entries()) {
+          const others = othersThan(all, index);
+          if (fewerThreads(one, others, machine(cpus)) !== undefined) lowered += 1;
+          const [ofUnit, ofReplica] = await threadsOf(one, cpusOfReplica(one, others, machine(cpus)));
+          if (ofUnit > 1) busy += ofReplica * (one.options.num_replicas ?? 1);
+        }
+        assert.ok(
+          busy <= cpus,
+          `${busy} threads on ${cpus} processors: ${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
+        );
+        if (busy === cpus) tight += 1;
       }
-      assert.ok(busy <= cpus, `${busy} threads on ${cpus} processors: ${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`);
-      if (busy === cpus) tight += 1;
     }
-  }
-  assert.ok(lowered > 50 && tight > 50, `${lowered} have fewer threads, ${tight} use all processors`);
-});
+    assert.ok(lowered > 50 && tight > 50, `${lowered} have fewer threads, ${tight} use all processors`);
+  },
+);
 
 Plan.run();

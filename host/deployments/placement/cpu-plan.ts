@@ -18,22 +18,33 @@ export function defaultCpus(cpus: number): number {
 }
 
 /**
- * Returns the processors that each replica of a deployment should keep busy, so that the replicas of all deployments together fit the machine. That is the
- * number of threads that the configuration names, or `num_cpus` of the options when that is more; 1 beside a GPU; else an equal part of what the others
- * leave, at most {@link defaultCpus}. When the deployments name more threads than there are processors, each gets its proportional part. At least 1, so that
- * more replicas than processors share these.
+ * Returns the processors that each replica of a deployment should keep busy, so that the replicas of all deployments
+ * together fit the machine. That is the number of threads that the configuration names, or `num_cpus` of the options
+ * when that is more; 1 beside a GPU; else an equal part of what the others leave, at most {@link defaultCpus}. When the
+ * deployments name more threads than there are processors, each gets its proportional part. At least 1, so that more
+ * replicas than processors share these.
  */
 export function cpusOfReplica(next: CpuUser, others: Iterable<CpuUser>, machine: Machine): number {
   const cpus = cpusOf(machine);
   const all = [next, ...others];
   const named = all.reduce((sum, each) => sum + (fixedCpus(each, machine) ?? 0) * mostReplicas(each.options), 0);
   const fixed = fixedCpus(next, machine);
-  if (fixed !== undefined) return Math.max(1, Math.floor(namedThreads(next, machine) === undefined ? fixed : fixed * Math.min(1, cpus / named)));
-  const sharers = all.reduce((sum, each) => sum + (fixedCpus(each, machine) === undefined ? mostReplicas(each.options) : 0), 0);
+  if (fixed !== undefined)
+    return Math.max(
+      1,
+      Math.floor(namedThreads(next, machine) === undefined ? fixed : fixed * Math.min(1, cpus / named)),
+    );
+  const sharers = all.reduce(
+    (sum, each) => sum + (fixedCpus(each, machine) === undefined ? mostReplicas(each.options) : 0),
+    0,
+  );
   return Math.max(1, Math.min(defaultCpus(cpus), Math.floor((cpus - named) / sharers)));
 }
 
-/** Returns a sentence for the log when a replica runs fewer threads than its configuration names; undefined when it runs all of them. */
+/**
+ * Returns a sentence for the log when a replica runs fewer threads than its configuration names; undefined when it runs
+ * all of them.
+ */
 export function fewerThreads(next: CpuUser, others: Iterable<CpuUser>, machine: Machine): string | undefined {
   const named = namedThreads(next, machine) ?? 1;
   const given = cpusOfReplica(next, others, machine);
@@ -50,7 +61,10 @@ function fixedCpus(user: CpuUser, machine: Machine): number | undefined {
 }
 
 function namedThreads({ definition, options }: CpuUser, machine: Machine): number | undefined {
-  return definition.threads?.(options.user_config, { cpus: cpusOf(machine), numGpus: options.ray_actor_options.num_gpus ?? 0 });
+  return definition.threads?.(options.user_config, {
+    cpus: cpusOf(machine),
+    numGpus: options.ray_actor_options.num_gpus ?? 0,
+  });
 }
 
 function cpusOf({ cpus = availableParallelism() }: Machine): number {

@@ -75,23 +75,30 @@ Places('that were held are free at the end, when nobody came back', () => {
 });
 
 /** Memory as a replica on the CPU tells it. */
-const onCpu = (privateGiB: number, fileGiB: number): ReplicaMemory => ({ privateBytes: privateGiB * GIB, fileBytes: fileGiB * GIB, gpus: [] });
-
-Places('count what a replica says that it uses in place of what was estimated, and expect as much of the next one', () => {
-  const ledger = ledgerOf(20);
-  const places = placesOf(ledger, 'llm');
-  const [first, second] = [taken(places), taken(places)];
-  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
-  first.onMemory?.(onCpu(3, 8));
-  assert.is(ledger.cpuMemoryBytes, 13 * GIB);
-  second.onMemory?.(onCpu(1, 8));
-  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
-  taken(places);
-  assert.is(ledger.cpuMemoryBytes, 15 * GIB);
-  first.release();
-  first.onMemory?.(onCpu(9, 9)); // its last words
-  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+const onCpu = (privateGiB: number, fileGiB: number): ReplicaMemory => ({
+  privateBytes: privateGiB * GIB,
+  fileBytes: fileGiB * GIB,
+  gpus: [],
 });
+
+Places(
+  'count what a replica says that it uses in place of what was estimated, and expect as much of the next one',
+  () => {
+    const ledger = ledgerOf(20);
+    const places = placesOf(ledger, 'llm');
+    const [first, second] = [taken(places), taken(places)];
+    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+    first.onMemory?.(onCpu(3, 8));
+    assert.is(ledger.cpuMemoryBytes, 13 * GIB);
+    second.onMemory?.(onCpu(1, 8));
+    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+    taken(places);
+    assert.is(ledger.cpuMemoryBytes, 15 * GIB);
+    first.release();
+    first.onMemory?.(onCpu(9, 9)); // its last words
+    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  },
+);
 
 Places('do not count weights as shared that each replica has in memory of its own', () => {
   const ledger = ledgerOf(40);
@@ -113,13 +120,22 @@ Places('count a model on several GPUs by its parts, then as measured, and learn 
   const places = new DeploymentPlaces(ledger, { name: 'llm', options: ON_TWO });
   places.countMemory({ weightsBytes: 60 * GIB, contextBytes: 20 * GIB, parts: [3, 1] });
   const place = taken(places);
-  assert.equal(ledger.loads().map(({ memoryBytes }) => memoryBytes / GIB), [60, 20]);
+  assert.equal(
+    ledger.loads().map(({ memoryBytes }) => memoryBytes / GIB),
+    [60, 20],
+  );
   const gpus = [
     { usedBytes: 50 * GIB, freeBytes: 29 * GIB },
     { usedBytes: 30 * GIB, freeBytes: 40 * GIB },
   ];
   place.onMemory?.({ privateBytes: GIB, fileBytes: GIB, gpus });
-  assert.equal(ledger.loads().map(({ memoryBytes, foreignBytes }) => [memoryBytes / GIB, foreignBytes / GIB]), [[50, 1], [30, 10]]);
+  assert.equal(
+    ledger.loads().map(({ memoryBytes, foreignBytes }) => [memoryBytes / GIB, foreignBytes / GIB]),
+    [
+      [50, 1],
+      [30, 10],
+    ],
+  );
 });
 
 Places('refuse what other programs leave no room for, and name these', async () => {
@@ -140,7 +156,10 @@ Places('refuse what other programs leave no room for, and name these', async () 
 
 Places('look at the main memory each time before they are taken', () => {
   let freeGiB = 12;
-  const plan = new DevicePlan({ gpus: [], memoryBytes: 16 * GIB, probe: { freeMainBytes: () => freeGiB * GIB } }, silentLogger);
+  const plan = new DevicePlan(
+    { gpus: [], memoryBytes: 16 * GIB, probe: { freeMainBytes: () => freeGiB * GIB } },
+    silentLogger,
+  );
   const places = plan.placesFor({ name: 'llm', options: ON_CPU });
   places.countMemory(NEED);
   taken(places); // 10 of 16, others have 4

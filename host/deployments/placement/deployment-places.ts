@@ -1,5 +1,11 @@
 import { AanaError } from '../../core/errors.ts';
-import { type DeviceUse, type Placement, placementEnvironment, type PlacementLedger, placementText } from '../../devices/index.ts';
+import {
+  type DeviceUse,
+  type Placement,
+  placementEnvironment,
+  type PlacementLedger,
+  placementText,
+} from '../../devices/index.ts';
 import type { Place } from '../../replicas/index.ts';
 import type { ReplicaMemory } from '../../rpc/index.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
@@ -39,7 +45,11 @@ export class DeploymentPlaces {
   #weightsAt: Placement | undefined;
 
   /** Without `looks` the table counts as it is. */
-  constructor(ledger: PlacementLedger, planned: PlannedDeployment, looks: Looks = { main: () => {}, gpus: () => undefined }) {
+  constructor(
+    ledger: PlacementLedger,
+    planned: PlannedDeployment,
+    looks: Looks = { main: () => {}, gpus: () => undefined },
+  ) {
     this.#ledger = ledger;
     this.#planned = planned;
     this.#looks = looks;
@@ -55,12 +65,18 @@ export class DeploymentPlaces {
     return this.#ledger.machine.gpus.length > 0 && this.#gpus > 0;
   }
 
-  /** Asks how much of the GPUs other programs use now. Returns undefined when its replicas run on none, or when nobody can be asked. */
+  /**
+   * Asks how much of the GPUs other programs use now. Returns undefined when its replicas run on none, or when nobody
+   * can be asked.
+   */
   look(): Promise<void> | undefined {
     return this.isOnGpu ? this.#looks.gpus() : undefined;
   }
 
-  /** Sets places aside for `count` replicas. Throws `InsufficientResources`, naming what is asked for and what there is; then none is. */
+  /**
+   * Sets places aside for `count` replicas. Throws `InsufficientResources`, naming what is asked for and what there is;
+   * then none is.
+   */
   reserve(count: number): void {
     this.#looks.main();
     for (let index = 0; index < count; index += 1) {
@@ -79,16 +95,20 @@ export class DeploymentPlaces {
   }
 
   /**
-   * Counts the memory of a replica, once its model file is there; what is set aside is counted with it. Throws `InsufficientResources` when a
-   * device has not as much left.
+   * Counts the memory of a replica, once its model file is there; what is set aside is counted with it. Throws
+   * `InsufficientResources` when a device has not as much left.
    */
   countMemory(need: MemoryNeed): void {
     this.#looks.main();
     this.#need = need;
-    for (const placement of this.#reserved) if (!this.#count(this.#ledger, placement)) throw this.#tooLittleMemory(need, placement);
+    for (const placement of this.#reserved)
+      if (!this.#count(this.#ledger, placement)) throw this.#tooLittleMemory(need, placement);
   }
 
-  /** Throws `InsufficientResources` when `count` replicas would not fit into a machine that is empty but for what others keep. */
+  /**
+   * Throws `InsufficientResources` when `count` replicas would not fit into a machine that is empty but for what others
+   * keep.
+   */
   requireRoom(count: number, given: Iterable<Placement>): void {
     this.#looks.main();
     const ledger = this.#ledger.without([...given, ...this.#reserved, ...this.#taken]);
@@ -124,7 +144,10 @@ export class DeploymentPlaces {
     return place;
   }
 
-  /** Keeps these places for replicas that come back, and for those of another version that fit into them, until the function that it gives is called. */
+  /**
+   * Keeps these places for replicas that come back, and for those of another version that fit into them, until the
+   * function that it gives is called.
+   */
   hold(places: Iterable<Place>): () => void {
     const held = [...places].flatMap((place) => placements.get(place) ?? []);
     for (const placement of held) {
@@ -163,7 +186,12 @@ export class DeploymentPlaces {
   }
 
   #place(ledger: PlacementLedger): Placement | undefined {
-    return ledger.place({ deployment: this.#planned.name, gpus: this.#gpus, cpus: this.#cpus, reservedBytes: this.#reservedBytes });
+    return ledger.place({
+      deployment: this.#planned.name,
+      gpus: this.#gpus,
+      cpus: this.#cpus,
+      reservedBytes: this.#reservedBytes,
+    });
   }
 
   /** A replica told what it uses: that counts from now on, for it and for those that come. */
@@ -171,9 +199,13 @@ export class DeploymentPlaces {
     if (!this.#taken.has(placement)) return;
     if (placement.gpus.length === 0) {
       const weightsBytes = this.#need?.weightsBytes ?? 0;
-      // A model that is mapped is read bit by bit, so its file counts; one that is not mapped lies in the process's own memory.
+      // A model that is mapped is read bit by bit, so its file counts; one that is not mapped lies in the process's own
+      // memory.
       const isMapped = fileBytes * 2 >= weightsBytes;
-      this.#learn({ weightsBytes: isMapped ? Math.max(fileBytes, weightsBytes) : fileBytes, contextBytes: privateBytes });
+      this.#learn({
+        weightsBytes: isMapped ? Math.max(fileBytes, weightsBytes) : fileBytes,
+        contextBytes: privateBytes,
+      });
       this.#ownBytes.set(placement, privateBytes);
       this.#weightsAt ??= placement;
       this.#ledger.measure(placement, this.#useOf(placement, this.#weightsAt === placement));
@@ -193,15 +225,23 @@ export class DeploymentPlaces {
   #learn(measured: MemoryNeed): void {
     const before = this.#isMeasured ? this.#need : undefined;
     this.#isMeasured = true;
-    this.#need = { ...measured, weightsBytes: Math.max(measured.weightsBytes, before?.weightsBytes ?? 0), contextBytes: Math.max(measured.contextBytes, before?.contextBytes ?? 0) };
+    this.#need = {
+      ...measured,
+      weightsBytes: Math.max(measured.weightsBytes, before?.weightsBytes ?? 0),
+      contextBytes: Math.max(measured.contextBytes, before?.contextBytes ?? 0),
+    };
   }
 
-  /** What a replica uses of each of its devices. On the CPU weights count once, with one of the replicas; being mapped, they show as free memory. */
+  /**
+   * What a replica uses of each of its devices. On the CPU weights count once, with one of the replicas; being mapped,
+   * they show as free memory.
+   */
   #useOf(placement: Placement, hasWeights: boolean): DeviceUse {
     const { gpus } = placement;
     const contextBytes = this.#ownBytes.get(placement) ?? this.#need?.contextBytes ?? 0;
     const weightsBytes = this.#need?.weightsBytes ?? 0;
-    if (gpus.length === 0) return { bytes: [(hasWeights ? weightsBytes : 0) + contextBytes], visibleBytes: [contextBytes] };
+    if (gpus.length === 0)
+      return { bytes: [(hasWeights ? weightsBytes : 0) + contextBytes], visibleBytes: [contextBytes] };
     const parts = gpus.map((_, index) => (this.#need?.parts ? (this.#need.parts[index] ?? 0) : 1));
     const sum = parts.reduce((total, part) => total + part, 0);
     return { bytes: parts.map((part) => (sum > 0 ? ((weightsBytes + contextBytes) * part) / sum : 0)) };
@@ -247,7 +287,13 @@ export class DeploymentPlaces {
     const isOnGpus = gpus.length > 0 && asked > 0;
     const bytes = Math.max(reserved, this.#need ? this.#need.weightsBytes + this.#need.contextBytes : 0);
     const processors = this.#cpus > 0 ? `${this.#cpus} processors` : undefined;
-    const demand = [isOnGpus ? `${asked} GPU` : (processors ?? 'the CPU'), isOnGpus ? processors : undefined, bytes > 0 ? `${gib(bytes)} of memory` : undefined].filter(Boolean).join(' and ');
+    const demand = [
+      isOnGpus ? `${asked} GPU` : (processors ?? 'the CPU'),
+      isOnGpus ? processors : undefined,
+      bytes > 0 ? `${gib(bytes)} of memory` : undefined,
+    ]
+      .filter(Boolean)
+      .join(' and ');
     const loads = this.#ledger.loads();
     const supply = isOnGpus
       ? `${gpus.length} GPU: ${gpus
@@ -258,11 +304,19 @@ export class DeploymentPlaces {
           .join('; ')}`
       : `${gib(memoryBytes)} of memory, ${gib(this.#ledger.cpuMemoryBytes)} taken${byOthers(this.#ledger.foreignMainBytes)}`;
     const { cpus } = this.#ledger.machine;
-    const processorsLeft = this.#cpus > 0 && cpus !== undefined ? `${cpus} processors, ${this.#ledger.usedCpus} of them taken, and ` : '';
-    return this.#insufficient(`${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ${processorsLeft}${supply}`, {
-      demand: { num_replicas: count, num_gpus: asked, num_cpus: this.#cpus, memory_bytes: bytes },
-      supply: { num_gpus: gpus.length, num_cpus: cpus ?? null, memory_bytes: isOnGpus ? gpus.map((gpu) => gpu.memoryBytes) : memoryBytes },
-    });
+    const processorsLeft =
+      this.#cpus > 0 && cpus !== undefined ? `${cpus} processors, ${this.#ledger.usedCpus} of them taken, and ` : '';
+    return this.#insufficient(
+      `${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ${processorsLeft}${supply}`,
+      {
+        demand: { num_replicas: count, num_gpus: asked, num_cpus: this.#cpus, memory_bytes: bytes },
+        supply: {
+          num_gpus: gpus.length,
+          num_cpus: cpus ?? null,
+          memory_bytes: isOnGpus ? gpus.map((gpu) => gpu.memoryBytes) : memoryBytes,
+        },
+      },
+    );
   }
 
   #tooLittleMemory(need: MemoryNeed, placement: Placement): AanaError {
@@ -271,17 +325,25 @@ export class DeploymentPlaces {
     const supply = devices.length > 0 ? devices.map((gpu) => gpu?.memoryBytes ?? 0) : [machine.memoryBytes];
     const where = devices.length > 0 ? devices.map((gpu) => gpu?.name).join(' and ') : 'this machine';
     const loads = this.#ledger.loads();
-    const foreign = placement.gpus.length > 0 ? placement.gpus.map((gpu) => loads[gpu]?.foreignBytes ?? 0).reduce((sum, bytes) => sum + bytes, 0) : this.#ledger.foreignMainBytes;
+    const foreign =
+      placement.gpus.length > 0
+        ? placement.gpus.map((gpu) => loads[gpu]?.foreignBytes ?? 0).reduce((sum, bytes) => sum + bytes, 0)
+        : this.#ledger.foreignMainBytes;
     const asked = `a replica needs at least ${gib(need.weightsBytes + need.contextBytes)} of memory (${gib(need.weightsBytes)} for its weights, ${gib(need.contextBytes)} for its context)`;
-    return this.#insufficient(`${asked}; ${where} has ${supply.map(gib).join(' and ')}, less what other replicas have${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`, {
-      demand: { weights_bytes: need.weightsBytes, context_bytes: need.contextBytes },
-      supply: { memory_bytes: supply },
-    });
+    return this.#insufficient(
+      `${asked}; ${where} has ${supply.map(gib).join(' and ')}, less what other replicas have${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`,
+      {
+        demand: { weights_bytes: need.weightsBytes, context_bytes: need.contextBytes },
+        supply: { memory_bytes: supply },
+      },
+    );
   }
 
   #insufficient(why: string, facts: { readonly demand: unknown; readonly supply: unknown }): AanaError {
     const { name } = this.#planned;
-    return new AanaError('InsufficientResources', 'unavailable', `there is no room for deployment ${name}: ${why}`, { data: { deployment: name, ...facts } });
+    return new AanaError('InsufficientResources', 'unavailable', `there is no room for deployment ${name}: ${why}`, {
+      data: { deployment: name, ...facts },
+    });
   }
 }
 

@@ -31,8 +31,8 @@ export class DevicePlan {
   }
 
   /**
-   * Sets places aside for all replicas that must run, the largest first, so that what fits together is found to fit. Throws
-   * `InsufficientResources`, naming what is asked for and what there is; then no place is set aside.
+   * Sets places aside for all replicas that must run, the largest first, so that what fits together is found to fit.
+   * Throws `InsufficientResources`, naming what is asked for and what there is; then no place is set aside.
    */
   reserve(deployments: readonly PlannedDeployment[]): Map<string, DeploymentPlaces> {
     const places = new Map(deployments.map((planned) => [planned.name, this.placesFor(planned)]));
@@ -44,16 +44,23 @@ export class DevicePlan {
       throw error;
     }
     const lacking = deployments.filter((planned) => gpusOf(planned) > 0).map(({ name }) => name);
-    if (this.#ledger.machine.gpus.length === 0 && lacking.length > 0) this.#log.warn('this machine has no GPU, deployments that ask for one run on the CPU', { deployments: lacking });
+    if (this.#ledger.machine.gpus.length === 0 && lacking.length > 0)
+      this.#log.warn('this machine has no GPU, deployments that ask for one run on the CPU', { deployments: lacking });
     return places;
   }
 
   /** Places for a deployment, of which none is set aside. */
   placesFor(planned: PlannedDeployment): DeploymentPlaces {
-    return new DeploymentPlaces(this.#ledger, planned, { main: () => this.#lookAtMain(), gpus: () => this.#lookAtGpus() });
+    return new DeploymentPlaces(this.#ledger, planned, {
+      main: () => this.#lookAtMain(),
+      gpus: () => this.#lookAtGpus(),
+    });
   }
 
-  /** Notes how much of each GPU is free. Deployments that ask at the same time share one look, because it starts a process. Undefined when nobody can be asked. */
+  /**
+   * Notes how much of each GPU is free. Deployments that ask at the same time share one look, because it starts a
+   * process. Undefined when nobody can be asked.
+   */
   #lookAtGpus(): Promise<void> | undefined {
     const { freeGpuBytes } = this.machine.probe ?? {};
     if (!freeGpuBytes) return undefined;

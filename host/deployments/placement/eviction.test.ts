@@ -10,23 +10,36 @@ const MACHINE = { gpus: ['a', 'b'].map((id) => ({ id, name: id, memoryBytes: 80e
 /** A table with these shares taken, one replica each; the spread policy puts each on the emptier GPU. */
 function taken(...gpus: readonly number[]): { ledger: PlacementLedger; placements: Placement[] } {
   const ledger = new PlacementLedger(MACHINE);
-  const placements = gpus.map((share, index) => ledger.place({ deployment: `d${index}`, gpus: share, reservedBytes: 0 }));
+  const placements = gpus.map((share, index) =>
+    ledger.place({ deployment: `d${index}`, gpus: share, reservedBytes: 0 }),
+  );
   return { ledger, placements: placements.filter((placement) => placement !== undefined) };
 }
 
 /** The numbers of those that go for one more replica with this share; `usedAt` is when each was last used. */
-function victims(shares: readonly number[], usedAt: readonly (number | undefined)[], wanted: number): number[] | undefined {
+function victims(
+  shares: readonly number[],
+  usedAt: readonly (number | undefined)[],
+  wanted: number,
+): number[] | undefined {
   const { ledger, placements } = taken(...shares);
-  const candidates = placements.flatMap((placement, index) => (usedAt[index] === undefined ? [] : [{ placement, index, lastUsedAt: usedAt[index] }]));
-  const fits = (given: readonly Placement[]): boolean => ledger.without(given).place({ deployment: 'new', gpus: wanted, reservedBytes: 0 }) !== undefined;
+  const candidates = placements.flatMap((placement, index) =>
+    usedAt[index] === undefined ? [] : [{ placement, index, lastUsedAt: usedAt[index] }],
+  );
+  const fits = (given: readonly Placement[]): boolean =>
+    ledger.without(given).place({ deployment: 'new', gpus: wanted, reservedBytes: 0 }) !== undefined;
   return chooseVictims(candidates, fits)?.map(({ index }) => index);
 }
 
 Eviction('takes nobody when there is room', () => assert.equal(victims([1], [1], 1), []));
 Eviction('takes the least recently used', () => assert.equal(victims([1, 1], [20, 10], 0.5), [1]));
 Eviction('takes no more than are needed', () => assert.equal(victims([0.5, 0.5, 0.5, 0.5], [1, 2, 3, 4], 0.5), [0]));
-Eviction('leaves an older one alone that would not help', () => assert.equal(victims([0.5, 1, 0.3], [1, 2, undefined], 1), [1]));
+Eviction('leaves an older one alone that would not help', () =>
+  assert.equal(victims([0.5, 1, 0.3], [1, 2, undefined], 1), [1]),
+);
 Eviction('takes several where one is not enough', () => assert.equal(victims([1, 1], [1, 2], 2), [0, 1]));
-Eviction('takes nobody when all together are not enough', () => assert.is(victims([1, 1], [1, undefined], 2), undefined));
+Eviction('takes nobody when all together are not enough', () =>
+  assert.is(victims([1, 1], [1, undefined], 2), undefined),
+);
 
 Eviction.run();

@@ -8,10 +8,13 @@ export interface Candidate {
 }
 
 /**
- * Which of `candidates` go so that `fits`: those of the least recently used deployments, and none of them in vain. Undefined when it would
- * not fit without all of them either.
+ * Which of `candidates` go so that `fits`: those of the least recently used deployments, and none of them in vain.
+ * Undefined when it would not fit without all of them either.
  */
-export function chooseVictims<Each extends Candidate>(candidates: readonly Each[], fits: (given: readonly Placement[]) => boolean): Each[] | undefined {
+export function chooseVictims<Each extends Candidate>(
+  candidates: readonly Each[],
+  fits: (given: readonly Placement[]) => boolean,
+): Each[] | undefined {
   const placements = (of: readonly Each[]): Placement[] => of.map(({ placement }) => placement);
   const oldestFirst = [...candidates].sort((a, b) => a.lastUsedAt - b.lastUsedAt);
   let needed = 0;

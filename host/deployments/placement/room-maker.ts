@@ -13,10 +13,15 @@ interface Victim extends Candidate {
 
 const MAX_ATTEMPTS = 3;
 
-/** Frees places for deployments that wake. It waits for replicas that are ending, and ends replicas that nobody uses. */
+/**
+ * Frees places for deployments that wake. It waits for replicas that are ending, and ends replicas that nobody uses.
+ */
 export class RoomMaker {
   readonly #deployments: () => Iterable<ManagedDeployment>;
-  /** Replicas that make room for a deployment, with promises that resolve when it has taken the place. No other deployment may choose them. */
+  /**
+   * Replicas that make room for a deployment, with promises that resolve when it has taken the place. No other
+   * deployment may choose them.
+   */
   readonly #claimed = new Map<Member, Promise<void>>();
 
   constructor(deployments: () => Iterable<ManagedDeployment>) {
@@ -24,8 +29,9 @@ export class RoomMaker {
   }
 
   /**
-   * Frees a place for one more replica, and calls `take`. Returns false when no room can be made. Waits only for replicas whose places it needs.
-   * Another deployment that grows may take the freed place before `take` does; then this method tries again.
+   * Frees a place for one more replica, and calls `take`. Returns false when no room can be made. Waits only for
+   * replicas whose places it needs. Another deployment that grows may take the freed place before `take` does; then
+   * this method tries again.
    */
   async makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -41,8 +47,8 @@ export class RoomMaker {
   }
 
   /**
-   * Returns the replicas that have to go: first those that are ending and have no calls left, then those that nobody uses, then those that are ending and
-   * finish their last calls. Undefined when all of them are not enough.
+   * Returns the replicas that have to go: first those that are ending and have no calls left, then those that nobody
+   * uses, then those that are ending and finish their last calls. Undefined when all of them are not enough.
    */
   #choose(deployment: ManagedDeployment): readonly Victim[] | undefined {
     const { places } = deployment;
@@ -64,7 +70,9 @@ export class RoomMaker {
     const taken = deferred();
     for (const { member } of chosen) this.#claimed.set(member, taken.promise);
     try {
-      await Promise.all(chosen.map(({ replicas, member, isEnding }) => (isEnding ? replicas.hurry(member) : replicas.evict(member))));
+      await Promise.all(
+        chosen.map(({ replicas, member, isEnding }) => (isEnding ? replicas.hurry(member) : replicas.evict(member))),
+      );
       return take();
     } finally {
       for (const { member } of chosen) this.#claimed.delete(member);

@@ -15,26 +15,49 @@ const Room = suite('room for deployments that wake');
 const open = new Set<DeploymentManager>();
 
 /** All take one GPU and may sleep, unless they say otherwise. */
-async function started(gpus: number, deployments: Record<string, Partial<DeploymentOptionsInput>>, probe?: MemoryProbe): Promise<DeploymentManager> {
-  const machine = { probe, gpus: Array.from({ length: gpus }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: 80e9 })), memoryBytes: 64e9 };
+async function started(
+  gpus: number,
+  deployments: Record<string, Partial<DeploymentOptionsInput>>,
+  probe?: MemoryProbe,
+): Promise<DeploymentManager> {
+  const machine = {
+    probe,
+    gpus: Array.from({ length: gpus }, (_, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: 80e9 })),
+    memoryBytes: 64e9,
+  };
   const models = { pull: async (id: string) => ({ path: `/models/${id}` }) };
-  const made = new DeploymentManager({ log: silentLogger, env: process.env, definitions: [SampleDeployment], machine: async () => machine, models });
+  const made = new DeploymentManager({
+    log: silentLogger,
+    env: process.env,
+    definitions: [SampleDeployment],
+    machine: async () => machine,
+    models,
+  });
   open.add(made);
   for (const [name, options] of Object.entries(deployments)) {
-    made.register(name, { type: 'SampleDeployment', ray_actor_options: { num_gpus: 1 }, autoscaling_config: { min_replicas: 0 }, ...options });
+    made.register(name, {
+      type: 'SampleDeployment',
+      ray_actor_options: { num_gpus: 1 },
+      autoscaling_config: { min_replicas: 0 },
+      ...options,
+    });
   }
   await made.start();
   return made;
 }
 
 async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error: unknown = await promise.then(() => assert.unreachable('it did not fail'), (reason: unknown) => reason);
+  const error: unknown = await promise.then(
+    () => assert.unreachable('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (error instanceof AanaError) return error;
   throw error;
 }
 
 const use = (made: DeploymentManager, name: string): Promise<unknown> => made.handle(name).call('echo', { text: name });
-const awake = (made: DeploymentManager): string[] => Object.entries(made.status()).flatMap(([name, { replicas }]) => replicas.map(() => name));
+const awake = (made: DeploymentManager): string[] =>
+  Object.entries(made.status()).flatMap(([name, { replicas }]) => replicas.map(() => name));
 
 Room.after.each(async () => {
   await Promise.all([...open].map((each) => each.shutdown({ graceMs: 0 })));
@@ -49,23 +72,43 @@ Room('is made by one that nobody uses', async () => {
   assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
 });
 
-Room('is none where other programs have taken the memory since the last start, and there is room again when they have gone', async () => {
-  let free = 80e9;
-  const made = await started(1, { one: { user_config: { weights_bytes: 50e9 } } }, { freeGpuBytes: async () => [free] });
-  free = 20e9;
-  const error = await failure(use(made, 'one'));
-  assert.is(error.name, 'InsufficientResources');
-  assert.match(error.message, '56 GiB used by other programs');
-  assert.equal(awake(made), []);
-  free = 80e9;
-  assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
-});
+Room(
+  'is none where other programs have taken the memory since the last start, and there is room again when they have gone',
+  async () => {
+    let free = 80e9;
+    const made = await started(
+      1,
+      { one: { user_config: { weights_bytes: 50e9 } } },
+      { freeGpuBytes: async () => [free] },
+    );
+    free = 20e9;
+    const error = await failure(use(made, 'one'));
+    assert.is(error.name, 'InsufficientResources');
+    assert.match(error.message, '56 GiB used by other programs');
+    assert.equal(awake(made), []);
+    free = 80e9;
+    assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
+  },
+);
 
 Room('is looked for again when a deployment is scaled', async () => {
   let free = 80e9;
-  const made = await started(1, { one: { ray_actor_options: { num_gpus: 0.5 }, user_config: { weights_bytes: 30e9 }, autoscaling_config: undefined } }, { freeGpuBytes: async () => [free] });
+  const made = await started(
+    1,
+    {
+      one: {
+        ray_actor_options: { num_gpus: 0.5 },
+        user_config: { weights_bytes: 30e9 },
+        autoscaling_config: undefined,
+      },
+    },
+    { freeGpuBytes: async () => [free] },
+  );
   free = 5e9; // the replica has 30e9 of the rest
-  const error = await made.scale('one', 2).then(() => undefined, (reason: unknown) => reason as AanaError);
+  const error = await made.scale('one', 2).then(
+    () => undefined,
+    (reason: unknown) => reason as AanaError,
+  );
   assert.is(error?.name, 'InsufficientResources');
   free = 50e9;
   await made.scale('one', 2);
@@ -84,7 +127,10 @@ Room('is not made by one in use: the call is refused, naming demand and supply',
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
   const error = await failure(use(made, 'two'));
   assert.equal([error.name, error.kind], ['InsufficientResources', 'unavailable']);
-  assert.match(error.message, /there is no room for deployment two: it asks for 1 GPU; this machine has 1 GPU: fake with 75 GiB, 100 %/);
+  assert.match(
+    error.message,
+    /there is no room for deployment two: it asks for 1 GPU; this machine has 1 GPU: fake with 75 GiB, 100 %/,
+  );
   assert.is(await running, 2000);
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
 });
@@ -107,8 +153,15 @@ Room('is not made by replicas that must run', async () => {
 Room('is made once for two that wake at the same time', async () => {
   const made = await started(2, { one: {}, two: {}, three: {}, four: {} });
   await Promise.all([use(made, 'one'), use(made, 'two')]);
-  for (const [first, second] of [['three', 'four'], ['one', 'two'], ['four', 'three']] as const) {
-    assert.equal(await Promise.all([use(made, first), use(made, second)]), [{ text: first, times: 1 }, { text: second, times: 1 }]);
+  for (const [first, second] of [
+    ['three', 'four'],
+    ['one', 'two'],
+    ['four', 'three'],
+  ] as const) {
+    assert.equal(await Promise.all([use(made, first), use(made, second)]), [
+      { text: first, times: 1 },
+      { text: second, times: 1 },
+    ]);
     assert.equal(awake(made).sort(), [first, second].sort());
   }
 });
@@ -117,7 +170,10 @@ Room('is not waited for on devices that are not needed', async () => {
   const made = await started(2, { leaving: {}, idle: {}, waking: {} });
   await use(made, 'idle');
   let hasEnded = false;
-  const running = made.handle('leaving').call('wait', { ms: 8000 }).then(() => (hasEnded = true));
+  const running = made
+    .handle('leaving')
+    .call('wait', { ms: 8000 })
+    .then(() => (hasEnded = true));
   await until(() => made.status()['leaving']?.replicas[0]?.ongoing === 1, 'the call ran');
   const removed = made.remove('leaving');
   assert.equal(await use(made, 'waking'), { text: 'waking', times: 1 });
@@ -126,7 +182,10 @@ Room('is not waited for on devices that are not needed', async () => {
 });
 
 Room('is made by one that finishes its last calls when there is no other, after its grace', async () => {
-  const made = await started(1, { leaving: { graceful_shutdown_timeout_s: 0.05, autoscaling_config: { min_replicas: 0, max_replicas: 2 } }, waking: {} });
+  const made = await started(1, {
+    leaving: { graceful_shutdown_timeout_s: 0.05, autoscaling_config: { min_replicas: 0, max_replicas: 2 } },
+    waking: {},
+  });
   const running = failure(made.handle('leaving', { num_retries: 0 }).call('wait', { ms: 60_000 }));
   await until(() => made.status()['leaving']?.replicas[0]?.ongoing === 1, 'the call ran');
   const removed = made.remove('leaving');
@@ -141,7 +200,10 @@ Room('is made by one that has failed, which keeps its reason', async () => {
   assert.is(error.name, 'FailedDeployment');
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
   const { status, message, lastLines } = made.status()['broken'] ?? {};
-  assert.equal([status, error.message.endsWith(String(message)), lastLines?.includes('sample: out of memory')], ['DEPLOY_FAILED', true, true]);
+  assert.equal(
+    [status, error.message.endsWith(String(message)), lastLines?.includes('sample: out of memory')],
+    ['DEPLOY_FAILED', true, true],
+  );
   assert.is((await failure(use(made, 'broken'))).message, error.message);
 });
 

@@ -20,14 +20,20 @@ export async function start(spec: CustomSpec, { log, progress, artifactPath }: S
   const deployment = new type() as Deployment;
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
-  const methods = Object.entries(type.methods).map(([name, definition]) => [name, implementationOf(deployment, type.name, name, definition, log)]);
+  const methods = Object.entries(type.methods).map(([name, definition]) => [
+    name,
+    implementationOf(deployment, type.name, name, definition, log),
+  ]);
   return {
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
     gpuMemory: () => [], // what it does with GPUs is its own business; its main memory is measured
     code: await code,
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
-    ...(deployment.reconfigure && { reconfigure: async (changed: CustomSpec) => deployment.reconfigure?.(configOf(type, changed.config), context(changed)) }),
+    ...(deployment.reconfigure && {
+      reconfigure: async (changed: CustomSpec) =>
+        deployment.reconfigure?.(configOf(type, changed.config), context(changed)),
+    }),
     ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),
     ...(deployment.dispose && { close: async () => deployment.dispose?.() }),
   };
@@ -39,12 +45,23 @@ async function importClass({ module, class: name }: CustomSpec): Promise<Deploym
   try {
     exported = await importModule(path);
   } catch (error) {
-    throw new AanaError('DeploymentImportError', 'internal', `${path} cannot be imported by the replica: ${whyNot(error)}`, { cause: error });
+    throw new AanaError(
+      'DeploymentImportError',
+      'internal',
+      `${path} cannot be imported by the replica: ${whyNot(error)}`,
+      { cause: error },
+    );
   }
-  const found = Object.hasOwn(exported, name) ? exported[name] : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
+  const found = Object.hasOwn(exported, name)
+    ? exported[name]
+    : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
   if (typeof found === 'function') return found as unknown as DeploymentClass;
   const names = Object.keys(exported).join(', ') || 'none';
-  throw new AanaError('DeploymentImportError', 'internal', `${path} exports no class ${name}; its exports are: ${names}`);
+  throw new AanaError(
+    'DeploymentImportError',
+    'internal',
+    `${path} exports no class ${name}; its exports are: ${names}`,
+  );
 }
 
 const whyNot = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
@@ -54,7 +71,13 @@ function configOf({ config }: DeploymentClass, values: unknown): unknown {
   return typeof config === 'function' ? new config(values as never) : check(schemaOf(config), values, 'user_config');
 }
 
-function implementationOf(deployment: Deployment, type: string, name: string, { output, streaming }: MethodDefinition, log: Logger): ServedMethod {
+function implementationOf(
+  deployment: Deployment,
+  type: string,
+  name: string,
+  { output, streaming }: MethodDefinition,
+  log: Logger,
+): ServedMethod {
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown): unknown => {
     try {

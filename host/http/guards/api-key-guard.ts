@@ -15,14 +15,30 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
     const key = keyIn(ctx);
     // What is asked by OPTIONS without a key is answered by the host; no route of the application sees it.
     if (isOpenPath(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
-    if (!apiKeys.isOpen) throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
-    if (key === undefined) throw keyRefused('ApiKeyNotProvided', 'an API key is needed: send the header x-api-key, or Authorization: Bearer');
+    if (!apiKeys.isOpen)
+      throw new AanaError(
+        'NotReady',
+        'unavailable',
+        'the application is starting: try again when /api/ready answers 200',
+      );
+    if (key === undefined)
+      throw keyRefused(
+        'ApiKeyNotProvided',
+        'an API key is needed: send the header x-api-key, or Authorization: Bearer',
+      );
     const record = await apiKeys.authenticate(key, ctx.ip);
-    const caller: Caller = { userId: record.user_id, isAdmin: record.is_admin, keyId: record.key_id, scopes: record.scopes, hasSubscription: record.is_subscription_active };
+    const caller: Caller = {
+      userId: record.user_id,
+      isAdmin: record.is_admin,
+      keyId: record.key_id,
+      scopes: record.scopes,
+      hasSubscription: record.is_subscription_active,
+    };
     setCaller(ctx, caller);
     const refusal = refusalToRun(caller, ctx.path, registry.find(ctx.path));
     if (refusal) throw refusal;
-    if (scopeOfPath(ctx.path) === 'admin' && !caller.isAdmin) throw new AccessError('AdminOnlyAccess', 'denied', `${ctx.path} is for admins: it needs an API key of one`);
+    if (scopeOfPath(ctx.path) === 'admin' && !caller.isAdmin)
+      throw new AccessError('AdminOnlyAccess', 'denied', `${ctx.path} is for admins: it needs an API key of one`);
     return next();
   };
 }

@@ -25,8 +25,22 @@ const keys: Record<string, string> = {};
 Guarded.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-api-keys-'));
   app = guardedApp(folder, { api_service: { enabled: true }, include_stacktrace: true });
-  app.registerEndpoint({ name: 'secret', path: '/secret', input: Input, output: z.any(), admin_required: true, run: async () => 'secret' });
-  app.registerEndpoint({ name: 'paid', path: '/paid', input: Input, output: z.any(), active_subscription_required: true, run: async () => 'paid' });
+  app.registerEndpoint({
+    name: 'secret',
+    path: '/secret',
+    input: Input,
+    output: z.any(),
+    admin_required: true,
+    run: async () => 'secret',
+  });
+  app.registerEndpoint({
+    name: 'paid',
+    path: '/paid',
+    input: Input,
+    output: z.any(),
+    active_subscription_required: true,
+    run: async () => 'paid',
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url ?? '';
@@ -48,7 +62,8 @@ Guarded.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = (method: string, path: string, key?: string, body?: unknown, at = url): Promise<Answer> => askAt(at + path, { key, body }, method);
+const ask = (method: string, path: string, key?: string, body?: unknown, at = url): Promise<Answer> =>
+  askAt(at + path, { key, body }, method);
 
 Guarded('reach no route of the application without a key, whatever its routers match', async () => {
   const reached: string[] = [];
@@ -77,8 +92,17 @@ Guarded('reach no route of the application without a key, whatever its routers m
     assert.equal(reached, []);
     assert.is((await ask('OPTIONS', '/any', STRANGE)).status, 401);
     assert.is((await ask('OPTIONS', '/any', keys['ann'])).status, 200);
-    assert.is((await fetch(`${url}/any`, { method: 'OPTIONS', headers: { ...preflight, 'x-api-key': keys['ann'] ?? '' } })).status, 204, 'a preflight is never a matter of a route');
-    assert.is((await ask('GET', '/docs/x', keys['ann'])).status, 404, 'below a path of the host there is the host alone');
+    assert.is(
+      (await fetch(`${url}/any`, { method: 'OPTIONS', headers: { ...preflight, 'x-api-key': keys['ann'] ?? '' } }))
+        .status,
+      204,
+      'a preflight is never a matter of a route',
+    );
+    assert.is(
+      (await ask('GET', '/docs/x', keys['ann'])).status,
+      404,
+      'below a path of the host there is the host alone',
+    );
     assert.equal(reached, ['OPTIONS /any']);
   } finally {
     app.unregisterRouter('all');
@@ -86,20 +110,35 @@ Guarded('reach no route of the application without a key, whatever its routers m
 });
 
 Guarded('tell paths of the host apart by case', async () => {
-  for (const path of ['/Tasks', '/API/keys', '/TASKS/count', '/Webhooks', '/Docs', '/OpenAPI.json']) assert.is((await ask('GET', path, admin)).status, 404, path);
+  for (const path of ['/Tasks', '/API/keys', '/TASKS/count', '/Webhooks', '/Docs', '/OpenAPI.json'])
+    assert.is((await ask('GET', path, admin)).status, 404, path);
 });
 
-Guarded('need no key for the documentation and the state of the host, and one for all else, also for what is not there', async () => {
-  for (const path of ['/openapi.json', '/docs', '/docs/init.js', '/api/ready']) assert.is((await ask('GET', path)).status, 200, path);
-  for (const [method, path] of [['POST', '/echo'], ['GET', '/tasks'], ['GET', '/pages'], ['GET', '/nowhere'], ['GET', '/api/status'], ['GET', '/api/keys'], ['GET', '/Docs'], ['GET', '/docs/../api/keys'], ['GET', '/api/ready/x']] as const) {
-    const answer = await ask(method, path);
-    assertRefused(answer, 401, 'ApiKeyNotProvided');
-    assert.is(answer.headers.get('www-authenticate'), 'Bearer');
-    assert.is(answer.body.stacktrace, null, 'nobody who is not known sees the inside');
-  }
-  assert.is((await ask('GET', '/nowhere', keys['ann'])).status, 404);
-  assert.is((await ask('GET', '/pages', keys['ann'])).body, 'a page');
-});
+Guarded(
+  'need no key for the documentation and the state of the host, and one for all else, also for what is not there',
+  async () => {
+    for (const path of ['/openapi.json', '/docs', '/docs/init.js', '/api/ready'])
+      assert.is((await ask('GET', path)).status, 200, path);
+    for (const [method, path] of [
+      ['POST', '/echo'],
+      ['GET', '/tasks'],
+      ['GET', '/pages'],
+      ['GET', '/nowhere'],
+      ['GET', '/api/status'],
+      ['GET', '/api/keys'],
+      ['GET', '/Docs'],
+      ['GET', '/docs/../api/keys'],
+      ['GET', '/api/ready/x'],
+    ] as const) {
+      const answer = await ask(method, path);
+      assertRefused(answer, 401, 'ApiKeyNotProvided');
+      assert.is(answer.headers.get('www-authenticate'), 'Bearer');
+      assert.is(answer.body.stacktrace, null, 'nobody who is not known sees the inside');
+    }
+    assert.is((await ask('GET', '/nowhere', keys['ann'])).status, 404);
+    assert.is((await ask('GET', '/pages', keys['ann'])).body, 'a page');
+  },
+);
 
 Guarded('are described: how a key is shown, what is open, and the routes for keys', async () => {
   const { components, security, paths } = (await ask('GET', '/openapi.json')).body;
@@ -107,24 +146,54 @@ Guarded('are described: how a key is shown, what is open, and the routes for key
   assert.equal(security, [{ ApiKeyAuth: [] }, { BearerAuth: [] }]);
   assert.equal(paths['/api/ready'].get.security, []);
   assert.equal([paths['/echo'].post.security, '401' in paths['/echo'].post.responses], [undefined, true]);
-  assert.equal(Object.keys(paths).filter((path) => path.startsWith('/api/')), ['/api/ready', '/api/status', '/api/tasks', '/api/tasks/count', '/api/tasks/{task_id}', '/api/tasks/{task_id}/cancel', '/api/webhooks', '/api/webhooks/{webhook_id}', '/api/keys', '/api/keys/{key_id}', '/api/subscriptions/{subscription_id}']);
+  assert.equal(
+    Object.keys(paths).filter((path) => path.startsWith('/api/')),
+    [
+      '/api/ready',
+      '/api/status',
+      '/api/tasks',
+      '/api/tasks/count',
+      '/api/tasks/{task_id}',
+      '/api/tasks/{task_id}/cancel',
+      '/api/webhooks',
+      '/api/webhooks/{webhook_id}',
+      '/api/keys',
+      '/api/keys/{key_id}',
+      '/api/subscriptions/{subscription_id}',
+    ],
+  );
 });
 
 Guarded('are refused in documented ways: by every operation that needs a key, with shared responses', async () => {
-  const { paths } = (await ask('GET', '/openapi.json')).body as { paths: Record<string, Record<string, { security?: unknown; responses: Record<string, unknown> }>> };
+  const { paths } = (await ask('GET', '/openapi.json')).body as {
+    paths: Record<string, Record<string, { security?: unknown; responses: Record<string, unknown> }>>;
+  };
   const operations = Object.values(paths).flatMap((item) => Object.values(item).filter(({ responses }) => responses));
   const guarded = operations.filter(({ security }) => security === undefined);
   assert.ok(guarded.length > 15, `${guarded.length} operations`);
   const expected = { 401: 'Unauthenticated', 403: 'Forbidden', 429: 'TooManyRequests', 503: 'Unavailable' };
   for (const { responses } of guarded) {
-    for (const [status, name] of Object.entries(expected)) assert.equal(responses[status], { $ref: `#/components/responses/${name}` });
+    for (const [status, name] of Object.entries(expected))
+      assert.equal(responses[status], { $ref: `#/components/responses/${name}` });
   }
-  const failures = operations.flatMap(({ security, responses }) => (security ? [] : Object.entries(responses).filter(([status]) => Number(status) >= 400)));
-  assert.equal(failures.filter(([, response]) => !('$ref' in (response as object))), []);
+  const failures = operations.flatMap(({ security, responses }) =>
+    security ? [] : Object.entries(responses).filter(([status]) => Number(status) >= 400),
+  );
+  assert.equal(
+    failures.filter(([, response]) => !('$ref' in (response as object))),
+    [],
+  );
 });
 
 Guarded('take the key from either header, x-api-key first', async () => {
-  const send = async (headers: Record<string, string>): Promise<number> => (await fetch(`${url}/echo`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', ...headers } })).status;
+  const send = async (headers: Record<string, string>): Promise<number> =>
+    (
+      await fetch(`${url}/echo`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    ).status;
   const key = keys['ann'] ?? '';
   assert.is(await send({ authorization: `Bearer ${key}` }), 200);
   assert.is(await send({ authorization: `bearer   ${key} ` }), 200);
@@ -139,7 +208,13 @@ Guarded('are refused with keys that are not known, mistyped or expired, and the 
   assert.ok(app.apiKeys);
   const { apiKey: expired, record } = await app.apiKeys.create({ user_id: 'ann' });
   await app.storage.write(({ apiKeys }) => apiKeys.update(record.key_id, { expired_at: Date.now() - 1000 }));
-  for (const [key, error] of [[STRANGE, 'ApiKeyNotFound'], ['some-other-key-0123456789', 'ApiKeyNotFound'], [(keys['ann'] ?? '').slice(0, -1), 'ApiKeyNotFound'], ['x'.repeat(5000), 'ApiKeyNotFound'], [expired, 'ApiKeyExpired']] as const) {
+  for (const [key, error] of [
+    [STRANGE, 'ApiKeyNotFound'],
+    ['some-other-key-0123456789', 'ApiKeyNotFound'],
+    [(keys['ann'] ?? '').slice(0, -1), 'ApiKeyNotFound'],
+    ['x'.repeat(5000), 'ApiKeyNotFound'],
+    [expired, 'ApiKeyExpired'],
+  ] as const) {
     const answer = await ask('POST', '/echo', key, {});
     assertRefused(answer, 401, error);
     assert.is(answer.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
@@ -148,7 +223,19 @@ Guarded('are refused with keys that are not known, mistyped or expired, and the 
 });
 
 Guarded('of admins alone reach what is for admins', async () => {
-  for (const [method, path] of [['GET', '/api/status'], ['GET', '/API/status'], ['GET', '/api/keys'], ['POST', '/api/keys'], ['DELETE', '/api/keys/x'], ['POST', '/secret']] as const) assertRefused(await ask(method, path, keys['ann'], method === 'POST' ? { user_id: 'x' } : undefined), 403, 'AdminOnlyAccess');
+  for (const [method, path] of [
+    ['GET', '/api/status'],
+    ['GET', '/API/status'],
+    ['GET', '/api/keys'],
+    ['POST', '/api/keys'],
+    ['DELETE', '/api/keys/x'],
+    ['POST', '/secret'],
+  ] as const)
+    assertRefused(
+      await ask(method, path, keys['ann'], method === 'POST' ? { user_id: 'x' } : undefined),
+      403,
+      'AdminOnlyAccess',
+    );
   assert.is((await ask('GET', '/api/status', admin)).body.status, 'RUNNING');
   assert.is((await ask('POST', '/secret', admin, {})).body, 'secret');
   assertRefused(await ask('GET', '/api/status', keys['limitedAdmin']), 403, 'InsufficientScope');
@@ -184,25 +271,41 @@ async function ended(id: string, key: string | undefined): Promise<Answer> {
   return ask('GET', `/tasks/${id}`, key);
 }
 
-Guarded("that are deferred become tasks of their user, which nobody else sees, and neither does an admin", async () => {
+Guarded('that are deferred become tasks of their user, which nobody else sees, and neither does an admin', async () => {
   const defer = async (key: string | undefined, headers: Record<string, string> = {}): Promise<string> => {
-    const response = await fetch(`${url}/fail?defer=true`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', 'x-api-key': key ?? '', ...headers } });
+    const response = await fetch(`${url}/fail?defer=true`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json', 'x-api-key': key ?? '', ...headers },
+    });
     return ((await response.json()) as { task_id: string }).task_id;
   };
   const id = await defer(keys['ann'], { 'idempotency-key': 'one' });
   assert.is((await ended(id, keys['ann'])).body.status, 'failed');
   assert.is((await ask('GET', `/tasks/${id}`, keys['tasks'])).status, 200, 'another key of the same user');
   for (const key of [keys['bob'], admin]) {
-    for (const [method, path] of [['GET', ''], ['DELETE', ''], ['POST', '/retry'], ['POST', '/cancel'], ['GET', '/events']] as const) assert.is((await ask(method, `/tasks/${id}${path}`, key)).status, 404, path);
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/retry'],
+      ['POST', '/cancel'],
+      ['GET', '/events'],
+    ] as const)
+      assert.is((await ask(method, `/tasks/${id}${path}`, key)).status, 404, path);
     assert.equal((await ask('GET', '/tasks', key)).body, { tasks: [] });
     assert.equal((await ask('GET', '/tasks/count', key)).body, { total: 0 });
   }
-  assert.is(await defer(keys['ann'], { 'idempotency-key': 'one' }), id, 'a key for repeated requests is the user\'s own');
+  assert.is(
+    await defer(keys['ann'], { 'idempotency-key': 'one' }),
+    id,
+    "a key for repeated requests is the user's own",
+  );
   assert.is.not(await defer(keys['bob'], { 'idempotency-key': 'one' }), id);
   assert.is((await ask('GET', `/tasks/${id}`, keys['ann'])).body.result.stacktrace, null);
   const own = await defer(admin);
   assert.match((await ended(own, admin)).body.result.stacktrace, /broken/);
-  const hostOf = async (task: string, key: string | undefined): Promise<string> => (await ask('GET', `/tasks/${task}/attempts`, key)).body.attempts[0].host;
+  const hostOf = async (task: string, key: string | undefined): Promise<string> =>
+    (await ask('GET', `/tasks/${task}/attempts`, key)).body.attempts[0].host;
   const [machine, pid, process_] = (await hostOf(own, admin)).split('/');
   assert.equal([machine, pid], [hostname(), String(process.pid)]);
   assert.is(await hostOf(id, keys['ann']), process_, 'users see nothing of the machine');
@@ -216,13 +319,22 @@ Guarded('of users whose subscription has ended are taken where that does not mat
   const { task_id: later } = (await ask('POST', '/echo?defer=true', keys['bob'], { n: 6 })).body;
   assert.is((await ended(later, keys['bob'])).body.status, 'completed');
   assert.is((await ask('GET', `/tasks/${id}`, key)).body.status, 'created');
-  assert.equal((await ask('PUT', '/api/subscriptions/lapsed', admin, { is_active: true })).body, { subscription_id: 'lapsed', is_active: true, keys: 1 });
+  assert.equal((await ask('PUT', '/api/subscriptions/lapsed', admin, { is_active: true })).body, {
+    subscription_id: 'lapsed',
+    is_active: true,
+    keys: 1,
+  });
   assert.equal((await ended(id, key)).body.result, { n: 5 });
   assert.is((await ask('POST', '/paid', key, {})).body, 'paid');
 });
 
 Guarded('of admins make, list, change and revoke keys', async () => {
-  const made = await ask('POST', '/api/keys', admin, { user_id: 'eve', key_id: 'eve-1', scopes: ['endpoints'], expired_at: '2100-01-01T00:00:00+01:00' });
+  const made = await ask('POST', '/api/keys', admin, {
+    user_id: 'eve',
+    key_id: 'eve-1',
+    scopes: ['endpoints'],
+    expired_at: '2100-01-01T00:00:00+01:00',
+  });
   assert.is(made.status, 201);
   assert.is(made.headers.get('cache-control'), 'no-store');
   const { api_key: key, ...info } = made.body;
@@ -233,7 +345,9 @@ Guarded('of admins make, list, change and revoke keys', async () => {
   assert.is((await ask('GET', '/api/keys?per_page=2&page=2', admin)).body.keys.length, 2);
   assert.not.ok(JSON.stringify((await ask('GET', '/api/keys', admin)).body).includes(key));
   assert.is((await ask('POST', '/echo', key, {})).status, 200);
-  assert.equal((await ask('PUT', '/api/keys/eve-1', admin, { scopes: ['tasks'], expired_at: null })).body.scopes, ['tasks']);
+  assert.equal((await ask('PUT', '/api/keys/eve-1', admin, { scopes: ['tasks'], expired_at: null })).body.scopes, [
+    'tasks',
+  ]);
   assert.is((await ask('POST', '/echo', key, {})).status, 403);
   assert.equal((await ask('DELETE', '/api/keys/eve-1', admin)).body, { key_id: 'eve-1' });
   assert.is((await ask('POST', '/echo', key, {})).status, 401, 'at once');

@@ -15,7 +15,13 @@ export interface Caller {
 }
 
 /** Everybody, while keys are not asked for; and who has not shown a key yet. */
-const ANYBODY: Caller = Object.freeze({ userId: null, isAdmin: false, keyId: null, scopes: null, hasSubscription: true });
+const ANYBODY: Caller = Object.freeze({
+  userId: null,
+  isAdmin: false,
+  keyId: null,
+  scopes: null,
+  hasSubscription: true,
+});
 
 export function callerOf(ctx: Context): Caller {
   return (ctx.state['caller'] as Caller | undefined) ?? ANYBODY;
@@ -26,12 +32,18 @@ export function setCaller(ctx: Context, caller: Caller = ANYBODY): void {
   ctx.state['caller'] = caller;
 }
 
-/** Whether the caller may see what only the operator knows, such as names of machines: an admin does, and everybody where there are no keys. */
+/**
+ * Whether the caller may see what only the operator knows, such as names of machines: an admin does, and everybody
+ * where there are no keys.
+ */
 export function isOperator(ctx: Context): boolean {
   return ctx.state['caller'] === undefined || callerOf(ctx).isAdmin;
 }
 
-/** Whether an answer may say what went wrong inside: where the operator wants it, and to admins alone where there are keys. */
+/**
+ * Whether an answer may say what went wrong inside: where the operator wants it, and to admins alone where there are
+ * keys.
+ */
 export function showsInside(ctx: Context, includeStacktrace: boolean): boolean {
   return includeStacktrace && isOperator(ctx);
 }

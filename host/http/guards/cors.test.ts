@@ -16,8 +16,21 @@ function echo(at: TestServer, headers: Record<string, string>): Promise<Response
   return fetch(`${at.url}/echo`, { method: 'POST', body: form, headers });
 }
 
-function preflight(at: TestServer, origin: string, headers: Record<string, string> = {}, path = '/echo'): Promise<Response> {
-  return fetch(`${at.url}${path}`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-api-key,content-type', ...headers } });
+function preflight(
+  at: TestServer,
+  origin: string,
+  headers: Record<string, string> = {},
+  path = '/echo',
+): Promise<Response> {
+  return fetch(`${at.url}${path}`, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-api-key,content-type',
+      ...headers,
+    },
+  });
 }
 
 const allowed = (response: Response): string | null => response.headers.get('access-control-allow-origin');
@@ -58,10 +71,21 @@ Cors('that are named get answers, errors and streams, with what they may read of
   const answers = [
     await echo(at, { origin: APP }),
     await fetch(`${at.url}/nothing`, { method: 'POST', headers: { origin: APP } }),
-    await fetch(`${at.url}/fail`, { method: 'POST', headers: { origin: APP, 'content-type': 'application/json' }, body: '{"kind":"unknown"}' }),
-    await fetch(`${at.url}/count_stream`, { method: 'POST', headers: { origin: APP, 'content-type': 'application/json' }, body: '{"until":2}' }),
+    await fetch(`${at.url}/fail`, {
+      method: 'POST',
+      headers: { origin: APP, 'content-type': 'application/json' },
+      body: '{"kind":"unknown"}',
+    }),
+    await fetch(`${at.url}/count_stream`, {
+      method: 'POST',
+      headers: { origin: APP, 'content-type': 'application/json' },
+      body: '{"until":2}',
+    }),
   ];
-  assert.equal(answers.map(({ status }) => status), [200, 404, 500, 200]);
+  assert.equal(
+    answers.map(({ status }) => status),
+    [200, 404, 500, 200],
+  );
   for (const response of answers) {
     assert.is(allowed(response), APP);
     assert.match(response.headers.get('vary') ?? '', 'Origin');
@@ -102,13 +126,25 @@ Cors('are all others with a star, without credentials', async () => {
 });
 
 Cors('match an expression as a whole', async () => {
-  await using at = await startServer({ cors: allowing({ allow_origin_regex: 'https://[a-z]+\\.example\\.org', allow_credentials: true, allow_headers: ['X-Api-Key'], allow_methods: ['POST'] }) });
+  await using at = await startServer({
+    cors: allowing({
+      allow_origin_regex: 'https://[a-z]+\\.example\\.org',
+      allow_credentials: true,
+      allow_headers: ['X-Api-Key'],
+      allow_methods: ['POST'],
+    }),
+  });
   const response = await preflight(at, 'https://two.example.org');
   assert.is(allowed(response), 'https://two.example.org');
   assert.is(response.headers.get('access-control-allow-credentials'), 'true');
   assert.is(response.headers.get('access-control-allow-headers'), 'X-Api-Key');
   assert.is(response.headers.get('access-control-allow-methods'), 'POST');
-  for (const origin of ['https://two.example.org.evil.example', 'https://evil.example/https://two.example.org', 'http://two.example.org']) assert.is((await echo(at, { origin })).status, 403, origin);
+  for (const origin of [
+    'https://two.example.org.evil.example',
+    'https://evil.example/https://two.example.org',
+    'http://two.example.org',
+  ])
+    assert.is((await echo(at, { origin })).status, 403, origin);
 });
 
 Cors('meet headers that keep an answer what it is, on errors too', async () => {

@@ -12,7 +12,13 @@ export interface CorsOptions {
 }
 
 /** No page of another origin. */
-export const CLOSED: CorsOptions = { allow_origins: [], allow_origin_regex: null, allow_credentials: false, allow_methods: ['*'], allow_headers: ['*'] };
+export const CLOSED: CorsOptions = {
+  allow_origins: [],
+  allow_origin_regex: null,
+  allow_credentials: false,
+  allow_methods: ['*'],
+  allow_headers: ['*'],
+};
 
 /** Headers of answers that pages may read, besides those that they always may. */
 const EXPOSED = 'x-request-id, retry-after, location, ratelimit, ratelimit-policy';
@@ -23,15 +29,17 @@ const LONGEST_ORIGIN = 300;
 const READING = new Set(['GET', 'HEAD']);
 
 /**
- * Pages of other origins: those that are allowed get the headers that let them read answers, errors too; preflights are answered here. Of
- * others, requests that change or compute something are refused, for a browser would send a form to this server from any page.
+ * Pages of other origins: those that are allowed get the headers that let them read answers, errors too; preflights are
+ * answered here. Of others, requests that change or compute something are refused, for a browser would send a form to
+ * this server from any page.
  */
 export function cors(options: CorsOptions): Guard {
   const isOpen = options.allow_origins.includes('*');
   const named = new Set(options.allow_origins.map((origin) => origin.toLowerCase()));
   const pattern = options.allow_origin_regex === null ? undefined : new RegExp(`^(?:${options.allow_origin_regex})$`);
   const isConfigured = options.allow_origins.length > 0 || pattern !== undefined;
-  const isAllowed = (origin: string): boolean => isOpen || named.has(origin.toLowerCase()) || (origin.length <= LONGEST_ORIGIN && pattern?.test(origin) === true);
+  const isAllowed = (origin: string): boolean =>
+    isOpen || named.has(origin.toLowerCase()) || (origin.length <= LONGEST_ORIGIN && pattern?.test(origin) === true);
   const allowsEveryHeader = options.allow_headers.includes('*');
   const allowedHeaders = options.allow_headers.join(', ');
   const allowedMethods = options.allow_methods.includes('*') ? METHODS : options.allow_methods.join(', ');
@@ -55,7 +63,8 @@ export function cors(options: CorsOptions): Guard {
     const wanted = ctx.get('access-control-request-headers');
     ctx.vary('Access-Control-Request-Headers');
     ctx.set('access-control-allow-methods', allowedMethods);
-    if (allowsEveryHeader ? wanted !== '' : allowedHeaders !== '') ctx.set('access-control-allow-headers', allowsEveryHeader ? wanted : allowedHeaders);
+    if (allowsEveryHeader ? wanted !== '' : allowedHeaders !== '')
+      ctx.set('access-control-allow-headers', allowsEveryHeader ? wanted : allowedHeaders);
     ctx.set('access-control-max-age', String(MAX_AGE_S));
     ctx.status = 204;
   };

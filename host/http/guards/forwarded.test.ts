@@ -13,7 +13,8 @@ import { type RouterLike, RouterSet } from '../routes/routers.ts';
 
 const Proxies = suite('trusted proxies');
 
-const clientOf = (peer: string, forwardedFor: string, proxies: readonly string[]): string | undefined => forwardedFrom(peer, (name) => (name === 'x-forwarded-for' ? forwardedFor : ''), trustOf(proxies))?.ip;
+const clientOf = (peer: string, forwardedFor: string, proxies: readonly string[]): string | undefined =>
+  forwardedFrom(peer, (name) => (name === 'x-forwarded-for' ? forwardedFor : ''), trustOf(proxies))?.ip;
 
 Proxies('are addresses, networks and the two words', () => {
   const trusted: readonly [string, string[], boolean][] = [
@@ -33,7 +34,8 @@ Proxies('are addresses, networks and the two words', () => {
     ['unix', ['loopback', '0.0.0.0/0'], false],
     ['', ['0.0.0.0/0', '::/0'], false],
   ];
-  for (const [peer, proxies, expected] of trusted) assert.is(trustOf(proxies)(peer), expected, `${peer} of ${proxies.join(' ')}`);
+  for (const [peer, proxies, expected] of trusted)
+    assert.is(trustOf(proxies)(peer), expected, `${peer} of ${proxies.join(' ')}`);
 });
 
 Proxies('are passed from the right to the first address that is none of them', () => {
@@ -59,13 +61,23 @@ Proxies('are passed from the right to the first address that is none of them', (
   for (const [peer, header, client] of cases) assert.is(clientOf(peer, header, proxies), client, `${peer}: ${header}`);
 });
 
-const SPOOFED = { 'x-forwarded-for': '203.0.113.9, 198.51.100.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example.org', 'x-forwarded-prefix': '/ai/' };
+const SPOOFED = {
+  'x-forwarded-for': '203.0.113.9, 198.51.100.1',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'api.example.org',
+  'x-forwarded-prefix': '/ai/',
+};
 
 function routers(): RouterSet {
   const router = new Router();
-  router.get('/who', ({ request: { ip, protocol, secure, host, hostname, href } }: { request: Record<string, unknown> } & Record<string, unknown>) => {
-    seen = { ip, protocol, secure, host, hostname, href };
-  });
+  router.get(
+    '/who',
+    ({
+      request: { ip, protocol, secure, host, hostname, href },
+    }: { request: Record<string, unknown> } & Record<string, unknown>) => {
+      seen = { ip, protocol, secure, host, hostname, href };
+    },
+  );
   const set = new RouterSet();
   set.add('who', router as RouterLike, []);
   return set;
@@ -105,20 +117,31 @@ Proxies('are nobody unless the configuration names them', async () => {
 
 Proxies('are taken at their word only where it makes sense', async () => {
   await using at = await startServer({ trustedProxies: ['loopback'], routers: routers() });
-  const { ip, protocol, host } = await seenBy(at, { 'x-forwarded-for': 'x', 'x-forwarded-proto': 'gopher', 'x-forwarded-host': 'a b/../c' });
+  const { ip, protocol, host } = await seenBy(at, {
+    'x-forwarded-for': 'x',
+    'x-forwarded-proto': 'gopher',
+    'x-forwarded-host': 'a b/../c',
+  });
   assert.equal([ip, protocol, host], ['127.0.0.1', 'http', `127.0.0.1:${at.port}`]);
   for (const prefix of ['ai', '/a/../b', '//evil.example', '/a b', '/"', 'https://evil.example', '/.', '/']) {
-    const document = await fetch(`${at.url}/openapi.json`, { headers: { 'x-forwarded-prefix': prefix } }).then((response) => response.text());
+    const document = await fetch(`${at.url}/openapi.json`, { headers: { 'x-forwarded-prefix': prefix } }).then(
+      (response) => response.text(),
+    );
     assert.match(document, `http://127.0.0.1:${at.port}/echo`, prefix);
     assert.not.match(document, 'evil.example', prefix);
   }
-  const last = await seenBy(at, { 'x-forwarded-proto': 'http, https', 'x-forwarded-host': 'evil.example, api.example.org:8443' });
+  const last = await seenBy(at, {
+    'x-forwarded-proto': 'http, https',
+    'x-forwarded-host': 'evil.example, api.example.org:8443',
+  });
   assert.equal([last['protocol'], last['host']], ['https', 'api.example.org:8443']);
 });
 
 Proxies('give the API documentation the address that clients use', async () => {
   await using at = await startServer({ trustedProxies: ['loopback'] });
-  const document = (await fetch(`${at.url}/openapi.json`, { headers: SPOOFED }).then((response) => response.json())) as { servers: unknown };
+  const document = (await fetch(`${at.url}/openapi.json`, { headers: SPOOFED }).then((response) =>
+    response.json(),
+  )) as { servers: unknown };
   assert.equal(document.servers, [{ url: '/ai' }]);
   assert.match(JSON.stringify(document), 'https://api.example.org/ai/echo');
 });
@@ -129,7 +152,10 @@ Proxies('on the other end of a Unix socket are trusted by their word', async () 
   await at.server.close(0);
   const socketPath = join(folder, 'http.sock');
   await at.server.listenOnSocket(socketPath, 0o600);
-  const [response] = (await once(request({ socketPath, path: '/openapi.json', headers: SPOOFED, agent: false }).end(), 'response')) as [NodeJS.ReadableStream];
+  const [response] = (await once(
+    request({ socketPath, path: '/openapi.json', headers: SPOOFED, agent: false }).end(),
+    'response',
+  )) as [NodeJS.ReadableStream];
   assert.match(await text(response), 'https://api.example.org/ai/echo');
   at.server.destroy();
   rmSync(folder, { recursive: true, force: true });

@@ -21,7 +21,10 @@ export function trustOf(proxies: readonly string[]): (peer: string) => boolean {
   return (peer) => {
     if (peer === UNIX) return trustsSockets;
     const address = parse(peer);
-    return address !== undefined && networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network as never, bits));
+    return (
+      address !== undefined &&
+      networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network as never, bits))
+    );
   };
 }
 
@@ -32,11 +35,15 @@ const HOST = /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 const PREFIX = /^(\/[\w~-][\w.~-]*)+$/;
 
 /**
- * What the headers of a request say, when `peer` is trusted to have set them; else undefined. The client is the last address of
- * `X-Forwarded-For` that is no trusted proxy: those before it came with the request and can be anything. Of the other headers the last value counts.
- * What is not what it should be is as if it were not there.
+ * What the headers of a request say, when `peer` is trusted to have set them; else undefined. The client is the last
+ * address of `X-Forwarded-For` that is no trusted proxy: those before it came with the request and can be anything. Of
+ * the other headers the last value counts. What is not what it should be is as if it were not there.
  */
-export function forwardedFrom(peer: string, header: (name: string) => string, isTrusted: (peer: string) => boolean): Forwarded | undefined {
+export function forwardedFrom(
+  peer: string,
+  header: (name: string) => string,
+  isTrusted: (peer: string) => boolean,
+): Forwarded | undefined {
   if (!isTrusted(peer)) return undefined;
   let ip = addressIn(peer) ?? peer;
   for (const hop of header('x-forwarded-for').split(',').toReversed()) {
@@ -49,7 +56,12 @@ export function forwardedFrom(peer: string, header: (name: string) => string, is
   const protocol = last('x-forwarded-proto').toLowerCase();
   const host = last('x-forwarded-host');
   const prefix = last('x-forwarded-prefix').replace(/\/$/, '');
-  return { ip, protocol: protocol === 'https' || protocol === 'http' ? protocol : undefined, host: HOST.test(host) ? host : undefined, prefix: PREFIX.test(prefix) ? prefix : '' };
+  return {
+    ip,
+    protocol: protocol === 'https' || protocol === 'http' ? protocol : undefined,
+    host: HOST.test(host) ? host : undefined,
+    prefix: PREFIX.test(prefix) ? prefix : '',
+  };
 }
 
 /** Has `ctx.ip`, `ctx.protocol` and `ctx.host`, and what follows from them, say what trusted proxies have said. */

@@ -10,9 +10,20 @@ import { securityHeaders } from './security-headers.ts';
 /** What a request passes on its way in: it throws to refuse, and calls `next` once otherwise. */
 export type Guard = (ctx: Context, next: () => Promise<void>) => Promise<void>;
 
-/** The guards of an application, the first one outermost. `listensAt`: the address of its own server, where there is one. */
+/**
+ * The guards of an application, the first one outermost. `listensAt`: the address of its own server, where there is
+ * one.
+ */
 export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly Guard[] {
-  const { trustedProxies = [], allowedHosts = [], hstsMaxAgeS = 0, cors: origins = CLOSED, apiKeys, registry, rateLimits } = options;
+  const {
+    trustedProxies = [],
+    allowedHosts = [],
+    hstsMaxAgeS = 0,
+    cors: origins = CLOSED,
+    apiKeys,
+    registry,
+    rateLimits,
+  } = options;
   const checksHost = listensAt !== undefined || allowedHosts.length > 0;
   return [
     ...(trustedProxies.length > 0 ? [trustProxies(trustedProxies)] : []),

@@ -7,7 +7,9 @@ import type { Guard } from './guards.ts';
 import { socketPath } from '../server/listening.ts';
 
 export interface HostGuardOptions {
-  /** Names that were configured: `aana.example.org`, `.example.org` for that name and all below it, `*` for every name. */
+  /**
+   * Names that were configured: `aana.example.org`, `.example.org` for that name and all below it, `*` for every name.
+   */
   readonly allowedHosts: readonly string[];
   /** The address that the server listens on, or `unix:/path` of a socket. */
   readonly listensAt: string | undefined;
@@ -20,17 +22,22 @@ const LOCAL_NAME = /^[a-z][a-z0-9_-]*$/;
 const LONGEST_SHOWN = 100;
 
 /**
- * Refuses requests whose `Host` is not a name of this server. A browser lets a page read answers of the name that it came from; the owner of that
- * name can change its address to this server's while the page is open (DNS rebinding). The page then sends the foreign name, which is all that
- * tells its requests from those of the server's own pages.
+ * Refuses requests whose `Host` is not a name of this server. A browser lets a page read answers of the name that it
+ * came from; the owner of that name can change its address to this server's while the page is open (DNS rebinding). The
+ * page then sends the foreign name, which is all that tells its requests from those of the server's own pages.
  *
- * An address always passes, because it leads to the server without a look-up. Without `allowedHosts` the check is left out where a page gains nothing:
- * over HTTPS, because the certificate is for other names, and where API keys are asked for, because the page has none. What a trusted proxy says of
- * name and protocol counts; yet where the proxy is on this machine, a page in a browser on this machine can say the same, all but `Host`.
+ * An address always passes, because it leads to the server without a look-up. Without `allowedHosts` the check is left
+ * out where a page gains nothing: over HTTPS, because the certificate is for other names, and where API keys are asked
+ * for, because the page has none. What a trusted proxy says of name and protocol counts; yet where the proxy is on this
+ * machine, a page in a browser on this machine can say the same, all but `Host`.
  */
 export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOptions): Guard {
   const isOwnName = ownNames(listensAt);
-  const isAllowed = (name: string): boolean => name === '' || isIP(name) !== 0 || isOwnName(name) || allowedHosts.some((pattern) => matches(pattern.toLowerCase(), name));
+  const isAllowed = (name: string): boolean =>
+    name === '' ||
+    isIP(name) !== 0 ||
+    isOwnName(name) ||
+    allowedHosts.some((pattern) => matches(pattern.toLowerCase(), name));
   const isConfigured = allowedHosts.length > 0;
   return (ctx, next) => {
     const mayBeBrowser = LOOPBACK.test(ctx.req.socket.remoteAddress ?? '');
@@ -62,9 +69,17 @@ function nameOf(header: string): string {
 
 function ownNames(listensAt: string | undefined): (name: string) => boolean {
   const machine = hostname().toLowerCase();
-  const names = new Set([machine, `${machine.split('.', 1)[0]}.local`, ...(listensAt === undefined ? [] : [listensAt.toLowerCase()])]);
+  const names = new Set([
+    machine,
+    `${machine.split('.', 1)[0]}.local`,
+    ...(listensAt === undefined ? [] : [listensAt.toLowerCase()]),
+  ]);
   const takesLocalNames = listensAt !== undefined && !isLoopback(listensAt);
-  return (name) => name === 'localhost' || name.endsWith('.localhost') || names.has(name) || (takesLocalNames && LOCAL_NAME.test(name));
+  return (name) =>
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    names.has(name) ||
+    (takesLocalNames && LOCAL_NAME.test(name));
 }
 
 /** Whether nobody but programs of this machine can connect. A socket has a proxy in front of it, which others reach. */
@@ -79,5 +94,9 @@ function matches(pattern: string, name: string): boolean {
 
 function notAllowed(name: string): HttpError {
   const shown = JSON.stringify(name.slice(0, LONGEST_SHOWN));
-  return new HttpError('HostNotAllowed', 421, `${shown} is not a known name of this server: use its address or localhost, or allow the name with allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)`);
+  return new HttpError(
+    'HostNotAllowed',
+    421,
+    `${shown} is not a known name of this server: use its address or localhost, or allow the name with allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)`,
+  );
 }

@@ -1,7 +1,10 @@
 import { DOCS_PATHS } from '../pages/docs-page.ts';
 import { REDOC_PATHS } from '../pages/redoc-page.ts';
 
-/** What tells whether the host is up. It needs no key and counts for no limit, since balancers and supervisors ask for it. */
+/**
+ * What tells whether the host is up. It needs no key and counts for no limit, since balancers and supervisors ask for
+ * it.
+ */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/api/ready', '/readyz', '/livez']);
 
 /** These are whole paths, so that no other route is open because it looks like one of them. */

@@ -5,7 +5,10 @@ import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
 
-/** Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits and the remaining requests. */
+/**
+ * Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits
+ * and the remaining requests.
+ */
 export function rateLimitGuard(limits: RateLimits): Guard {
   return (ctx, next) => {
     if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits);
@@ -16,15 +19,30 @@ export function rateLimitGuard(limits: RateLimits): Guard {
 
 function countDocumentation(ctx: Context, limits: RateLimits): void {
   const verdict = limits.takeDocumentation(ctx.ip);
-  if (verdict?.isAllowed === false) throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
+  if (verdict?.isAllowed === false)
+    throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
 }
 
 /** Sets the headers of the IETF's draft "RateLimit header fields for HTTP". */
 function countRequest(ctx: Context, limits: RateLimits): void {
   const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
   if (verdicts.length === 0) return;
-  ctx.set('ratelimit-policy', verdicts.map(({ policy, check: { limit } }) => `"${policy}";q=${limit.capacity};w=${Math.ceil(limit.interval_seconds)}`).join(', '));
-  ctx.set('ratelimit', verdicts.map(({ policy, remaining, resetS, retryAfterS }) => `"${policy}";r=${remaining};t=${Math.ceil(retryAfterS || resetS)}`).join(', '));
+  ctx.set(
+    'ratelimit-policy',
+    verdicts
+      .map(({ policy, check: { limit } }) => `"${policy}";q=${limit.capacity};w=${Math.ceil(limit.interval_seconds)}`)
+      .join(', '),
+  );
+  ctx.set(
+    'ratelimit',
+    verdicts
+      .map(
+        ({ policy, remaining, resetS, retryAfterS }) =>
+          `"${policy}";r=${remaining};t=${Math.ceil(retryAfterS || resetS)}`,
+      )
+      .join(', '),
+  );
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
-  if (worst) throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
+  if (worst)
+    throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
 }

@@ -9,7 +9,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Browsers take answers for what they say they are, in no frame of other pages, and tell no other server where they came from; `hstsMaxAgeS` has them use HTTPS alone for so long. */
+/**
+ * Browsers take answers for what they say they are, in no frame of other pages, and tell no other server where they
+ * came from; `hstsMaxAgeS` has them use HTTPS alone for so long.
+ */
 export function securityHeaders(hstsMaxAgeS: number): Guard {
   const headers = { ...HEADERS, ...(hstsMaxAgeS > 0 && { 'strict-transport-security': `max-age=${hstsMaxAgeS}` }) };
   const all = Object.entries(headers);

@@ -15,7 +15,11 @@ const ASSETS: Readonly<Record<string, string>> = {
 };
 
 /** Every path that `docsRoutes` adds. */
-export const DOCS_PATHS: readonly string[] = ['/docs', '/docs/init.js', ...Object.keys(ASSETS).map((name) => `/docs/${name}`)];
+export const DOCS_PATHS: readonly string[] = [
+  '/docs',
+  '/docs/init.js',
+  ...Object.keys(ASSETS).map((name) => `/docs/${name}`),
+];
 
 const NOTHING_TO_LOG_IN_TO = '() => ({ wrapComponents: { authorizeBtn: () => () => null } })';
 

@@ -24,7 +24,12 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
       return await bundle();
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new AanaError('RedocNotFound', 'unavailable', `Redoc is not on this machine and cannot be fetched: ${reason}; \`aana-host setup\` fetches it, and /docs needs nothing`, { cause });
+      throw new AanaError(
+        'RedocNotFound',
+        'unavailable',
+        `Redoc is not on this machine and cannot be fetched: ${reason}; \`aana-host setup\` fetches it, and /docs needs nothing`,
+        { cause },
+      );
     }
   };
   router.get('/redoc', async (ctx) => {
@@ -40,6 +45,9 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
   });
   const init = asset(JAVASCRIPT, INIT);
   router.get('/redoc/init.js', (ctx) => serveAsset(ctx, init));
-  const script = remembered(async () => asset(JAVASCRIPT, (await readFile(await found(), 'utf8')).replaceAll(LOGO, NOTHING)), FAILURE_MS);
+  const script = remembered(
+    async () => asset(JAVASCRIPT, (await readFile(await found(), 'utf8')).replaceAll(LOGO, NOTHING)),
+    FAILURE_MS,
+  );
   router.get('/redoc/redoc.standalone.js', async (ctx) => serveAsset(ctx, await script()));
 }

@@ -14,7 +14,8 @@ export interface StaticPage {
 }
 
 /** Everything comes from this server, nothing is inline, and no other page shows it. */
-const POLICY = "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function servePage(ctx: Context, { title, policy, styles, scripts, icon, id }: StaticPage): void {
   const safe = title.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -53,10 +54,16 @@ export function serveAsset(ctx: Context, { type, content, etag }: Asset): void {
   serveUnchanged(ctx, etag, content);
 }
 
-/** Sends a body, or 304 to a client that has this one already. Also to one that sends `cache-control: no-cache`, as `fetch` of Node does beside `if-none-match`. */
+/**
+ * Sends a body, or 304 to a client that has this one already. Also to one that sends `cache-control: no-cache`, as
+ * `fetch` of Node does beside `if-none-match`.
+ */
 export function serveUnchanged(ctx: Context, etag: string, body: Buffer): void {
   ctx.set('etag', etag);
-  const had = ctx.get('if-none-match').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  const had = ctx
+    .get('if-none-match')
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''));
   if (had.includes(etag)) ctx.status = 304;
   else ctx.body = body;
 }

@@ -5,7 +5,9 @@ import { validationError } from '../../endpoints/index.ts';
 /** Parses the JSON input of a request; what is not JSON or nests deeper than `maxDepth` is a `ValidationError`. */
 export function parseJson(text: string, maxDepth: number): unknown {
   if (jsonShape(text).depth > maxDepth) {
-    throw validationError([{ type: 'json_too_deep', loc: [], msg: `Input should not be nested deeper than ${maxDepth}`, input: null }]);
+    throw validationError([
+      { type: 'json_too_deep', loc: [], msg: `Input should not be nested deeper than ${maxDepth}`, input: null },
+    ]);
   }
   try {
     const value: unknown = JSON.parse(text);
@@ -20,7 +22,10 @@ export function parseJson(text: string, maxDepth: number): unknown {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of bytes; a byte-order mark is left out. What is not UTF-8 is a `ValidationError`, not a text that differs from what was sent. */
+/**
+ * The text of bytes; a byte-order mark is left out. What is not UTF-8 is a `ValidationError`, not a text that differs
+ * from what was sent.
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
@@ -35,7 +40,14 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 /** Half of a surrogate pair is no character: it has no UTF-8, and components take nothing else. */
 function refuseLoneSurrogates(value: unknown, loc: readonly (string | number)[]): void {
   const refuse = (): never => {
-    throw validationError([{ type: 'string_unicode', loc: [...loc], msg: 'Input should be a valid string without half surrogate pairs', input: null }]);
+    throw validationError([
+      {
+        type: 'string_unicode',
+        loc: [...loc],
+        msg: 'Input should be a valid string without half surrogate pairs',
+        input: null,
+      },
+    ]);
   };
   if (typeof value === 'string') {
     if (LONE_SURROGATE.test(value)) refuse();

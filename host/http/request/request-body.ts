@@ -35,17 +35,31 @@ const OTHER_PARTS = 16;
 const SMALL_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by itself. Files
- * are streamed to `tempDir` and go when the body is disposed, or when reading fails.
+ * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by
+ * itself. Files are streamed to `tempDir` and go when the body is disposed, or when reading fails.
  */
-export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string | (() => Promise<string>), artifactsDir?: string): Promise<RequestBody> {
+export async function readBody(
+  ctx: Context,
+  limits: BodyLimits,
+  tempDir: string | (() => Promise<string>),
+  artifactsDir?: string,
+): Promise<RequestBody> {
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
   if (type === null) throw missingBody(); // no body at all
   if (type === false && ctx.get('content-type') !== '') {
-    throw new HttpError('UnsupportedMediaType', 415, `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`);
+    throw new HttpError(
+      'UnsupportedMediaType',
+      415,
+      `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`,
+    );
   }
   if (type === false && ctx.get('content-length') === '0') throw missingBody();
-  if (type === false) throw new HttpError('UnsupportedMediaType', 415, 'the request has no content type: send multipart/form-data, application/x-www-form-urlencoded or application/json');
+  if (type === false)
+    throw new HttpError(
+      'UnsupportedMediaType',
+      415,
+      'the request has no content type: send multipart/form-data, application/x-www-form-urlencoded or application/json',
+    );
   checkEncodings(ctx);
   if (type === 'multipart/form-data') return readMultipart(ctx, limits, { tempDir, artifactsDir });
 
@@ -62,9 +76,15 @@ export async function readBody(ctx: Context, limits: BodyLimits, tempDir: string
 /** What would be read as something else than it is. */
 function checkEncodings(ctx: Context): void {
   const encoding = ctx.get('content-encoding').trim().toLowerCase();
-  if (encoding !== '' && encoding !== 'identity') throw new HttpError('UnsupportedMediaType', 415, `content encoding ${JSON.stringify(encoding)} is not taken: send the request as it is`);
+  if (encoding !== '' && encoding !== 'identity')
+    throw new HttpError(
+      'UnsupportedMediaType',
+      415,
+      `content encoding ${JSON.stringify(encoding)} is not taken: send the request as it is`,
+    );
   const { charset } = ctx.request;
-  if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset)) throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not taken: send UTF-8`);
+  if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset))
+    throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not taken: send UTF-8`);
 }
 
 /** The whole request. What is over the limit is left where it is, for an answer to be sent first. */
@@ -100,7 +120,10 @@ function formField(text: string, limit: number): string {
   const form = new URLSearchParams(text);
   const unknown = [...new Set(form.keys())].filter((name) => name !== 'body');
   const values = form.getAll('body');
-  checkFields(unknown, values.some((value) => value.trim() !== ''));
+  checkFields(
+    unknown,
+    values.some((value) => value.trim() !== ''),
+  );
   if (values.length > 1) throw duplicateParts(['body']);
   const value = values[0] ?? '';
   if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit);
@@ -164,7 +187,10 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, folders: UploadF
     });
     await Promise.race([parse(ctx, async () => {}), gone]);
     checkNames(names);
-    const files = await uploadedFiles((ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>, folders.artifactsDir ?? tempDir);
+    const files = await uploadedFiles(
+      (ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>,
+      folders.artifactsDir ?? tempDir,
+    );
     const unknown = names.filter((name) => name !== 'body' && !files.has(name));
     const text = decodeUtf8(Buffer.concat(json));
     checkFields(unknown, text.trim() !== '');
@@ -207,12 +233,16 @@ const FRAMING_CHECK_MS = 25;
 /** More than what the buffers between the socket and the parts can hold. */
 const FRAMING_SLACK_BYTES = 4 * 1024 * 1024;
 
-/** formidable reads what stands before the first part and after the last one without end; a request whose bytes do not end up in parts is ended. */
+/**
+ * formidable reads what stands before the first part and after the last one without end; a request whose bytes do not
+ * end up in parts is ended.
+ */
 function limitFraming(req: IncomingMessage, limit: number): Disposable & { account(bytes: number): void } {
   const start = req.socket.bytesRead;
   let accounted = 0;
   const timer = setInterval(() => {
-    if (req.socket.bytesRead - start - accounted > limit) req.destroy(tooLarge('the form has too much besides its parts', limit));
+    if (req.socket.bytesRead - start - accounted > limit)
+      req.destroy(tooLarge('the form has too much besides its parts', limit));
   }, FRAMING_CHECK_MS);
   return {
     // base64 makes three bytes of four
@@ -222,7 +252,8 @@ function limitFraming(req: IncomingMessage, limit: number): Disposable & { accou
 }
 
 function checkNames(names: readonly string[]): void {
-  if (names.includes('')) throw validationError([{ type: 'missing', loc: [], msg: 'A part of the form has no name', input: null }]);
+  if (names.includes(''))
+    throw validationError([{ type: 'missing', loc: [], msg: 'A part of the form has no name', input: null }]);
   const repeated = names.filter((name, i) => names.indexOf(name) !== i);
   if (repeated.length > 0) throw duplicateParts([...new Set(repeated)]);
   if (names.includes('__proto__')) throw validationError([unknownField('__proto__')]);
@@ -237,7 +268,10 @@ interface FormidableFile {
   readonly hash: string;
 }
 
-async function uploadedFiles(parts: Record<string, FormidableFile | FormidableFile[]>, artifactsDir: string): Promise<Map<string, UploadedFile>> {
+async function uploadedFiles(
+  parts: Record<string, FormidableFile | FormidableFile[]>,
+  artifactsDir: string,
+): Promise<Map<string, UploadedFile>> {
   const files = new Map<string, UploadedFile>();
   for (const [name, part] of Object.entries(parts)) {
     const { filepath: path, originalFilename, mimetype, size: bytes, hash } = [part].flat()[0] as FormidableFile;
@@ -245,33 +279,61 @@ async function uploadedFiles(parts: Record<string, FormidableFile | FormidableFi
     const artifact = await artifactOf(artifactsDir, path, hash).catch(() => undefined);
     if (artifact?.bytes !== bytes) throw storageFull();
     const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send the path
-    files.set(name, { path, artifact, bytes, ...(filename ? { filename } : {}), ...(mimetype ? { mimeType: mimetype } : {}) });
+    files.set(name, {
+      path,
+      artifact,
+      bytes,
+      ...(filename ? { filename } : {}),
+      ...(mimetype ? { mimeType: mimetype } : {}),
+    });
   }
   return files;
 }
 
 function storageFull(cause?: unknown): AanaError {
-  return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', { cause });
+  return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', {
+    cause,
+  });
 }
 
-/** Refuses a form that has other fields than `body`, or lacks that: with everything that is wrong, so that a misspelt field shows what it should have been. */
+/**
+ * Refuses a form that has other fields than `body`, or lacks that: with everything that is wrong, so that a misspelt
+ * field shows what it should have been.
+ */
 function checkFields(unknown: readonly string[], hasBody: boolean): void {
   const wrong = [...(hasBody ? [] : [MISSING_BODY]), ...unknown.map(unknownField)];
   if (wrong.length > 0) throw validationError(wrong);
 }
 
-const MISSING_BODY: Parameters<typeof validationError>[0][number] = { type: 'missing', loc: ['body', 'body'], msg: 'Field required', input: null };
+const MISSING_BODY: Parameters<typeof validationError>[0][number] = {
+  type: 'missing',
+  loc: ['body', 'body'],
+  msg: 'Field required',
+  input: null,
+};
 
 function missingBody(): AanaError {
   return validationError([MISSING_BODY]);
 }
 
 function unknownField(name: string): { type: string; loc: string[]; msg: string; input: null } {
-  return { type: 'extra_forbidden', loc: [name], msg: 'The form has the field "body" and file parts, nothing else', input: null };
+  return {
+    type: 'extra_forbidden',
+    loc: [name],
+    msg: 'The form has the field "body" and file parts, nothing else',
+    input: null,
+  };
 }
 
 function duplicateParts(names: readonly string[]): AanaError {
-  return validationError(names.map((name) => ({ type: 'duplicate_part', loc: [name], msg: 'More than one part of the form has this name', input: name })));
+  return validationError(
+    names.map((name) => ({
+      type: 'duplicate_part',
+      loc: [name],
+      msg: 'More than one part of the form has this name',
+      input: name,
+    })),
+  );
 }
 
 /** formidable's codes (its `FormidableError.js`) as our errors. */
@@ -288,7 +350,12 @@ function fromFormidable(error: unknown, limits: BodyLimits): unknown {
     case 1009:
       return tooLarge('the uploaded files together are too large', limits.max_body_bytes);
     case 1015:
-      return new AanaError('RequestTooLarge', 'too-large', `too many files were uploaded: the limit is ${limits.max_files}`, { data: { limit: limits.max_files } });
+      return new AanaError(
+        'RequestTooLarge',
+        'too-large',
+        `too many files were uploaded: the limit is ${limits.max_files}`,
+        { data: { limit: limits.max_files } },
+      );
     case 1016:
       return tooLarge('an uploaded file is too large', limits.max_file_bytes);
     case 'ENOSPC':
@@ -299,6 +366,10 @@ function fromFormidable(error: unknown, limits: BodyLimits): unknown {
       break;
   }
   if (httpCode === undefined) return error;
-  const reason = /stream ended unexpectedly/.test(error.message) ? 'it does not follow the boundary of its content type, or ends early' : error.message;
-  return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${reason}`, { cause: error });
+  const reason = /stream ended unexpectedly/.test(error.message)
+    ? 'it does not follow the boundary of its content type, or ends early'
+    : error.message;
+  return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${reason}`, {
+    cause: error,
+  });
 }

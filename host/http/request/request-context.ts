@@ -21,7 +21,10 @@ export function placeInTrace(ctx: Context, traceparent: string | undefined): voi
   stateOf(ctx)[PLACE] = traceparent;
 }
 
-/** Returns where in a distributed trace the work for this request is: as {@link placeInTrace} said, else the header where that is valid. */
+/**
+ * Returns where in a distributed trace the work for this request is: as {@link placeInTrace} said, else the header
+ * where that is valid.
+ */
 export function traceparentOf(ctx: Context): string | undefined {
   const state = stateOf(ctx);
   return PLACE in state ? state[PLACE] : validTraceparent(ctx.get('traceparent'));

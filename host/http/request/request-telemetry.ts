@@ -14,11 +14,17 @@ export interface RequestRecord {
 export type BeginRequest = (ctx: Context, parent: string | undefined) => RequestRecord;
 
 /**
- * Returns what reports requests, in the names of OpenTelemetry's conventions for HTTP servers. A route is the path of an endpoint: other paths
- * have no name, since anybody can make them up.
+ * Returns what reports requests, in the names of OpenTelemetry's conventions for HTTP servers. A route is the path of
+ * an endpoint: other paths have no name, since anybody can make them up.
  */
-export function requestRecorder({ telemetry = noTelemetry, registry }: Pick<HttpAppOptions, 'telemetry' | 'registry'>): BeginRequest {
-  const durations = telemetry.histogram('http.server.request.duration', { unit: 's', description: 'Time from the head of a request to the end of its answer.' });
+export function requestRecorder({
+  telemetry = noTelemetry,
+  registry,
+}: Pick<HttpAppOptions, 'telemetry' | 'registry'>): BeginRequest {
+  const durations = telemetry.histogram('http.server.request.duration', {
+    unit: 's',
+    description: 'Time from the head of a request to the end of its answer.',
+  });
   return ({ method, path }, parent) => {
     const route = registry.find(path)?.path;
     const attributes = { 'http.request.method': method, ...(route !== undefined && { 'http.route': route }) };

@@ -39,10 +39,21 @@ SmallForm('leaves every other form to the parser', () => {
     nothing: '',
   };
   for (const [what, form] of Object.entries(others)) assert.is(read(form), undefined, what);
-  for (const type of ['', '; boundary=b-1; boundary=b-2', '; boundary=b-2; boundary=b-1', '; x-boundary=b-2; boundary=b-1', '; boundary="b-1', '; boundary=']) {
+  for (const type of [
+    '',
+    '; boundary=b-1; boundary=b-2',
+    '; boundary=b-2; boundary=b-1',
+    '; x-boundary=b-2; boundary=b-1',
+    '; boundary="b-1',
+    '; boundary=',
+  ]) {
     assert.is(read(`${part('{}')}--b-1--`, `multipart/form-data${type}`), undefined, type);
   }
-  const cut = Buffer.concat([Buffer.from(`--b-1\r\n${HEAD}\r\n\r\n{}`), Buffer.from([0xe2, 0x82]), Buffer.from('\r\n--b-1--')]);
+  const cut = Buffer.concat([
+    Buffer.from(`--b-1\r\n${HEAD}\r\n\r\n{}`),
+    Buffer.from([0xe2, 0x82]),
+    Buffer.from('\r\n--b-1--'),
+  ]);
   assert.is(onlyBody(cut, TYPE), undefined, 'text that is not UTF-8');
 });
 
@@ -58,23 +69,134 @@ function numbers(seed: number): (below: number) => number {
 /** A form, mostly what clients send, with none to three things about it that are not. */
 function generated(below: (limit: number) => number): { type: string; form: Buffer } {
   const strange = new Set(Array.from({ length: below(4) }, () => below(9)));
-  const pick = <T>(place: number, usual: readonly T[], odd: readonly T[]): T => (strange.has(place) ? odd[below(odd.length)]! : usual[below(usual.length)]!);
-  const boundary = pick(0, ['b', '----WebKitFormBoundary7MA4YWxkTrZu0gW', 'a=b', "x'()+_,-./:=?y"], ['', 'ä', 'a b', 'a;b', '-', '\t', '"']);
-  const given = pick(1, [boundary, `"${boundary}"`], [`${boundary} `, `${boundary}; boundary=z`, `z; boundary=${boundary}`, `"${boundary}`, `${boundary}x`, `${boundary}; charset=utf-8`]);
-  const name = pick(2, ['name="body"'], ['name="BODY"', 'name=body', 'NAME="body"', 'name="body"; filename="a"', 'name="body"; name="text"', 'name="b\\"ody"', "name*=utf-8''body", 'xname="body"', 'filename="body"', '']);
-  const head = pick(3, ['content-disposition: form-data; ', 'Content-Disposition: form-data; '], ['content-disposition:form-data;', 'content-disposition:  form-data; ', 'content-disposition: attachment; ', 'content-disposition : form-data; ', 'content_disposition: form-data; ', '']);
-  const more = pick(4, ['', '\r\ncontent-type: application/json; charset=utf-8'], ['\r\ncontent-transfer-encoding: base64', '\r\ncontent-transfer-encoding: binary', '\r\ncontent-type: a/b\r\ncontent-type: c/d', '\r\n : x', '\n', '\r\ncontent-type:\0', '\r\ncontent-disposition: form-data; name="other"']);
-  const values = ['{"text":"für 語 😀"}', '{"text":"\\r\\n--b"}', '{"text":"a\r\n--"}', `{"text":"a"}\r\n\r\n`, '{"text":1}', '{"text":"a","__proto__":1}', '\ufeff{"text":"a"}', '', ' ', '[]', 'null', '{', `${'['.repeat(40)}`, `{"text":"${'y'.repeat(20_000)}"}`];
-  const odd = [`{"text":"\r\n--${boundary}"}`, `{"text":"\r\n--${boundary}\r"}`, `{"text":"\r\n--${boundary}-"}`, `\r\n--${boundary}--\r\n{"text":"a"}`, `{"text":"a"}\r\n--${boundary}\rX`, '{"text":"a"}\r', '{"text":"a"}\r\n', '\r\n\r\n{"text":"a"}'];
-  const value = Buffer.concat([Buffer.from(pick(5, values, odd)), Buffer.from(pick(6, [[]], [[0xe2], [0xff], [0xe2, 0x82], [0x80], [0]]))]);
-  const start = pick(7, [`--${boundary}\r\n`], [`\r\n--${boundary}\r\n`, `text\r\n--${boundary}\r\n`, `--${boundary}\n`, `--${boundary} \r\n`, `-${boundary}\r\n`, '']);
-  const end = pick(8, [`\r\n--${boundary}--\r\n`, `\r\n--${boundary}--`], [`\r\n--${boundary}`, `\r\n--${boundary}-`, `\n--${boundary}--`, `\r\n--${boundary}--\r\nmore`, `\r\n--${boundary} --`, '', `\r\n--${boundary}\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text":"b"}\r\n--${boundary}--`, `\r\n--${boundary}\r\n`]);
-  return { type: `multipart/form-data; boundary=${given}`, form: Buffer.concat([Buffer.from(`${start}${head}${name}${more}\r\n\r\n`), value, Buffer.from(end)]) };
+  const pick = <T>(place: number, usual: readonly T[], odd: readonly T[]): T =>
+    strange.has(place) ? odd[below(odd.length)]! : usual[below(usual.length)]!;
+  const boundary = pick(
+    0,
+    ['b', '----WebKitFormBoundary7MA4YWxkTrZu0gW', 'a=b', "x'()+_,-./:=?y"],
+    ['', 'ä', 'a b', 'a;b', '-', '\t', '"'],
+  );
+  const given = pick(
+    1,
+    [boundary, `"${boundary}"`],
+    [
+      `${boundary} `,
+      `${boundary}; boundary=z`,
+      `z; boundary=${boundary}`,
+      `"${boundary}`,
+      `${boundary}x`,
+      `${boundary}; charset=utf-8`,
+    ],
+  );
+  const name = pick(
+    2,
+    ['name="body"'],
+    [
+      'name="BODY"',
+      'name=body',
+      'NAME="body"',
+      'name="body"; filename="a"',
+      'name="body"; name="text"',
+      'name="b\\"ody"',
+      "name*=utf-8''body",
+      'xname="body"',
+      'filename="body"',
+      '',
+    ],
+  );
+  const head = pick(
+    3,
+    ['content-disposition: form-data; ', 'Content-Disposition: form-data; '],
+    [
+      'content-disposition:form-data;',
+      'content-disposition:  form-data; ',
+      'content-disposition: attachment; ',
+      'content-disposition : form-data; ',
+      'content_disposition: form-data; ',
+      '',
+    ],
+  );
+  const more = pick(
+    4,
+    ['', '\r\ncontent-type: application/json; charset=utf-8'],
+    [
+      '\r\ncontent-transfer-encoding: base64',
+      '\r\ncontent-transfer-encoding: binary',
+      '\r\ncontent-type: a/b\r\ncontent-type: c/d',
+      '\r\n : x',
+      '\n',
+      '\r\ncontent-type:\0',
+      '\r\ncontent-disposition: form-data; name="other"',
+    ],
+  );
+  const values = [
+    '{"text":"für 語 😀"}',
+    '{"text":"\\r\\n--b"}',
+    '{"text":"a\r\n--"}',
+    `{"text":"a"}\r\n\r\n`,
+    '{"text":1}',
+    '{"text":"a","__proto__":1}',
+    '\ufeff{"text":"a"}',
+    '',
+    ' ',
+    '[]',
+    'null',
+    '{',
+    `${'['.repeat(40)}`,
+    `{"text":"${'y'.repeat(20_000)}"}`,
+  ];
+  const odd = [
+    `{"text":"\r\n--${boundary}"}`,
+    `{"text":"\r\n--${boundary}\r"}`,
+    `{"text":"\r\n--${boundary}-"}`,
+    `\r\n--${boundary}--\r\n{"text":"a"}`,
+    `{"text":"a"}\r\n--${boundary}\rX`,
+    '{"text":"a"}\r',
+    '{"text":"a"}\r\n',
+    '\r\n\r\n{"text":"a"}',
+  ];
+  const value = Buffer.concat([
+    Buffer.from(pick(5, values, odd)),
+    Buffer.from(pick(6, [[]], [[0xe2], [0xff], [0xe2, 0x82], [0x80], [0]])),
+  ]);
+  const start = pick(
+    7,
+    [`--${boundary}\r\n`],
+    [
+      `\r\n--${boundary}\r\n`,
+      `text\r\n--${boundary}\r\n`,
+      `--${boundary}\n`,
+      `--${boundary} \r\n`,
+      `-${boundary}\r\n`,
+      '',
+    ],
+  );
+  const end = pick(
+    8,
+    [`\r\n--${boundary}--\r\n`, `\r\n--${boundary}--`],
+    [
+      `\r\n--${boundary}`,
+      `\r\n--${boundary}-`,
+      `\n--${boundary}--`,
+      `\r\n--${boundary}--\r\nmore`,
+      `\r\n--${boundary} --`,
+      '',
+      `\r\n--${boundary}\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"text":"b"}\r\n--${boundary}--`,
+      `\r\n--${boundary}\r\n`,
+    ],
+  );
+  return {
+    type: `multipart/form-data; boundary=${given}`,
+    form: Buffer.concat([Buffer.from(`${start}${head}${name}${more}\r\n\r\n`), value, Buffer.from(end)]),
+  };
 }
 
 function post(url: string, type: string, form: Buffer, isSized: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
-    const headers = { 'content-type': Buffer.from(type).toString('latin1'), ...(isSized ? { 'content-length': form.length } : { 'transfer-encoding': 'chunked' }) };
+    const headers = {
+      'content-type': Buffer.from(type).toString('latin1'),
+      ...(isSized ? { 'content-length': form.length } : { 'transfer-encoding': 'chunked' }),
+    };
     const req = request(url, { method: 'POST', headers }, async (res) => {
       let text = '';
       for await (const part of res.setEncoding('utf8')) text += String(part);
@@ -94,7 +216,10 @@ SmallForm('is answered as the parser would have it answered, whatever the form',
     if (/[^\t\x20-\x7e\x80-\xff]/.test(Buffer.from(type).toString('latin1'))) continue; // not a header
     if (onlyBody(form, Buffer.from(type).toString('latin1')) !== undefined) inPlace++;
     // Without a length the form goes to the parser.
-    const [here, parser] = await Promise.all([post(`${at.url}/echo`, type, form, true), post(`${at.url}/echo`, type, form, false)]);
+    const [here, parser] = await Promise.all([
+      post(`${at.url}/echo`, type, form, true),
+      post(`${at.url}/echo`, type, form, false),
+    ]);
     assert.is(here, parser, `form ${n}: ${type} ${JSON.stringify(form.toString('latin1').slice(0, 500))}`);
   }
   assert.ok(inPlace > 60, `${inPlace} forms were read in place`);

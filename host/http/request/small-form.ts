@@ -5,9 +5,9 @@ const TYPE = /^multipart\/form-data; ?boundary=(?:"([\w'()+,./:=?-]+)"|([\w'()+.
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /**
- * The field `body` of a multipart form that has nothing else, which is what most requests are: read in place, where the parser for forms
- * with files, and a folder for them, would be much of the cost. Undefined for any other form and whatever is unusual, broken or in doubt: those
- * are the parser's.
+ * The field `body` of a multipart form that has nothing else, which is what most requests are: read in place, where the
+ * parser for forms with files, and a folder for them, would be much of the cost. Undefined for any other form and
+ * whatever is unusual, broken or in doubt: those are the parser's.
  */
 export function onlyBody(form: Buffer, contentType: string): string | undefined {
   const [, quoted, plain] = TYPE.exec(contentType) ?? [];

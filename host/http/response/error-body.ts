@@ -34,10 +34,14 @@ export class HttpError extends AanaError {
 export type CompatStatus = 'none' | 'original';
 
 /** All that the original answers with there. */
-const ORIGINAL_DETAIL: Readonly<Record<string, string>> = { NotFound: 'Not Found', MethodNotAllowed: 'Method Not Allowed' };
+const ORIGINAL_DETAIL: Readonly<Record<string, string>> = {
+  NotFound: 'Not Found',
+  MethodNotAllowed: 'Method Not Allowed',
+};
 
 export function errorBody(record: ErrorRecord, includeStacktrace: boolean): ErrorBody {
-  if (includeStacktrace) return { error: record.name, message: record.message, data: record.data, stacktrace: record.stack ?? null };
+  if (includeStacktrace)
+    return { error: record.name, message: record.message, data: record.data, stacktrace: record.stack ?? null };
   return { error: record.name, message: publicMessage(record), data: withoutLines(record.data), stacktrace: null };
 }
 
@@ -50,8 +54,14 @@ function withoutLines(data: unknown): unknown {
 
 /** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
 export function errorJson(thrown: unknown, includeStacktrace: boolean, compatStatus: CompatStatus = 'none'): string {
-  const detail = thrown instanceof HttpError ? (thrown.detail ?? (compatStatus === 'original' ? ORIGINAL_DETAIL[thrown.name] : undefined)) : undefined;
-  const body: ErrorBody = { ...errorBody(toErrorRecord(thrown), includeStacktrace), ...(detail !== undefined && { detail }) };
+  const detail =
+    thrown instanceof HttpError
+      ? (thrown.detail ?? (compatStatus === 'original' ? ORIGINAL_DETAIL[thrown.name] : undefined))
+      : undefined;
+  const body: ErrorBody = {
+    ...errorBody(toErrorRecord(thrown), includeStacktrace),
+    ...(detail !== undefined && { detail }),
+  };
   try {
     return JSON.stringify(body);
   } catch {

@@ -17,17 +17,26 @@ interface Thrown {
 
 const host = join(packageRoot, 'host');
 const ALL: readonly CataloguedError[] = [...REQUEST_ERRORS, ...PROGRAM_ERRORS];
-/** `new AanaError('Name', 'kind', …`, the same of its subclasses and of functions that make errors, and what a subclass gives to `super`. */
+/**
+ * `new AanaError('Name', 'kind', …`, the same of its subclasses and of functions that make errors, and what a subclass
+ * gives to `super`.
+ */
 const THROWN = /(?:new \w*Error|super|\w+(?:Error|Refused))\(\s*'([A-Z]\w+)',(?:\s*(?:'([a-z-]+)'|(\d{3})),)?/g;
 /** What is answered on the bare socket. */
 const REFUSED = /'(\d{3}) [\w ]+', '(\w+)'/g;
 const NOT_SERVED = /\.test\.ts$|[/\\]fixtures[/\\]|^(test|bench|sdk)[/\\]/;
 
 function thrownInSources(): Thrown[] {
-  const files = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !NOT_SERVED.test(file));
+  const files = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !NOT_SERVED.test(file),
+  );
   return files.flatMap((file) => {
     const text = readFileSync(join(host, file), 'utf8');
-    const thrown = [...text.matchAll(THROWN)].map(([, name = '', kind, status]) => ({ name, as: kind ?? (status === undefined ? undefined : Number(status)), file }));
+    const thrown = [...text.matchAll(THROWN)].map(([, name = '', kind, status]) => ({
+      name,
+      as: kind ?? (status === undefined ? undefined : Number(status)),
+      file,
+    }));
     const refused = [...text.matchAll(REFUSED)].map(([, status, name = '']) => ({ name, as: Number(status), file }));
     return [...thrown, ...refused];
   });
@@ -38,14 +47,25 @@ Catalogue('has each error that the sources make, with the kinds that it is made 
     const entry = ALL.find((one) => one.name === name);
     return !entry || (as !== undefined && !(entry.as as readonly unknown[]).includes(as));
   });
-  const lines = missing.map(({ name, as, file }) => `${name} (${as ?? 'a kind'}) of ${relative(packageRoot, join(host, file))}`);
-  assert.equal(lines, [], 'add these to host/http/response/error-catalogue.ts, then: aana-host docs errors > docs/errors.md');
+  const lines = missing.map(
+    ({ name, as, file }) => `${name} (${as ?? 'a kind'}) of ${relative(packageRoot, join(host, file))}`,
+  );
+  assert.equal(
+    lines,
+    [],
+    'add these to host/http/response/error-catalogue.ts, then: aana-host docs errors > docs/errors.md',
+  );
 });
 
 Catalogue('has no error that nothing makes, and none twice', () => {
-  const sources = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !NOT_SERVED.test(file) && !file.endsWith('error-catalogue.ts'));
+  const sources = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !NOT_SERVED.test(file) && !file.endsWith('error-catalogue.ts'),
+  );
   const text = sources.map((file) => readFileSync(join(host, file), 'utf8')).join('\n');
-  assert.equal(ALL.map(({ name }) => name).filter((name) => !text.includes(`'${name}'`)), []);
+  assert.equal(
+    ALL.map(({ name }) => name).filter((name) => !text.includes(`'${name}'`)),
+    [],
+  );
   assert.is(new Set(ALL.map(({ name }) => name)).size, ALL.length);
 });
 

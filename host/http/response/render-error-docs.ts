@@ -1,7 +1,9 @@
 import { type CataloguedError, PROGRAM_ERRORS, REQUEST_ERRORS } from './error-catalogue.ts';
 import { statusOf } from './status.ts';
 
-const statusesOf = ({ as }: CataloguedError): number[] => [...new Set(as.map((one) => (typeof one === 'number' ? one : statusOf(one))))];
+const statusesOf = ({ as }: CataloguedError): number[] => [
+  ...new Set(as.map((one) => (typeof one === 'number' ? one : statusOf(one)))),
+];
 
 /** `docs/errors.md`, made from the catalogue. */
 export function renderErrorDocs(): string {

@@ -11,8 +11,13 @@ Formats.before.each(async () => {
 Formats.after.each(async () => at[Symbol.asyncDispose]());
 
 const post = (path: string, json: unknown, accept: string): Promise<Response> =>
-  fetch(at.url + path, { method: 'POST', headers: { 'content-type': 'application/json', accept }, body: JSON.stringify(json) });
-const ERROR = '{"error":"InferenceException","message":"the replica was lost","data":{"model_name":"m"},"stacktrace":null}';
+  fetch(at.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept },
+    body: JSON.stringify(json),
+  });
+const ERROR =
+  '{"error":"InferenceException","message":"the replica was lost","data":{"model_name":"m"},"stacktrace":null}';
 
 const CHOICES: [accept: string, type: string][] = [
   ['*/*', 'application/json-seq'],
@@ -49,12 +54,19 @@ Formats('NDJSON has a line for each object, each in a chunk of its own', async (
 
 Formats('events are numbered and named, and the last one tells that it is', async () => {
   const { chunks } = await readChunks(at.port, '/count_stream', { until: 2 }, ['accept: text/event-stream']);
-  assert.equal(chunks, ['id: 1\nevent: message\ndata: {"n":0}\n\n', 'id: 2\nevent: message\ndata: {"n":1}\n\n', 'id: 3\nevent: done\ndata: {}\n\n']);
+  assert.equal(chunks, [
+    'id: 1\nevent: message\ndata: {"n":0}\n\n',
+    'id: 2\nevent: message\ndata: {"n":1}\n\n',
+    'id: 3\nevent: done\ndata: {}\n\n',
+  ]);
 });
 
 Formats('a stream of nothing is empty as NDJSON, and one event as events', async () => {
   assert.is(await (await post('/count_stream', { until: 0 }, 'application/x-ndjson')).text(), '');
-  assert.is(await (await post('/count_stream', { until: 0 }, 'text/event-stream')).text(), 'id: 1\nevent: done\ndata: {}\n\n');
+  assert.is(
+    await (await post('/count_stream', { until: 0 }, 'text/event-stream')).text(),
+    'id: 1\nevent: done\ndata: {}\n\n',
+  );
 });
 
 Formats('a failure after the first object is the last line, or the event error', async () => {
@@ -112,12 +124,16 @@ Formats('a quiet stream of concatenated JSON stays quiet', async () => {
   socket.destroy();
 });
 
-Formats('an object that does not match the schema is not sent: the stream ends with an error that does not show it', async () => {
-  const expected = '{"error":"OutputError","message":"endpoint wrong_stream: its output does not match its schema","data":{},"stacktrace":null}';
-  assert.is(await (await post('/wrong_stream', { from: 2 }, '*/*')).text(), `{"n":0}{"n":1}${expected}`);
-  const early = await post('/wrong_stream', { from: 0 }, 'text/event-stream');
-  assert.is(early.status, 500);
-  assert.is(await early.text(), expected);
-});
+Formats(
+  'an object that does not match the schema is not sent: the stream ends with an error that does not show it',
+  async () => {
+    const expected =
+      '{"error":"OutputError","message":"endpoint wrong_stream: its output does not match its schema","data":{},"stacktrace":null}';
+    assert.is(await (await post('/wrong_stream', { from: 2 }, '*/*')).text(), `{"n":0}{"n":1}${expected}`);
+    const early = await post('/wrong_stream', { from: 0 }, 'text/event-stream');
+    assert.is(early.status, 500);
+    assert.is(await early.text(), expected);
+  },
+);
 
 Formats.run();

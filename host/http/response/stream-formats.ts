@@ -48,8 +48,8 @@ const FORMATS: readonly StreamFormat[] = [CONCATENATED, LINES, EVENTS];
 export const STREAM_TYPES: readonly string[] = FORMATS.flatMap(({ types }) => types);
 
 /**
- * The format that the client likes best by its `accept`, and the name that it has for it. Who accepts none of them gets the first one all the same:
- * clients of the original ask for `application/json`, and get it too.
+ * The format that the client likes best by its `accept`, and the name that it has for it. Who accepts none of them gets
+ * the first one all the same: clients of the original ask for `application/json`, and get it too.
  */
 export function streamFormatFor(ctx: Context): { readonly format: StreamFormat; readonly type: string } {
   const accept = ctx.get('accept');

@@ -37,10 +37,18 @@ Stream('flushes an object before the next one is made', async () => {
 });
 
 Stream('answers an error before the first object with its ordinary status', async () => {
-  const response = await fetch(`${at.url}/count_stream`, { method: 'POST', body: JSON.stringify({ until: 3, fail_at: 0 }), headers: { 'content-type': 'application/json' } });
+  const response = await fetch(`${at.url}/count_stream`, {
+    method: 'POST',
+    body: JSON.stringify({ until: 3, fail_at: 0 }),
+    headers: { 'content-type': 'application/json' },
+  });
   assert.is(response.status, 503);
   assert.is(((await response.json()) as { error: string }).error, 'InferenceException');
-  const bad = await fetch(`${at.url}/count_stream`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const bad = await fetch(`${at.url}/count_stream`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  });
   assert.is(bad.status, 422);
 });
 
@@ -48,7 +56,12 @@ Stream('ends with one error object when it fails after the first one', async () 
   const { head, chunks } = await readChunks(at.port, '/count_stream', { until: 5, fail_at: 2 });
   assert.match(head, 'http/1.1 200');
   assert.is(chunks.length, 3);
-  assert.equal(JSON.parse(chunks[2] ?? ''), { error: 'InferenceException', message: 'the replica was lost', data: { model_name: 'm' }, stacktrace: null });
+  assert.equal(JSON.parse(chunks[2] ?? ''), {
+    error: 'InferenceException',
+    message: 'the replica was lost',
+    data: { model_name: 'm' },
+    stacktrace: null,
+  });
 });
 
 Stream('answers a stream of nothing with 200 and an empty body', async () => {
@@ -63,7 +76,14 @@ Stream('holds the producer back while the client does not read, and goes on when
   socket.pause();
   await eventually(() => at.seen.written > 0, 'the stream begins');
   // Whatever the producer can do in a request's time, it did: one that nothing holds back would be done.
-  for (let i = 0; i < 50; i++) await (await fetch(`${at.url}/echo`, { method: 'POST', body: '{"text":""}', headers: { 'content-type': 'application/json' } })).text();
+  for (let i = 0; i < 50; i++)
+    await (
+      await fetch(`${at.url}/echo`, {
+        method: 'POST',
+        body: '{"text":""}',
+        headers: { 'content-type': 'application/json' },
+      })
+    ).text();
   assert.ok(at.seen.written < total, `the producer made all ${total} objects`);
   let bytes = 0;
   socket.on('data', (part) => {
@@ -87,17 +107,25 @@ for (const accept of ['application/json-seq', 'application/x-ndjson', 'text/even
       before = at.seen.written;
       await roundTrips();
     }
-    assert.ok(before < MOST_ON_ITS_WAY, `the producer made ${before} objects of 8 KB for a reader that has taken nothing`);
+    assert.ok(
+      before < MOST_ON_ITS_WAY,
+      `the producer made ${before} objects of 8 KB for a reader that has taken nothing`,
+    );
     for (let byte = 0; byte < 2000; byte++) if (socket.read(1) === null) await once(socket, 'readable');
     await roundTrips();
-    assert.ok(at.seen.written - before < 200, `it made ${at.seen.written - before} more for a reader that has taken 2000 bytes`);
+    assert.ok(
+      at.seen.written - before < 200,
+      `it made ${at.seen.written - before} more for a reader that has taken 2000 bytes`,
+    );
     socket.destroy();
     await eventually(() => at.seen.aborted !== undefined, 'the abort');
   });
 }
 
 Stream('aborts a run with the reason that the client has gone', async () => {
-  const streamed = ['*/*', 'application/x-ndjson', 'text/event-stream'].map((accept) => ['/flood_stream', accept] as const);
+  const streamed = ['*/*', 'application/x-ndjson', 'text/event-stream'].map(
+    (accept) => ['/flood_stream', accept] as const,
+  );
   for (const [path, accept] of [['/wait', '*/*'] as const, ...streamed]) {
     Object.assign(at.seen, { aborted: undefined, running: 0, written: 0 });
     const socket = await rawPost(at.port, path, path === '/wait' ? {} : { chunks: 1_000_000 }, [`accept: ${accept}`]);
@@ -119,7 +147,11 @@ Stream('aborts a run when a client that has stopped reading goes away', async ()
 });
 
 Stream('does not abort a run whose answer was complete', async () => {
-  const response = await fetch(`${at.url}/wait`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ms":1}' });
+  const response = await fetch(`${at.url}/wait`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"ms":1}',
+  });
   assert.is(await response.text(), '{"waited":1}');
   await eventually(() => at.seen.closed > 0, 'the server is done with the request');
   assert.is(at.seen.aborted, undefined);

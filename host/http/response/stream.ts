@@ -10,8 +10,8 @@ export interface JsonStreamOptions {
 }
 
 /**
- * The answer of a streaming endpoint: JSON texts in the format that the client asks for, each a chunk of HTTP of its own.
- * Nothing is sent before the first one, so an earlier error can still be an ordinary answer.
+ * The answer of a streaming endpoint: JSON texts in the format that the client asks for, each a chunk of HTTP of its
+ * own. Nothing is sent before the first one, so an earlier error can still be an ordinary answer.
  */
 export class JsonStream {
   readonly #ctx: Context;
@@ -28,7 +28,10 @@ export class JsonStream {
     return this.#begun !== undefined;
   }
 
-  /** Sends one JSON text. Resolves when the client has room for more; rejects with the signal's reason when the client has gone. */
+  /**
+   * Sends one JSON text. Resolves when the client has room for more; rejects with the signal's reason when the client
+   * has gone.
+   */
   readonly write = async (json: string): Promise<void> => {
     const { signal } = this.#options;
     signal.throwIfAborted();
@@ -50,7 +53,11 @@ export class JsonStream {
   #begin(): { readonly format: StreamFormat; readonly answer: StreamedAnswer } {
     if (this.#begun) return this.#begun;
     const { format, type } = streamFormatFor(this.#ctx);
-    const answer = new StreamedAnswer(this.#ctx, { type, keepAlive: format.keepAlive, keepAliveMs: this.#options.keepAliveMs });
+    const answer = new StreamedAnswer(this.#ctx, {
+      type,
+      keepAlive: format.keepAlive,
+      keepAliveMs: this.#options.keepAliveMs,
+    });
     this.#begun = { format, answer };
     return this.#begun;
   }

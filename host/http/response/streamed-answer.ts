@@ -9,7 +9,10 @@ export interface StreamedAnswerOptions {
   readonly keepAliveMs: number;
 }
 
-/** An answer with status 200 whose body is sent in parts, each a chunk of HTTP. Koa leaves the response alone once this exists. */
+/**
+ * An answer with status 200 whose body is sent in parts, each a chunk of HTTP. Koa leaves the response alone once this
+ * exists.
+ */
 export class StreamedAnswer {
   readonly #res: ServerResponse;
   readonly #keepAlive: NodeJS.Timeout | undefined;
@@ -34,7 +37,9 @@ export class StreamedAnswer {
     this.#res.flushHeaders();
   }
 
-  /** Sends one part. Resolves when the client has room for more; rejects with the signal's reason when that comes first. */
+  /**
+   * Sends one part. Resolves when the client has room for more; rejects with the signal's reason when that comes first.
+   */
   async write(text: string, signal: AbortSignal): Promise<void> {
     this.#keepAlive?.refresh();
     if (!this.#res.write(text)) await raceAbort(drained(this.#res), signal);

@@ -26,19 +26,29 @@ interface Asking {
 
 async function asking(name: string, apiService: object = {}): Promise<Asking> {
   const app = guardedApp(folder, { data_dir: join(folder, name), api_service: { enabled: true, ...apiService } });
-  app.registerEndpoint({ name: 'wait', path: '/wait', input: Input, output: z.any(), run: (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) });
+  app.registerEndpoint({
+    name: 'wait',
+    path: '/wait',
+    input: Input,
+    output: z.any(),
+    run: (_input, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   const keys: Record<string, string> = {};
-  for (const user of ['ann', 'bob', 'root']) keys[user] = (await app.apiKeys!.create({ user_id: user, is_admin: user === 'root' })).apiKey;
+  for (const user of ['ann', 'bob', 'root'])
+    keys[user] = (await app.apiKeys!.create({ user_id: user, is_admin: user === 'root' })).apiKey;
   keys['tasksOfRoot'] = (await app.apiKeys!.create({ user_id: 'root', is_admin: true, scopes: ['tasks'] })).apiKey;
-  const ask: Asking['ask'] = (method, path, user, body) => askAt(`${app.url}${path}`, { key: keys[user], body }, method);
+  const ask: Asking['ask'] = (method, path, user, body) =>
+    askAt(`${app.url}${path}`, { key: keys[user], body }, method);
   return {
     app,
     ask,
     async task(user, path, status) {
       const { body } = await ask('POST', `${path}?defer=true`, user, { n: 41_414_141 });
-      while ((await ask('GET', `/tasks/${body.task_id}`, user)).body.status !== status) await new Promise((resolve) => setTimeout(resolve, 10));
+      while ((await ask('GET', `/tasks/${body.task_id}`, user)).body.status !== status)
+        await new Promise((resolve) => setTimeout(resolve, 10));
       return body.task_id;
     },
   };
@@ -50,11 +60,40 @@ Admin('tasks of all users, by user, without what they say', async () => {
   const [done, broken] = [await task('ann', '/echo', 'completed'), await task('bob', '/fail', 'failed')];
   const { status, body } = await ask('GET', '/api/tasks', 'root');
   assert.is(status, 200);
-  assert.equal(body.tasks.map(({ id, user_id: user, endpoint, status: is, error }: Record<string, unknown>) => [id, user, endpoint, is, error]), [[broken, 'bob', '/fail', 'failed', 'Error'], [done, 'ann', '/echo', 'completed', null]]);
+  assert.equal(
+    body.tasks.map(({ id, user_id: user, endpoint, status: is, error }: Record<string, unknown>) => [
+      id,
+      user,
+      endpoint,
+      is,
+      error,
+    ]),
+    [
+      [broken, 'bob', '/fail', 'failed', 'Error'],
+      [done, 'ann', '/echo', 'completed', null],
+    ],
+  );
   assert.not.match(JSON.stringify(body), /41414141|broken|"data"|"result"|"message"/);
-  assert.equal((await ask('GET', '/api/tasks?user_id=ann', 'root')).body.tasks.map(({ id }: { id: string }) => id), [done]);
-  assert.equal((await ask('GET', '/api/tasks?status=failed&error=Error&per_page=1', 'root')).body.tasks.map(({ id }: { id: string }) => id), [broken]);
-  assert.equal([(await ask('GET', '/api/tasks/count', 'root')).body, (await ask('GET', '/api/tasks/count?user_id=ann', 'root')).body], [{ completed: 1, failed: 1, total: 2 }, { completed: 1, total: 1 }]);
+  assert.equal(
+    (await ask('GET', '/api/tasks?user_id=ann', 'root')).body.tasks.map(({ id }: { id: string }) => id),
+    [done],
+  );
+  assert.equal(
+    (await ask('GET', '/api/tasks?status=failed&error=Error&per_page=1', 'root')).body.tasks.map(
+      ({ id }: { id: string }) => id,
+    ),
+    [broken],
+  );
+  assert.equal(
+    [
+      (await ask('GET', '/api/tasks/count', 'root')).body,
+      (await ask('GET', '/api/tasks/count?user_id=ann', 'root')).body,
+    ],
+    [
+      { completed: 1, failed: 1, total: 2 },
+      { completed: 1, total: 1 },
+    ],
+  );
   const one = await ask('GET', `/api/tasks/${done}`, 'root');
   assert.equal([one.body.user_id, 'data' in one.body, 'result' in one.body], ['ann', false, false]);
   assert.equal((await ask('GET', '/tasks', 'root')).body, { tasks: [] }, 'an admin’s own tasks are the admin’s own');
@@ -66,11 +105,19 @@ Admin('tasks of any user are ended and removed', async () => {
   const running = await task('ann', '/wait', 'running');
   assertRefused(await ask('DELETE', `/api/tasks/${running}`, 'root'), 400, 'TaskIsActive');
   const ended = await ask('POST', `/api/tasks/${running}/cancel`, 'root');
-  assert.equal([ended.status, ended.body.status, ended.body.user_id, 'data' in ended.body], [200, 'cancelled', 'ann', false]);
+  assert.equal(
+    [ended.status, ended.body.status, ended.body.user_id, 'data' in ended.body],
+    [200, 'cancelled', 'ann', false],
+  );
   assert.is((await ask('GET', `/tasks/${running}`, 'ann')).body.status, 'cancelled');
   assert.is((await ask('DELETE', `/api/tasks/${running}`, 'root')).status, 200);
   assert.is((await ask('GET', `/tasks/${running}`, 'ann')).status, 404);
-  for (const [method, path] of [['GET', ''], ['DELETE', ''], ['POST', '/cancel']] as const) assertRefused(await ask(method, `/api/tasks/${MISSING}${path}`, 'root'), 404, 'NotFoundException');
+  for (const [method, path] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/cancel'],
+  ] as const)
+    assertRefused(await ask(method, `/api/tasks/${MISSING}${path}`, 'root'), 404, 'NotFoundException');
 });
 
 Admin('webhooks of all users, without the secrets in their URLs, are seen and removed', async () => {
@@ -79,7 +126,13 @@ Admin('webhooks of all users, without the secrets in their URLs, are seen and re
   const { body: made } = await ask('POST', '/webhooks', 'ann', { url: SECRET_URL, events: ['task.failed'] });
   await ask('POST', '/webhooks', 'bob', { url: 'https://bob.example.org:8443/x' });
   const { body } = await ask('GET', '/api/webhooks', 'root');
-  assert.equal(body.webhooks.map(({ user_id: user, url }: Record<string, unknown>) => [user, url]), [['ann', 'https://hooks.example.org'], ['bob', 'https://bob.example.org:8443']]);
+  assert.equal(
+    body.webhooks.map(({ user_id: user, url }: Record<string, unknown>) => [user, url]),
+    [
+      ['ann', 'https://hooks.example.org'],
+      ['bob', 'https://bob.example.org:8443'],
+    ],
+  );
   assert.not.match(JSON.stringify(body), /secret/);
   assert.is((await ask('GET', '/api/webhooks?user_id=bob&per_page=1', 'root')).body.webhooks.length, 1);
   assert.is((await ask('DELETE', `/api/webhooks/${made.id}`, 'root')).body.user_id, 'ann');
@@ -91,7 +144,16 @@ Admin('nobody else, and no key of an admin that is for something else, sees or e
   const { app, ask, task } = await asking('others');
   await using _ = app;
   const id = await task('ann', '/echo', 'completed');
-  for (const [method, path] of [['GET', '/api/tasks'], ['GET', '/API/tasks'], ['GET', '/api/tasks/count'], ['GET', `/api/tasks/${id}`], ['DELETE', `/api/tasks/${id}`], ['POST', `/api/tasks/${id}/cancel`], ['GET', '/api/webhooks'], ['DELETE', `/api/webhooks/${MISSING}`]] as const) {
+  for (const [method, path] of [
+    ['GET', '/api/tasks'],
+    ['GET', '/API/tasks'],
+    ['GET', '/api/tasks/count'],
+    ['GET', `/api/tasks/${id}`],
+    ['DELETE', `/api/tasks/${id}`],
+    ['POST', `/api/tasks/${id}/cancel`],
+    ['GET', '/api/webhooks'],
+    ['DELETE', `/api/webhooks/${MISSING}`],
+  ] as const) {
     assertRefused(await ask(method, path, 'bob'), 403, 'AdminOnlyAccess');
     assertRefused(await ask(method, path, 'tasksOfRoot'), 403, 'InsufficientScope');
   }

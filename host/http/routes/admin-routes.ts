@@ -19,11 +19,19 @@ export interface AdminRoutesOptions {
 }
 
 /** What admins see and end of what belongs to users; the guard lets nobody else come here. */
-export function adminRoutes(router: Router, { tasks, webhooks, showsContents, includeStacktrace, log }: AdminRoutesOptions): void {
+export function adminRoutes(
+  router: Router,
+  { tasks, webhooks, showsContents, includeStacktrace, log }: AdminRoutesOptions,
+): void {
   /** Says in the log who ended what, because its user did not. */
-  const note = (ctx: Context, message: string, fields: object): void => log.info(message, { ...fields, admin: callerOf(ctx).userId, key: callerOf(ctx).keyId });
+  const note = (ctx: Context, message: string, fields: object): void =>
+    log.info(message, { ...fields, admin: callerOf(ctx).userId, key: callerOf(ctx).keyId });
   if (tasks) {
-    const show = (task: TaskRecord | ListedTask): object => ({ user_id: task.user_id, ...(showsContents ? taskInfo(task, includeStacktrace) : withoutContents(task)), error: task.error });
+    const show = (task: TaskRecord | ListedTask): object => ({
+      user_id: task.user_id,
+      ...(showsContents ? taskInfo(task, includeStacktrace) : withoutContents(task)),
+      error: task.error,
+    });
 
     router.get('/api/tasks', async (ctx) => {
       const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), ...filterOf(ctx), ...pageOf(ctx) });
@@ -48,7 +56,10 @@ export function adminRoutes(router: Router, { tasks, webhooks, showsContents, in
     });
   }
   if (webhooks) {
-    const show = (webhook: WebhookRecord): object => ({ user_id: webhook.user_id, ...webhookInfo(showsContents ? webhook : { ...webhook, url: new URL(webhook.url).origin }) });
+    const show = (webhook: WebhookRecord): object => ({
+      user_id: webhook.user_id,
+      ...webhookInfo(showsContents ? webhook : { ...webhook, url: new URL(webhook.url).origin }),
+    });
 
     router.get('/api/webhooks', async (ctx) => {
       ctx.body = { webhooks: (await webhooks.listAll(userOf(ctx), pageOf(ctx))).map(show) };
@@ -63,7 +74,12 @@ export function adminRoutes(router: Router, { tasks, webhooks, showsContents, in
 
 /** A task without what its user said and got. */
 function withoutContents(task: TaskRecord | ListedTask): object {
-  const { data: _data, result: _result, omitted: _omitted, ...rest } = taskInfo({ ...task, data: 'null', result: null }, false) as Record<string, unknown>;
+  const {
+    data: _data,
+    result: _result,
+    omitted: _omitted,
+    ...rest
+  } = taskInfo({ ...task, data: 'null', result: null }, false) as Record<string, unknown>;
   return rest;
 }
 

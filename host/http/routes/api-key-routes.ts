@@ -1,7 +1,13 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
-import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys, type KeyChangesInput, type NewKeyInput } from '../../access/index.ts';
+import {
+  API_KEY_PREFIX,
+  apiKeyInfo,
+  type ApiKeys,
+  type KeyChangesInput,
+  type NewKeyInput,
+} from '../../access/index.ts';
 import { parseInput } from '../../endpoints/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
@@ -12,7 +18,11 @@ import { readBody } from '../request/request-body.ts';
 const Subscription = z.strictObject({ is_active: z.boolean() });
 
 /** What admins make, see and revoke keys with; the guard lets nobody else come here. */
-export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir }: Pick<HttpAppOptions, 'limits' | 'tempDir'>): void {
+export function apiKeyRoutes(
+  router: Router,
+  apiKeys: ApiKeys,
+  { limits, tempDir }: Pick<HttpAppOptions, 'limits' | 'tempDir'>,
+): void {
   const inputOf = async (ctx: Context): Promise<unknown> => {
     await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
     return body.input;
@@ -20,7 +30,12 @@ export function apiKeyRoutes(router: Router, apiKeys: ApiKeys, { limits, tempDir
   /** What names a key or a subscription in the path; not the key itself, which would be said again. */
   const nameIn = async (ctx: Context): Promise<string> => {
     const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
-    if (id.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(id))) throw new HttpError('ValidationError', 422, 'this is an API key, not the key_id that names it: it stood in a URL, so revoke it');
+    if (id.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(id)))
+      throw new HttpError(
+        'ValidationError',
+        422,
+        'this is an API key, not the key_id that names it: it stood in a URL, so revoke it',
+      );
     return id;
   };
   router.post('/api/keys', async (ctx) => {

@@ -6,7 +6,8 @@ import { LIMITS, startServer, type TestServer } from '../fixtures/test-server.ts
 const Health = suite('health, methods and ids of requests');
 let at: TestServer;
 const lines: { message: string; fields: Record<string, unknown> }[] = [];
-const keep = (message: string, fields: unknown = {}): void => void lines.push({ message, fields: fields as Record<string, unknown> });
+const keep = (message: string, fields: unknown = {}): void =>
+  void lines.push({ message, fields: fields as Record<string, unknown> });
 const log = { ...silentLogger, info: keep, warn: keep, error: keep, debug: keep };
 
 Health.before(async () => {
@@ -16,7 +17,11 @@ Health.before.each(() => void (lines.length = 0));
 Health.after(async () => at[Symbol.asyncDispose]());
 
 const json = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(at.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  fetch(at.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
 
 Health('a process that answers is alive, also before it is ready', async () => {
   await using early = await startServer({ isReady: () => false, isDeployed: () => false });
@@ -26,7 +31,10 @@ Health('a process that answers is alive, also before it is ready', async () => {
     ['/api/ready', 503, '{"ready":false}'],
   ] as const) {
     const response = await fetch(early.url + path);
-    assert.equal([response.status, await response.text(), response.headers.get('cache-control')], [status, text, 'no-store']);
+    assert.equal(
+      [response.status, await response.text(), response.headers.get('cache-control')],
+      [status, text, 'no-store'],
+    );
   }
   assert.is((await fetch(`${at.url}/readyz`)).status, 200);
 });
@@ -65,17 +73,26 @@ Health('the id of a request is in its answer and its lines: of health, errors an
   }
   assert.ok(lines.length >= answers.length);
   for (const { message, fields } of lines) assert.is(fields['requestId'], 'trace-7', message);
-  for (const { fields } of lines.filter(({ message }) => message === 'request')) assert.is(fields['traceId'], '0af7651916cd43dd8448eb211c80319c');
+  for (const { fields } of lines.filter(({ message }) => message === 'request'))
+    assert.is(fields['traceId'], '0af7651916cd43dd8448eb211c80319c');
 });
 
-Health('an output that does not match is a 500: the log has the place and what is wrong there, nobody the value', async () => {
-  const response = await json('/wrong', {});
-  assert.is(response.status, 500);
-  assert.equal(await response.json(), { error: 'OutputError', message: 'endpoint wrong: its output does not match its schema', data: {}, stacktrace: null });
-  const failed = lines.find(({ message }) => message === 'request failed');
-  assert.equal(failed?.fields['output'], [{ loc: ['segments', 1, 'text'], type: 'string_type' }]);
-  assert.not.match(JSON.stringify(lines), '7654321');
-});
+Health(
+  'an output that does not match is a 500: the log has the place and what is wrong there, nobody the value',
+  async () => {
+    const response = await json('/wrong', {});
+    assert.is(response.status, 500);
+    assert.equal(await response.json(), {
+      error: 'OutputError',
+      message: 'endpoint wrong: its output does not match its schema',
+      data: {},
+      stacktrace: null,
+    });
+    const failed = lines.find(({ message }) => message === 'request failed');
+    assert.equal(failed?.fields['output'], [{ loc: ['segments', 1, 'text'], type: 'string_type' }]);
+    assert.not.match(JSON.stringify(lines), '7654321');
+  },
+);
 
 Health('a refused input is shown to its sender, cut where it is long, and to no log', async () => {
   const secret = 'a-secret '.repeat(500);
@@ -107,10 +124,20 @@ for (const [title, send, status, error] of ORIGINAL) {
   Health(`with the original's statuses, ${title} is a ${status}`, async () => {
     await using original = await startServer({ compatStatus: 'original' });
     const [path, body] = send();
-    const response = await fetch(original.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const response = await fetch(original.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     const answer = (await response.json()) as Record<string, unknown>;
     assert.equal([response.status, answer['error']], [status, error]);
-    assert.equal(Object.keys(answer), ['error', 'message', 'data', 'stacktrace', ...(status === 404 ? ['detail'] : [])]);
+    assert.equal(Object.keys(answer), [
+      'error',
+      'message',
+      'data',
+      'stacktrace',
+      ...(status === 404 ? ['detail'] : []),
+    ]);
     if (status === 404) assert.is(answer['detail'], 'Not Found');
   });
 }

@@ -35,9 +35,15 @@ export class RouterSet {
     const taken = endpoints.find(({ path }) => router.match(path, 'POST').route);
     if (taken) throw routerError(`router ${name}: the path ${taken.path} already belongs to endpoint ${taken.name}`);
     for (const { path, methods } of router.stack.filter((route) => route.methods.length > 0)) {
-      if (typeof path === 'string' && isOwnPath(path)) throw routerError(`router ${name}: the path ${path} is the host's own`);
-      const other = [...this.#routers.values()].find((one) => one.router.stack.some((theirs) => String(theirs.path) === String(path) && theirs.methods.some((method) => methods.includes(method))));
-      if (other) throw routerError(`router ${name}: ${methods.at(-1)} ${String(path)} already belongs to router ${other.name}`);
+      if (typeof path === 'string' && isOwnPath(path))
+        throw routerError(`router ${name}: the path ${path} is the host's own`);
+      const other = [...this.#routers.values()].find((one) =>
+        one.router.stack.some(
+          (theirs) => String(theirs.path) === String(path) && theirs.methods.some((method) => methods.includes(method)),
+        ),
+      );
+      if (other)
+        throw routerError(`router ${name}: ${methods.at(-1)} ${String(path)} already belongs to router ${other.name}`);
     }
     this.#routers.set(name, { name, router, handle: router.routes() as Middleware });
   }
@@ -64,7 +70,13 @@ export class RouterSet {
 
   /** Methods that routers take at this path; empty where there is nothing. */
   methodsAt(path: string): string[] {
-    return [...new Set([...this.#routers.values()].flatMap(({ router }) => router.match(path, 'GET').path.flatMap((route) => route.methods)))];
+    return [
+      ...new Set(
+        [...this.#routers.values()].flatMap(({ router }) =>
+          router.match(path, 'GET').path.flatMap((route) => route.methods),
+        ),
+      ),
+    ];
   }
 
   #find(path: string, method: string): Registered | undefined {

@@ -19,13 +19,31 @@ const keys: Record<string, string> = {};
 Scoped.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-scoped-results-'));
   receiver = await Receiver.start();
-  app = guardedApp(folder, { api_service: { enabled: true }, webhook: { allow_private_urls: true, retry_delay: 0.05 } });
-  app.registerEndpoint({ name: 'fail_secret', path: '/secret/fail', input: Input, output: z.any(), admin_required: true, run: async () => Promise.reject(new Error('no')) });
+  app = guardedApp(folder, {
+    api_service: { enabled: true },
+    webhook: { allow_private_urls: true, retry_delay: 0.05 },
+  });
+  app.registerEndpoint({
+    name: 'fail_secret',
+    path: '/secret/fail',
+    input: Input,
+    output: z.any(),
+    admin_required: true,
+    run: async () => Promise.reject(new Error('no')),
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url ?? '';
-  const made = { whole: null, webhooks: ['webhooks'], echoHooks: ['webhooks', '/echo'], tasks: ['tasks'], taskHooks: ['tasks', 'webhooks'], failTasks: ['tasks', '/fail'] };
-  for (const [name, scopes] of Object.entries(made)) keys[name] = (await app.apiKeys!.create({ user_id: 'ann', scopes })).apiKey;
+  const made = {
+    whole: null,
+    webhooks: ['webhooks'],
+    echoHooks: ['webhooks', '/echo'],
+    tasks: ['tasks'],
+    taskHooks: ['tasks', 'webhooks'],
+    failTasks: ['tasks', '/fail'],
+  };
+  for (const [name, scopes] of Object.entries(made))
+    keys[name] = (await app.apiKeys!.create({ user_id: 'ann', scopes })).apiKey;
   keys['admin'] = (await app.apiKeys!.create({ user_id: 'ann', is_admin: true })).apiKey;
 });
 Scoped.before.each(() => void (receiver.received.length = 0));
@@ -35,7 +53,8 @@ Scoped.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = (method: string, path: string, key: string, body?: unknown): Promise<Answer> => askAt(url + path, { key: keys[key], body }, method);
+const ask = (method: string, path: string, key: string, body?: unknown): Promise<Answer> =>
+  askAt(url + path, { key: keys[key], body }, method);
 
 /** What the webhooks that stand just now are told of one request to each path, by path. */
 async function told(...paths: string[]): Promise<Record<string, unknown>> {
@@ -46,7 +65,12 @@ async function told(...paths: string[]): Promise<Record<string, unknown>> {
 
 Scoped('are told by webhooks that others have run, and what those gave that they may run or read', async () => {
   const result = { n: 7 };
-  for (const [key, expected] of [['webhooks', { '/echo': null, '/other/echo': null }], ['echoHooks', { '/echo': result, '/other/echo': null }], ['taskHooks', { '/echo': result, '/other/echo': result }], ['whole', { '/echo': result, '/other/echo': result }]] as const) {
+  for (const [key, expected] of [
+    ['webhooks', { '/echo': null, '/other/echo': null }],
+    ['echoHooks', { '/echo': result, '/other/echo': null }],
+    ['taskHooks', { '/echo': result, '/other/echo': result }],
+    ['whole', { '/echo': result, '/other/echo': result }],
+  ] as const) {
     receiver.received.length = 0;
     const { status, body } = await ask('POST', '/webhooks', key, { url: receiver.url, events: ['task.completed'] });
     assert.is(status, 201, JSON.stringify(body));
@@ -56,11 +80,21 @@ Scoped('are told by webhooks that others have run, and what those gave that they
 });
 
 Scoped('cannot have sent to themselves what another key may read', async () => {
-  const { body: hook } = await ask('POST', '/webhooks', 'whole', { url: `${receiver.url}/first`, events: ['task.completed'] });
+  const { body: hook } = await ask('POST', '/webhooks', 'whole', {
+    url: `${receiver.url}/first`,
+    events: ['task.completed'],
+  });
   assert.equal(await told('/echo'), { '/echo': { n: 7 } });
-  assert.is((await ask('PUT', `/webhooks/${hook.id}`, 'webhooks', { events: ['task.completed', 'task.failed'] })).status, 200);
+  assert.is(
+    (await ask('PUT', `/webhooks/${hook.id}`, 'webhooks', { events: ['task.completed', 'task.failed'] })).status,
+    200,
+  );
   receiver.received.length = 0;
-  assert.equal(await told('/echo'), { '/echo': { n: 7 } }, 'what is sent where the other key wanted it stays as it was');
+  assert.equal(
+    await told('/echo'),
+    { '/echo': { n: 7 } },
+    'what is sent where the other key wanted it stays as it was',
+  );
   assert.is((await ask('PUT', `/webhooks/${hook.id}`, 'webhooks', { url: receiver.url })).status, 200);
   receiver.received.length = 0;
   const [delivery] = (await ask('GET', `/webhooks/${hook.id}/deliveries`, 'webhooks')).body.deliveries;
@@ -73,7 +107,8 @@ Scoped('cannot have sent to themselves what another key may read', async () => {
 Scoped('run by a retry what they may run by a request, and nothing else', async () => {
   const failed = async (path: string, key: string): Promise<string> => {
     const { body } = await ask('POST', `${path}?defer=true`, key, {});
-    while ((await ask('GET', `/tasks/${body.task_id}`, 'whole')).body.status !== 'failed') await new Promise((resolve) => setTimeout(resolve, 10));
+    while ((await ask('GET', `/tasks/${body.task_id}`, 'whole')).body.status !== 'failed')
+      await new Promise((resolve) => setTimeout(resolve, 10));
     return body.task_id;
   };
   const [plain, secret] = [await failed('/fail', 'whole'), await failed('/secret/fail', 'admin')];
@@ -81,7 +116,8 @@ Scoped('run by a retry what they may run by a request, and nothing else', async 
   assertRefused(await ask('POST', `/tasks/${secret}/retry`, 'whole'), 403, 'AdminOnlyAccess');
   assert.equal((await ask('POST', '/tasks/retry', 'tasks')).body, { count: 0, task_ids: [] });
   assert.equal((await ask('POST', '/tasks/retry', 'whole')).body, { count: 1, task_ids: [plain] });
-  while ((await ask('GET', `/tasks/${plain}`, 'whole')).body.status !== 'failed') await new Promise((resolve) => setTimeout(resolve, 10));
+  while ((await ask('GET', `/tasks/${plain}`, 'whole')).body.status !== 'failed')
+    await new Promise((resolve) => setTimeout(resolve, 10));
   assert.is((await ask('POST', `/tasks/${plain}/retry`, 'failTasks')).status, 200);
   assert.is((await ask('POST', `/tasks/${secret}/retry`, 'admin')).status, 200);
 });

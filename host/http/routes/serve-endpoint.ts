@@ -16,7 +16,8 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   await found.admit?.({ defer: isForLater });
   if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
   await using body = await readBody(ctx, options.limits, options.tempDir, options.artifactsDir);
-  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in between.
+  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in
+  // between.
   const endpoint = options.registry.find(found.path);
   if (!endpoint) throw nothingAt(found.path);
   if (isDeferred(ctx, endpoint)) {

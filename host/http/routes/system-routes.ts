@@ -16,7 +16,8 @@ import { webhookRoutes } from './webhook-routes.ts';
 
 /** The host's own routes. */
 export function systemRoutes(options: HttpAppOptions): Router {
-  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } = options;
+  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
+    options;
   const router = new Router({ sensitive: true });
   router.get(['/api/ready', '/readyz'], (ctx) => {
     const ready = isReady();
@@ -44,19 +45,34 @@ export function systemRoutes(options: HttpAppOptions): Router {
           hasWebhooks: webhooks !== undefined,
           hasKeys: apiKeys !== undefined,
         });
-        return withGuards(document, { isOpen: isOpenPath, checksHost, hasApiKeys: apiKeys !== undefined, hasRateLimits: rateLimits?.isAny ?? false });
+        return withGuards(document, {
+          isOpen: isOpenPath,
+          checksHost,
+          hasApiKeys: apiKeys !== undefined,
+          hasRateLimits: rateLimits?.isAny ?? false,
+        });
       },
     });
   const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // one application can have servers of both kinds
   router.get('/openapi.json', (ctx) => {
-    const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(`${ctx.protocol}://${ctx.host}`, mountPath(ctx));
+    const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(
+      `${ctx.protocol}://${ctx.host}`,
+      mountPath(ctx),
+    );
     ctx.type = 'application/json';
     ctx.set('cache-control', 'no-cache'); // asked for each time, sent when it has changed
     serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
-  if (apiKeys) adminRoutes(router, { tasks, webhooks, showsContents: options.adminsSeeContents ?? false, includeStacktrace, log: options.log });
+  if (apiKeys)
+    adminRoutes(router, {
+      tasks,
+      webhooks,
+      showsContents: options.adminsSeeContents ?? false,
+      includeStacktrace,
+      log: options.log,
+    });
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });

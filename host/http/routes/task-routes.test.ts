@@ -11,7 +11,11 @@ import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 
-const Input = z.strictObject({ n: z.number().default(0), text: z.string().optional(), file: z.string().meta({ 'x-aana-file': true }).optional() });
+const Input = z.strictObject({
+  n: z.number().default(0),
+  text: z.string().optional(),
+  file: z.string().meta({ 'x-aana-file': true }).optional(),
+});
 const MISSING = '00000000-0000-4000-8000-000000000000';
 
 interface Answer {
@@ -34,14 +38,43 @@ let release = deferred();
 
 Routes.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-task-routes-'));
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), media: { temp_dir: folder }, task_queue: { max_retries: 1 } } });
+  const config = loadConfig({
+    cwd: folder,
+    env: {},
+    base: {
+      cache_dir: join(folder, 'cache'),
+      data_dir: join(folder, 'data'),
+      media: { temp_dir: folder },
+      task_queue: { max_retries: 1 },
+    },
+  });
   app = new AanaApp({ config, log: silentLogger, progress: { write: () => true } });
   const output = z.any();
-  app.registerEndpoint({ name: 'double', path: '/double', input: Input, output, run: async ({ n }) => ({ doubled: n * 2 }) });
+  app.registerEndpoint({
+    name: 'double',
+    path: '/double',
+    input: Input,
+    output,
+    run: async ({ n }) => ({ doubled: n * 2 }),
+  });
   app.registerEndpoint({ name: 'stream', path: '/stream', input: Input, output, run: async function* ({ n }) { for (let i = 0; i < n; i += 1) yield { i }; } }); // prettier-ignore
   app.registerEndpoint({ name: 'fail', path: '/fail', input: Input, output, run: async () => { throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } }); } }); // prettier-ignore
-  app.registerEndpoint({ name: 'always', path: '/always', input: Input, output, defer_option: 'always', run: async () => 1 });
-  app.registerEndpoint({ name: 'never', path: '/never', input: Input, output, defer_option: 'never', run: async () => 2 });
+  app.registerEndpoint({
+    name: 'always',
+    path: '/always',
+    input: Input,
+    output,
+    defer_option: 'always',
+    run: async () => 1,
+  });
+  app.registerEndpoint({
+    name: 'never',
+    path: '/never',
+    input: Input,
+    output,
+    defer_option: 'never',
+    run: async () => 2,
+  });
   app.registerEndpoint({ name: 'wait', path: '/wait', input: Input, output, run: (_input, { signal }) => new Promise((resolve, reject) => {
     void release.promise.then(resolve);
     signal.addEventListener('abort', () => reject(signal.reason));
@@ -60,7 +93,11 @@ async function json(path: string, init: RequestInit = {}): Promise<Answer> {
   return { status: response.status, body: await response.json() };
 }
 const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
-  json(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } });
+  json(path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
 async function defer(path: string, body: object = {}, query = ''): Promise<string> {
   const answer = await post(`${path}?defer=true${query}`, body);
   assert.is(answer.status, 200, JSON.stringify(answer.body));
@@ -86,21 +123,47 @@ Routes('a deferred request is answered with an id, and its result is there when 
   await eventsOf(id);
   const { status, body } = await json(`/tasks/${id}`);
   assert.is(status, 200);
-  assert.equal({ ...body, created_at: '', assigned_at: '', completed_at: '' }, { id, endpoint: '/double', data: { n: 21 }, status: 'completed', result: { doubled: 42 }, progress: 100, num_retries: 1, priority: 0, created_at: '', assigned_at: '', completed_at: '' });
+  assert.equal(
+    { ...body, created_at: '', assigned_at: '', completed_at: '' },
+    {
+      id,
+      endpoint: '/double',
+      data: { n: 21 },
+      status: 'completed',
+      result: { doubled: 42 },
+      progress: 100,
+      num_retries: 1,
+      priority: 0,
+      created_at: '',
+      assigned_at: '',
+      completed_at: '',
+    },
+  );
   assert.equal((await json(`/tasks/get/${id.replaceAll('-', '').toUpperCase()}`)).body, body);
 });
 
 Routes('what does not match is refused at once, and so is a query that cannot be', async () => {
-  const bad = [await post('/double?defer=true', { n: 'x' }), await post('/double?defer=maybe', {}), await post('/double?defer=true&priority=high', {}), await post('/double?defer=true&execution_timeout=0', {}), await json('/tasks?page=0'), await json('/tasks?per_page=-1'), await json('/tasks?status=eaten')];
-  assert.equal(bad.map(({ status, body }) => [status, body.error, body.data[0].loc.join('.')]), [
-    [422, 'ValidationError', 'n'],
-    [422, 'ValidationError', 'query.defer'],
-    [422, 'ValidationError', 'query.priority'],
-    [422, 'ValidationError', 'query.execution_timeout'],
-    [422, 'ValidationError', 'query.page'],
-    [422, 'ValidationError', 'query.per_page'],
-    [422, 'ValidationError', 'query.status'],
-  ]);
+  const bad = [
+    await post('/double?defer=true', { n: 'x' }),
+    await post('/double?defer=maybe', {}),
+    await post('/double?defer=true&priority=high', {}),
+    await post('/double?defer=true&execution_timeout=0', {}),
+    await json('/tasks?page=0'),
+    await json('/tasks?per_page=-1'),
+    await json('/tasks?status=eaten'),
+  ];
+  assert.equal(
+    bad.map(({ status, body }) => [status, body.error, body.data[0].loc.join('.')]),
+    [
+      [422, 'ValidationError', 'n'],
+      [422, 'ValidationError', 'query.defer'],
+      [422, 'ValidationError', 'query.priority'],
+      [422, 'ValidationError', 'query.execution_timeout'],
+      [422, 'ValidationError', 'query.page'],
+      [422, 'ValidationError', 'query.per_page'],
+      [422, 'ValidationError', 'query.status'],
+    ],
+  );
 });
 
 Routes('an endpoint may defer every request, or none', async () => {
@@ -109,20 +172,35 @@ Routes('an endpoint may defer every request, or none', async () => {
   assert.equal((await post('/double?defer=no', { n: 2 })).body, { doubled: 4 });
 });
 
-Routes('a streaming endpoint keeps its chunks as events, which can be read from any on, and its list as the result', async () => {
-  const id = await defer('/stream', { n: 3 });
-  const events = await eventsOf(id);
-  assert.equal(events.map(({ event }) => event), ['created', 'assigned', 'running', 'chunk', 'chunk', 'chunk', 'completed']);
-  assert.equal(events.filter(({ event }) => event === 'chunk').map(({ data }) => data), [{ i: 0 }, { i: 1 }, { i: 2 }]);
-  assert.equal((await eventsOf(id, { 'last-event-id': String(events[4]?.id) })).map(({ event }) => event), ['chunk', 'completed']);
-  assert.equal((await json(`/tasks/${id}`)).body.result, [{ i: 0 }, { i: 1 }, { i: 2 }]);
-});
+Routes(
+  'a streaming endpoint keeps its chunks as events, which can be read from any on, and its list as the result',
+  async () => {
+    const id = await defer('/stream', { n: 3 });
+    const events = await eventsOf(id);
+    assert.equal(
+      events.map(({ event }) => event),
+      ['created', 'assigned', 'running', 'chunk', 'chunk', 'chunk', 'completed'],
+    );
+    assert.equal(
+      events.filter(({ event }) => event === 'chunk').map(({ data }) => data),
+      [{ i: 0 }, { i: 1 }, { i: 2 }],
+    );
+    assert.equal(
+      (await eventsOf(id, { 'last-event-id': String(events[4]?.id) })).map(({ event }) => event),
+      ['chunk', 'completed'],
+    );
+    assert.equal((await json(`/tasks/${id}`)).body.result, [{ i: 0 }, { i: 1 }, { i: 2 }]);
+  },
+);
 
 Routes('a failed task says why, without a stack, and gets new attempts when somebody asks', async () => {
   const id = await defer('/fail');
   await eventsOf(id);
   const { body } = await json(`/tasks/${id}`);
-  assert.equal([body.status, body.result], ['failed', { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null }]);
+  assert.equal(
+    [body.status, body.result],
+    ['failed', { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null }],
+  );
   const again = await json(`/tasks/${id}/retry`, { method: 'POST' });
   assert.equal([again.status, again.body.result, again.body.num_retries], [200, null, 0]);
   await eventsOf(id);
@@ -140,7 +218,11 @@ Routes('each attempt says who had it, when, and what became of it', async () => 
   const { status, body } = await json(`/tasks/${id}/attempts`);
   assert.equal([status, body.attempts.length], [200, 2]);
   for (const [index, { host, started_at: from, ended_at: to, ...rest }] of body.attempts.entries()) {
-    assert.equal(rest, { attempt: index + 1, outcome: 'failed', error: { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null } });
+    assert.equal(rest, {
+      attempt: index + 1,
+      outcome: 'failed',
+      error: { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null },
+    });
     assert.ok(host.includes(`/${process.pid}/`) && new Date(from) <= new Date(to));
   }
   assert.equal((await json(`/tasks/${MISSING}/attempts`)).body.detail, 'Task not found');
@@ -148,7 +230,8 @@ Routes('each attempt says who had it, when, and what became of it', async () => 
 
 Routes('failed tasks are found by their endpoint and error, and retried together', async () => {
   for (let count = 0; count < 3; count += 1) await eventsOf(await defer('/fail'));
-  const failed = async (query: string): Promise<string[]> => (await json(`/tasks?per_page=1000&${query}`)).body.tasks.map(({ id }: { id: string }) => id);
+  const failed = async (query: string): Promise<string[]> =>
+    (await json(`/tasks?per_page=1000&${query}`)).body.tasks.map(({ id }: { id: string }) => id);
   const all = await failed('status=failed&endpoint=/fail&error=VideoTooLongException');
   assert.ok(all.length >= 3);
   assert.equal([await failed('error=None'), await failed('status=failed&endpoint=/double')], [[], []]);
@@ -160,7 +243,8 @@ Routes('failed tasks are found by their endpoint and error, and retried together
   const { count, task_ids: ids } = (await retry('endpoint=/fail&error=VideoTooLongException')).body;
   assert.equal([count, ids.toSorted()], [all.length, all.toSorted()]);
   for (const id of ids) assert.is((await eventsOf(id)).at(-1)?.event, 'failed');
-  for (const query of ['limit=0', 'limit=1001', 'error=', 'endpoint=%00']) assert.is((await retry(query)).status, 422, query);
+  for (const query of ['limit=0', 'limit=1001', 'error=', 'endpoint=%00'])
+    assert.is((await retry(query)).status, 422, query);
 });
 
 Routes('uploaded files are kept for the task', async () => {
@@ -173,7 +257,10 @@ Routes('uploaded files are kept for the task', async () => {
   const missing = new FormData();
   missing.set('body', '{"file":"none"}');
   assert.is((await json('/double?defer=1', { method: 'POST', body: missing })).body.error, 'UploadedFileNotFound');
-  assert.equal((await readdir(folder)).filter((name) => name.startsWith('upload-')), []);
+  assert.equal(
+    (await readdir(folder)).filter((name) => name.startsWith('upload-')),
+    [],
+  );
 });
 
 Routes('a running task is cancelled, cannot be deleted before, and can be after', async () => {
@@ -237,21 +324,32 @@ Routes('tasks are listed without what is large, which the task alone has', async
   const large = await defer('/double', { n: 2, text });
   const [listed] = (await json('/tasks?per_page=1')).body.tasks;
   assert.equal([listed.id, listed.data, listed.omitted], [large, null, ['data']]);
-  assert.equal([(await json(`/tasks/${large}`)).body.data, 'omitted' in (await json(`/tasks/${large}`)).body], [{ n: 2, text }, false]);
+  assert.equal(
+    [(await json(`/tasks/${large}`)).body.data, 'omitted' in (await json(`/tasks/${large}`)).body],
+    [{ n: 2, text }, false],
+  );
 });
 
 Routes('tasks are listed with the newest first, page by page, and counted', async () => {
   const ids = [await defer('/double'), await defer('/double'), await defer('/double')].toReversed();
-  const list = async (query: string): Promise<string[]> => (await json(`/tasks?${query}`)).body.tasks.map(({ id }: { id: string }) => id);
+  const list = async (query: string): Promise<string[]> =>
+    (await json(`/tasks?${query}`)).body.tasks.map(({ id }: { id: string }) => id);
   assert.equal([await list('per_page=2'), (await list('per_page=2&page=2'))[0]], [ids.slice(0, 2), ids[2]]);
   for (const id of ids) await eventsOf(id);
   const { body: counts } = await json('/tasks/count');
-  assert.is(counts.total, Object.entries(counts).reduce((sum, [status, count]) => sum + (status === 'total' ? 0 : Number(count)), 0));
+  assert.is(
+    counts.total,
+    Object.entries(counts).reduce((sum, [status, count]) => sum + (status === 'total' ? 0 : Number(count)), 0),
+  );
   assert.is(counts.completed, (await list('status=completed&per_page=1000')).length);
 });
 
 Routes('what a request says of its task is checked also where it becomes none, and its key', async () => {
-  const answers = [await post('/double?priority=1001', { n: 1 }), await post('/double?execution_timeout=soon', { n: 1 }), await post('/double?defer=true', { n: 1 }, { 'idempotency-key': 'k'.repeat(256) })];
+  const answers = [
+    await post('/double?priority=1001', { n: 1 }),
+    await post('/double?execution_timeout=soon', { n: 1 }),
+    await post('/double?defer=true', { n: 1 }, { 'idempotency-key': 'k'.repeat(256) }),
+  ];
   assert.equal(
     answers.map(({ status, body }) => [status, body.error, body.data?.[0]?.loc.join('.')]),
     [
@@ -270,7 +368,10 @@ Routes('the count is no task: it takes GET alone', async () => {
 Routes('one idempotency key is one task, and refused for another request', async () => {
   const send = (n: number): Promise<Answer> => post('/double?defer=true', { n }, { 'idempotency-key': 'once' });
   const [first, second, other] = [await send(1), await send(1), await send(2)];
-  assert.equal([second.body, other.status, other.body.error, other.body.data], [first.body, 409, 'IdempotencyKeyReused', { task_id: first.body.task_id }]);
+  assert.equal(
+    [second.body, other.status, other.body.error, other.body.data],
+    [first.body, 409, 'IdempotencyKeyReused', { task_id: first.body.task_id }],
+  );
 });
 
 Routes('what is not there is answered with 404, what is not taken with 405', async () => {
@@ -285,19 +386,44 @@ Routes('what is not there is answered with 404, what is not taken with 405', asy
 Routes('the documentation has the routes and what a request may say', async () => {
   const { body } = await json('/openapi.json');
   assert.equal(Object.keys(body.paths).filter((path) => path.startsWith('/tasks')).length, 10);
-  assert.equal(body.paths['/double'].post.parameters.map(({ name }: { name: string }) => name), ['defer', 'priority', 'execution_timeout', 'Idempotency-Key']);
+  assert.equal(
+    body.paths['/double'].post.parameters.map(({ name }: { name: string }) => name),
+    ['defer', 'priority', 'execution_timeout', 'Idempotency-Key'],
+  );
   assert.is(body.paths['/never'].post.parameters, undefined);
 });
 
 Routes('without a queue deferring is refused, and the rest is served', async () => {
-  const config = loadConfig({ cwd: folder, env: {}, base: { cache_dir: join(folder, 'cache'), data_dir: join(folder, 'none'), media: { temp_dir: folder }, task_queue: { enabled: false } } });
+  const config = loadConfig({
+    cwd: folder,
+    env: {},
+    base: {
+      cache_dir: join(folder, 'cache'),
+      data_dir: join(folder, 'none'),
+      media: { temp_dir: folder },
+      task_queue: { enabled: false },
+    },
+  });
   await using plain = new AanaApp({ config, log: silentLogger, progress: { write: () => true } });
   plain.registerEndpoint({ name: 'double', path: '/double', input: Input, output: z.any(), run: async () => 1 });
   await plain.listen({ host: '127.0.0.1', port: 0 });
   await plain.deploy();
-  const send = (query: string): Promise<Response> => fetch(`${plain.url}/double${query}`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const send = (query: string): Promise<Response> =>
+    fetch(`${plain.url}/double${query}`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
   const refused = await send('?defer=true');
-  assert.equal([refused.status, ((await refused.json()) as { error: string }).error, (await send('')).status, (await fetch(`${plain.url}/tasks`)).status], [400, 'RuntimeError', 200, 404]);
+  assert.equal(
+    [
+      refused.status,
+      ((await refused.json()) as { error: string }).error,
+      (await send('')).status,
+      (await fetch(`${plain.url}/tasks`)).status,
+    ],
+    [400, 'RuntimeError', 200, 404],
+  );
   assert.equal(await readdir(folder).then((names) => names.includes('none')), false);
 });
 

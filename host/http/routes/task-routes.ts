@@ -2,8 +2,21 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
-import { type EndpointRegistry, type ServedEndpoint, type UploadedFile, validationError } from '../../endpoints/index.ts';
-import { type AttemptRecord, type ListedTask, type TaskEvent, type TaskQueue, type TaskRecord, TASK_STATUSES, type TaskStatus } from '../../tasks/index.ts';
+import {
+  type EndpointRegistry,
+  type ServedEndpoint,
+  type UploadedFile,
+  validationError,
+} from '../../endpoints/index.ts';
+import {
+  type AttemptRecord,
+  type ListedTask,
+  type TaskEvent,
+  type TaskQueue,
+  type TaskRecord,
+  TASK_STATUSES,
+  type TaskStatus,
+} from '../../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
 import { HttpError } from '../response/error-body.ts';
 import { refuseForeignGet } from '../guards/foreign-page.ts';
@@ -32,7 +45,8 @@ const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
 export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEndpoint): boolean {
   const text = queryValue(ctx, 'defer');
   const asked = text !== undefined && TRUE.has(text.toLowerCase());
-  if (text !== undefined && !asked && !FALSE.has(text.toLowerCase())) throw badQuery('defer', 'bool_parsing', 'Input should be a valid boolean', text);
+  if (text !== undefined && !asked && !FALSE.has(text.toLowerCase()))
+    throw badQuery('defer', 'bool_parsing', 'Input should be a valid boolean', text);
   if (deferOption !== 'never') taskOptionsOf(ctx); // refused also where they would not be used
   return deferOption === 'always' || (deferOption === 'optional' && asked);
 }
@@ -51,24 +65,45 @@ function taskOptionsOf(ctx: Context): TaskOptions {
 }
 
 /**
- * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the operator lets its user have, with
- * `TooManyTasks` when the user has as many tasks waiting as may, and with `TaskStorageFull` when there is no room for what it says that it brings. A
- * repeated request is answered whatever waits.
+ * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the
+ * operator lets its user have, with `TooManyTasks` when the user has as many tasks waiting as may, and with
+ * `TaskStorageFull` when there is no room for what it says that it brings. A repeated request is answered whatever
+ * waits.
  */
 export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
   const { userId, isAdmin } = callerOf(ctx);
   const { priority, executionTimeoutS } = taskOptionsOf(ctx);
   const { maxPriority = Infinity, maxExecutionTimeoutS = Infinity } = tasks.ceilings(userId, isAdmin);
-  const refused = (name: string, most: number): AanaError => badQuery(name, 'less_than_equal', `Input should be less than or equal to ${most}, the most for this user`, queryValue(ctx, name) ?? '');
+  const refused = (name: string, most: number): AanaError =>
+    badQuery(
+      name,
+      'less_than_equal',
+      `Input should be less than or equal to ${most}, the most for this user`,
+      queryValue(ctx, name) ?? '',
+    );
   if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
-  if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS) throw refused('execution_timeout', maxExecutionTimeoutS);
+  if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS)
+    throw refused('execution_timeout', maxExecutionTimeoutS);
   if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1 });
 }
 
 /** Keeps a request as a task and answers with its id. */
-export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks: TaskQueue, body: { readonly input: unknown; readonly files: ReadonlyMap<string, UploadedFile> }): Promise<void> {
+export async function deferRequest(
+  ctx: Context,
+  endpoint: ServedEndpoint,
+  tasks: TaskQueue,
+  body: { readonly input: unknown; readonly files: ReadonlyMap<string, UploadedFile> },
+): Promise<void> {
   const key = ctx.get('idempotency-key');
-  if (key.length > 255) throw validationError([{ type: 'string_too_long', loc: ['header', 'idempotency-key'], msg: 'String should have at most 255 characters', input: key }]);
+  if (key.length > 255)
+    throw validationError([
+      {
+        type: 'string_too_long',
+        loc: ['header', 'idempotency-key'],
+        msg: 'String should have at most 255 characters',
+        input: key,
+      },
+    ]);
   const taskId = await tasks.enqueue(endpoint, {
     input: body.input,
     files: body.files,
@@ -82,7 +117,8 @@ export async function deferRequest(ctx: Context, endpoint: ServedEndpoint, tasks
 
 /** The routes of the original for tasks, and `cancel` and `events`. */
 export function taskRoutes(router: Router, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
-  const show = (ctx: Context, task: TaskRecord | ListedTask): object => taskInfo(task, showsInside(ctx, includeStacktrace));
+  const show = (ctx: Context, task: TaskRecord | ListedTask): object =>
+    taskInfo(task, showsInside(ctx, includeStacktrace));
 
   router.get('/tasks/count', async (ctx) => {
     const counts = await tasks.count(userOf(ctx));
@@ -94,14 +130,21 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   });
   router.post('/tasks/retry', async (ctx) => {
     const limit = numberOf(ctx, 'limit', z.int().min(1).max(1000)) ?? 100;
-    const ids = await tasks.retryFailed(userOf(ctx), { ...filterOf(ctx), endpoints: runnablePaths(ctx, registry) }, limit);
+    const ids = await tasks.retryFailed(
+      userOf(ctx),
+      { ...filterOf(ctx), endpoints: runnablePaths(ctx, registry) },
+      limit,
+    );
     ctx.body = { count: ids.length, task_ids: ids };
   });
   router.get('/tasks/get/:id', async (ctx) => {
     ctx.body = show(ctx, await answeredTask(tasks.get(taskIdOf(ctx), userOf(ctx))));
   });
   router.get('/tasks/delete/:id', async (ctx) => {
-    if (ctx.method === 'HEAD') throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take HEAD: it takes GET`, { headers: { allow: 'GET' } }); // it would delete without saying so
+    if (ctx.method === 'HEAD')
+      throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take HEAD: it takes GET`, {
+        headers: { allow: 'GET' },
+      }); // it would delete without saying so
     refuseForeignGet(ctx, 'programs send DELETE /tasks/{id}');
     ctx.body = { task_id: (await answeredTask(tasks.delete(taskIdOf(ctx), userOf(ctx)))).id };
   });
@@ -123,7 +166,11 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   });
   router.get('/tasks/:id/attempts', async (ctx) => {
     const found = await answeredTask(tasks.attempts(taskIdOf(ctx), userOf(ctx)));
-    ctx.body = { attempts: found.map((attempt) => attemptInfo(attempt, { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) })) };
+    ctx.body = {
+      attempts: found.map((attempt) =>
+        attemptInfo(attempt, { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) }),
+      ),
+    };
   });
   router.get('/tasks/:id/events', async (ctx) => {
     const after = lastEventOf(ctx);
@@ -132,7 +179,10 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   });
 }
 
-/** Paths of the endpoints that a caller may run: a key must not run by a retry what it may not run by a request. Undefined where nobody is asked for a key. */
+/**
+ * Paths of the endpoints that a caller may run: a key must not run by a retry what it may not run by a request.
+ * Undefined where nobody is asked for a key.
+ */
 function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly string[] | undefined {
   const caller = callerOf(ctx);
   if (caller.keyId === null) return undefined;
@@ -149,7 +199,12 @@ export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boole
     endpoint: task.endpoint,
     data: task.data === null ? null : (JSON.parse(task.data) as unknown),
     status: task.status,
-    result: task.status === 'failed' ? errorInfo(task.result, includeStacktrace) : task.result === null ? null : (JSON.parse(task.result) as unknown),
+    result:
+      task.status === 'failed'
+        ? errorInfo(task.result, includeStacktrace)
+        : task.result === null
+          ? null
+          : (JSON.parse(task.result) as unknown),
     progress: task.progress,
     num_retries: task.num_retries,
     priority: task.priority,
@@ -161,9 +216,19 @@ export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boole
 }
 
 /** A host is `<machine>/<pid>/<id>`; users see the last part, which tells processes apart and nothing else. */
-function attemptInfo({ lease_token: attempt, host: owner, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord, { showsHost, includeStacktrace }: { readonly showsHost: boolean; readonly includeStacktrace: boolean }): object {
+function attemptInfo(
+  { lease_token: attempt, host: owner, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord,
+  { showsHost, includeStacktrace }: { readonly showsHost: boolean; readonly includeStacktrace: boolean },
+): object {
   const host = showsHost ? owner : owner.slice(owner.lastIndexOf('/') + 1);
-  return { attempt, host, started_at: time(startedAt), ended_at: time(endedAt), outcome, error: errorInfo(error, includeStacktrace) };
+  return {
+    attempt,
+    host,
+    started_at: time(startedAt),
+    ended_at: time(endedAt),
+    outcome,
+    error: errorInfo(error, includeStacktrace),
+  };
 }
 
 /** An error as it is stored, without its stack where that is not shown. */
@@ -179,12 +244,17 @@ function time(ms: number | null): string | null {
 
 /** Sends server-sent events until the task has ended or the client goes away. */
 async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal: AbortSignal): Promise<void> {
-  const answer = new StreamedAnswer(ctx, { type: 'text/event-stream', keepAlive: EVENT_KEEP_ALIVE, keepAliveMs: KEEP_ALIVE_MS });
+  const answer = new StreamedAnswer(ctx, {
+    type: 'text/event-stream',
+    keepAlive: EVENT_KEEP_ALIVE,
+    keepAliveMs: KEEP_ALIVE_MS,
+  });
   answer.sendHead();
   try {
     for await (const { id, event, data } of events) await answer.write(serverSentEvent(id, event, data), signal);
   } catch {
-    // The client asks again from the last event that it has, both when its connection ended and when the database was away for a while.
+    // The client asks again from the last event that it has, both when its connection ended and when the database was
+    // away for a while.
   } finally {
     answer.end();
   }
@@ -197,8 +267,10 @@ export async function answeredTask<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof AanaError)) throw error;
     if (error.kind === 'not-found') throw taskNotFound(error.data);
-    if (error.kind === 'bad-request') throw new HttpError(error.name, 400, error.message, { data: error.data, detail: error.message });
-    if (error.kind === 'conflict') throw new HttpError(error.name, 409, error.message, { data: error.data, detail: error.message });
+    if (error.kind === 'bad-request')
+      throw new HttpError(error.name, 400, error.message, { data: error.data, detail: error.message });
+    if (error.kind === 'conflict')
+      throw new HttpError(error.name, 409, error.message, { data: error.data, detail: error.message });
     throw error;
   }
 }
@@ -222,7 +294,8 @@ export function statusOf(ctx: Context): TaskStatus | undefined {
   const text = queryValue(ctx, 'status');
   if (text === undefined) return undefined;
   const status = TASK_STATUSES.find((one) => one === text);
-  if (status === undefined) throw badQuery('status', 'enum', `Input should be one of ${TASK_STATUSES.join(', ')}`, text);
+  if (status === undefined)
+    throw badQuery('status', 'enum', `Input should be one of ${TASK_STATUSES.join(', ')}`, text);
   return status;
 }
 
@@ -234,7 +307,8 @@ export function filterOf(ctx: Context): { readonly endpoint: string | undefined;
 /** A text of the query that can be looked for in the database; undefined when it is not given. */
 function textOf(ctx: Context, name: string): string | undefined {
   const text = queryValue(ctx, name);
-  if (text !== undefined && (text === '' || text.length > 255 || text.includes('\0'))) throw badQuery(name, 'string_parsing', 'Input should be a text of 1 to 255 characters', text);
+  if (text !== undefined && (text === '' || text.length > 255 || text.includes('\0')))
+    throw badQuery(name, 'string_parsing', 'Input should be a text of 1 to 255 characters', text);
   return text;
 }
 

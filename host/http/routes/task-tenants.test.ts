@@ -18,8 +18,22 @@ const keys: Record<string, string> = {};
 
 Tenants.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-task-tenants-'));
-  const users = { trusted: { maximum_priority: 1000, maximum_waiting_tasks_per_user: 9 }, keeper: { maximum_stored_bytes_per_user: 100_000 }, free: { maximum_stored_bytes_per_user: 0 } };
-  app = guardedApp(folder, { api_service: { enabled: true }, task_queue: { num_workers: 2, max_retries: 1, maximum_waiting_tasks_per_user: 3, maximum_watchers_per_user: 2, maximum_stored_bytes_per_user: 10_000_000, users } });
+  const users = {
+    trusted: { maximum_priority: 1000, maximum_waiting_tasks_per_user: 9 },
+    keeper: { maximum_stored_bytes_per_user: 100_000 },
+    free: { maximum_stored_bytes_per_user: 0 },
+  };
+  app = guardedApp(folder, {
+    api_service: { enabled: true },
+    task_queue: {
+      num_workers: 2,
+      max_retries: 1,
+      maximum_waiting_tasks_per_user: 3,
+      maximum_watchers_per_user: 2,
+      maximum_stored_bytes_per_user: 10_000_000,
+      users,
+    },
+  });
   app.registerEndpoint({
     name: 'wait',
     path: '/wait',
@@ -34,7 +48,11 @@ Tenants.before(async () => {
   app.registerEndpoint({
     name: 'keep',
     path: '/keep',
-    input: z.strictObject({ file: z.string().meta({ 'x-aana-file': true }).optional(), chars: z.int().default(0), fail: z.boolean().default(false) }),
+    input: z.strictObject({
+      file: z.string().meta({ 'x-aana-file': true }).optional(),
+      chars: z.int().default(0),
+      fail: z.boolean().default(false),
+    }),
     output: z.any(),
     run: async ({ chars, fail }) => {
       if (fail) throw new Error('broken');
@@ -44,7 +62,8 @@ Tenants.before(async () => {
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url ?? '';
-  for (const user of ['ann', 'bob', 'trusted', 'watcher', 'keeper', 'free']) keys[user] = (await app.apiKeys!.create({ user_id: user })).apiKey;
+  for (const user of ['ann', 'bob', 'trusted', 'watcher', 'keeper', 'free'])
+    keys[user] = (await app.apiKeys!.create({ user_id: user })).apiKey;
   keys['root'] = (await app.apiKeys!.create({ user_id: 'root', is_admin: true })).apiKey;
 });
 Tenants.after(async () => {
@@ -52,21 +71,31 @@ Tenants.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = (method: string, path: string, user: string, body?: unknown): Promise<Answer> => askAt(url + path, { key: keys[user], body }, method);
+const ask = (method: string, path: string, user: string, body?: unknown): Promise<Answer> =>
+  askAt(url + path, { key: keys[user], body }, method);
 const defer = (user: string, query = ''): Promise<Answer> => ask('POST', `/wait?defer=true${query}`, user, {});
-const statusOf = async (user: string, id: string): Promise<string> => (await ask('GET', `/tasks/${id}`, user)).body.status;
+const statusOf = async (user: string, id: string): Promise<string> =>
+  (await ask('GET', `/tasks/${id}`, user)).body.status;
 async function until(user: string, id: string, status: string): Promise<void> {
   while ((await statusOf(user, id)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 Tenants('ask for no more urgency and time than the operator lets them', async () => {
-  for (const [user, query, field] of [['ann', '&priority=101', 'priority'], ['ann', '&execution_timeout=7201', 'execution_timeout'], ['trusted', '&execution_timeout=7201', 'execution_timeout']] as const) {
+  for (const [user, query, field] of [
+    ['ann', '&priority=101', 'priority'],
+    ['ann', '&execution_timeout=7201', 'execution_timeout'],
+    ['trusted', '&execution_timeout=7201', 'execution_timeout'],
+  ] as const) {
     const refused = await defer(user, query);
     assertRefused(refused, 422, 'ValidationError');
     assert.equal([refused.body.data[0].loc, refused.body.data[0].type], [['query', field], 'less_than_equal']);
   }
   release.resolve();
-  for (const [user, query] of [['ann', '&priority=100&execution_timeout=7200'], ['trusted', '&priority=1000'], ['root', '&priority=1000&execution_timeout=604800']] as const) {
+  for (const [user, query] of [
+    ['ann', '&priority=100&execution_timeout=7200'],
+    ['trusted', '&priority=1000'],
+    ['root', '&priority=1000&execution_timeout=604800'],
+  ] as const) {
     const { status, body } = await defer(user, query);
     assert.is(status, 200, JSON.stringify(body));
     await until(user, body.task_id, 'completed');
@@ -100,13 +129,15 @@ Tenants('read the events of so many tasks at the same time', async () => {
   const { body } = await defer('watcher');
   await until('watcher', body.task_id, 'running');
   const ends = new AbortController();
-  const watch = (user: string): Promise<Response> => fetch(`${url}/tasks/${body.task_id}/events`, { headers: { 'x-api-key': keys[user] ?? '' }, signal: ends.signal });
+  const watch = (user: string): Promise<Response> =>
+    fetch(`${url}/tasks/${body.task_id}/events`, { headers: { 'x-api-key': keys[user] ?? '' }, signal: ends.signal });
   assert.equal([(await watch('watcher')).status, (await watch('watcher')).status], [200, 200]);
   const third = await ask('GET', `/tasks/${body.task_id}/events`, 'watcher');
   assertRefused(third, 429, 'TooManyWatchers');
   assert.is((await watch('bob')).status, 404, 'the limit of one user says nothing to another');
   ends.abort();
-  const watchAgain = (): Promise<Response> => fetch(`${url}/tasks/${body.task_id}/events`, { headers: { 'x-api-key': keys['watcher'] ?? '' } });
+  const watchAgain = (): Promise<Response> =>
+    fetch(`${url}/tasks/${body.task_id}/events`, { headers: { 'x-api-key': keys['watcher'] ?? '' } });
   let { status } = third;
   while (status === 429) {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -122,7 +153,11 @@ async function keep(user: string, input: object, bytes = 0): Promise<Answer> {
   const form = new FormData();
   if (bytes > 0) form.set('upload', new Blob([new Uint8Array(bytes)]));
   form.set('body', JSON.stringify(bytes > 0 ? { file: 'upload', ...input } : input));
-  const response = await fetch(`${url}/keep?defer=true`, { method: 'POST', headers: { 'x-api-key': keys[user] ?? '' }, body: form });
+  const response = await fetch(`${url}/keep?defer=true`, {
+    method: 'POST',
+    headers: { 'x-api-key': keys[user] ?? '' },
+    body: form,
+  });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
@@ -133,7 +168,10 @@ Tenants('keep so many bytes of uploads and results, whatever another one keeps',
   assertRefused(full, 429, 'TaskStorageFull');
   const { max_bytes: most, used_bytes: used } = full.body.data;
   assert.ok(most === 100_000 && used > 120_000 && used < 130_000, JSON.stringify(full.body.data));
-  assert.match(full.body.message, /may keep 100000 \(task_queue\.maximum_stored_bytes_per_user\); delete tasks that have ended/);
+  assert.match(
+    full.body.message,
+    /may keep 100000 \(task_queue\.maximum_stored_bytes_per_user\); delete tasks that have ended/,
+  );
   assert.equal(await ask('GET', '/tasks/count', 'keeper').then(({ body }) => body), { failed: 1, total: 1 });
   for (const user of ['bob', 'free']) assert.is((await keep(user, {}, 60_000)).status, 200, user);
 

@@ -26,8 +26,18 @@ let url = '';
 let receiver: Receiver;
 
 function makeApp(name: string, webhook: object): AanaApp {
-  const base = { cache_dir: join(folder, 'cache'), data_dir: join(folder, name), media: { temp_dir: folder }, task_queue: { max_retries: 1 }, webhook };
-  const made = new AanaApp({ config: loadConfig({ cwd: folder, env: {}, base }), log: silentLogger, progress: { write: () => true } });
+  const base = {
+    cache_dir: join(folder, 'cache'),
+    data_dir: join(folder, name),
+    media: { temp_dir: folder },
+    task_queue: { max_retries: 1 },
+    webhook,
+  };
+  const made = new AanaApp({
+    config: loadConfig({ cwd: folder, env: {}, base }),
+    log: silentLogger,
+    progress: { write: () => true },
+  });
   const Input = z.strictObject({ waits: z.boolean().default(false) });
   made.registerEndpoint({ name: 'echo', path: '/echo', input: z.any(), output: z.any(), run: async (input) => input });
   made.registerEndpoint({ name: 'fail', path: '/fail', input: Input, output: z.any(), run: async () => { throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } }); } }); // prettier-ignore
@@ -57,7 +67,10 @@ Routes.after(async () => {
 });
 
 async function json(path: string, method = 'GET', body?: unknown): Promise<Answer> {
-  const response = await fetch(`${url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
+  const response = await fetch(`${url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
   return { status: response.status, body: await response.json() };
 }
 
@@ -66,8 +79,12 @@ const create = async (body: object): Promise<ReturnType<typeof JSON.parse>> => {
   assert.is(answer.status, 201, JSON.stringify(answer.body));
   return answer.body;
 };
-const defer = async (path: string, input: object = {}): Promise<string> => (await json(`${path}?defer=true`, 'POST', input)).body.task_id;
-const deliveries = async (id: string, isDone: (all: { status: string }[]) => boolean): Promise<ReturnType<typeof JSON.parse>> => {
+const defer = async (path: string, input: object = {}): Promise<string> =>
+  (await json(`${path}?defer=true`, 'POST', input)).body.task_id;
+const deliveries = async (
+  id: string,
+  isDone: (all: { status: string }[]) => boolean,
+): Promise<ReturnType<typeof JSON.parse>> => {
   for (;;) {
     const { body } = await json(`/webhooks/${id}/deliveries`);
     if (isDone(body.deliveries)) return body.deliveries;
@@ -78,7 +95,14 @@ const deliveries = async (id: string, isDone: (all: { status: string }[]) => boo
 Routes('a webhook is made, listed, read, changed and removed, with the keys of the original', async () => {
   const { secret, ...made } = await create({ url: 'http://example.org', events: ['task.failed'] });
   assert.match(secret, /^whsec_/);
-  assert.equal(made, { id: made.id, url: 'http://example.org/', events: ['task.failed'], enabled: true, disabled_at: null, disabled_reason: null });
+  assert.equal(made, {
+    id: made.id,
+    url: 'http://example.org/',
+    events: ['task.failed'],
+    enabled: true,
+    disabled_at: null,
+    disabled_reason: null,
+  });
   assert.equal((await json('/webhooks')).body, { webhooks: [made] });
   assert.equal((await json(`/webhooks/${made.id}`)).body, made);
   assert.equal((await json(`/webhooks/${made.id.replaceAll('-', '').toUpperCase()}`)).body, made);
@@ -110,22 +134,40 @@ Routes('what cannot be a webhook is refused with its place', async () => {
   ];
   for (const [body, type, loc] of cases) {
     const { status, body: error } = await json('/webhooks', 'POST', body);
-    assert.equal([status, error.error, error.data.map((entry: { type: string; loc: unknown[] }) => [entry.type, entry.loc.map(String)])], [422, 'ValidationError', [[type, loc]]], JSON.stringify(body));
+    assert.equal(
+      [
+        status,
+        error.error,
+        error.data.map((entry: { type: string; loc: unknown[] }) => [entry.type, entry.loc.map(String)]),
+      ],
+      [422, 'ValidationError', [[type, loc]]],
+      JSON.stringify(body),
+    );
     assert.not.match(JSON.stringify(error), /secret@|###/);
   }
   assert.is((await json('/webhooks')).body.webhooks.length, 0);
-  assert.is((await fetch(`${url}/webhooks`, { method: 'POST', body: new URLSearchParams({ url: receiver.url }) })).status, 415);
+  assert.is(
+    (await fetch(`${url}/webhooks`, { method: 'POST', body: new URLSearchParams({ url: receiver.url }) })).status,
+    415,
+  );
 });
 
 Routes('a redirect is not followed, and no reason shows the URL', async () => {
-  receiver.answer = (_, before) => (before === 0 ? { status: 307, headers: { location: `${receiver.url}/elsewhere` } } : 200);
+  receiver.answer = (_, before) =>
+    before === 0 ? { status: 307, headers: { location: `${receiver.url}/elsewhere` } } : 200;
   const { id } = await create({ url: `${receiver.url}?token=secret`, events: ['task.completed'] });
   await defer('/echo');
   const [delivery] = await deliveries(id, ([one]) => one?.status === 'delivered');
-  assert.equal(delivery.attempts.map((one: { error: string | null }) => one.error), ['the target redirects (307), which is not followed', null]);
+  assert.equal(
+    delivery.attempts.map((one: { error: string | null }) => one.error),
+    ['the target redirects (307), which is not followed', null],
+  );
   await receiver.close();
   await defer('/echo');
-  const [refused] = await deliveries(id, ([one]) => (one as unknown as { attempts: unknown[] }).attempts.length > 0 && one?.status === 'pending');
+  const [refused] = await deliveries(
+    id,
+    ([one]) => (one as unknown as { attempts: unknown[] }).attempts.length > 0 && one?.status === 'pending',
+  );
   await receiver.listen();
   assert.is(refused.attempts[0].error, 'the connection was refused');
 });
@@ -158,14 +200,44 @@ Routes('deferred requests are told of to the end, signed, and in the log', async
   await json(`/tasks/${cancelled}/cancel`, 'POST');
   const log = await deliveries(id, (all) => all.length === 6 && all.every(({ status }) => status === 'delivered'));
   for (const message of receiver.received) assert.ok(await isSigned(message, secret));
-  const of = (task: string): unknown => receiver.received.filter(({ payload }) => payload.task_id === task).map(({ event, payload }) => [event, payload.task_type, payload.result]).sort();
-  assert.equal(of(done), [['task.completed', '/echo', { text: 'Grüße ☃' }], ['task.started', '/echo', null]]);
-  assert.equal(of(failed), [['task.failed', '/fail', { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null }], ['task.started', '/fail', null]]);
-  assert.equal(of(cancelled), [['task.cancelled', '/wait', null], ['task.started', '/wait', null]]);
+  const of = (task: string): unknown =>
+    receiver.received
+      .filter(({ payload }) => payload.task_id === task)
+      .map(({ event, payload }) => [event, payload.task_type, payload.result])
+      .sort();
+  assert.equal(of(done), [
+    ['task.completed', '/echo', { text: 'Grüße ☃' }],
+    ['task.started', '/echo', null],
+  ]);
+  assert.equal(of(failed), [
+    [
+      'task.failed',
+      '/fail',
+      { error: 'VideoTooLongException', message: 'too long', data: { max_len: 1 }, stacktrace: null },
+    ],
+    ['task.started', '/fail', null],
+  ]);
+  assert.equal(of(cancelled), [
+    ['task.cancelled', '/wait', null],
+    ['task.started', '/wait', null],
+  ]);
   const [newest] = log;
-  assert.equal([newest.event, newest.task_id, newest.next_attempt_at, newest.attempts.length, newest.attempts[0].response_status, newest.attempts[0].error], ['task.cancelled', cancelled, null, 1, 200, null]);
+  assert.equal(
+    [
+      newest.event,
+      newest.task_id,
+      newest.next_attempt_at,
+      newest.attempts.length,
+      newest.attempts[0].response_status,
+      newest.attempts[0].error,
+    ],
+    ['task.cancelled', cancelled, null, 1, 200, null],
+  );
   const page = (await json(`/webhooks/${id}/deliveries?page=2&per_page=4`)).body.deliveries;
-  assert.equal(page.map(({ id: one }: { id: string }) => one), log.slice(4).map(({ id: one }: { id: string }) => one));
+  assert.equal(
+    page.map(({ id: one }: { id: string }) => one),
+    log.slice(4).map(({ id: one }: { id: string }) => one),
+  );
   assert.equal((await json(`/webhooks/${id}/deliveries?status=failed`)).body, { deliveries: [] });
 });
 
@@ -173,7 +245,15 @@ Routes('a task that takes too long is told of as expired and failed', async () =
   await create({ url: receiver.url, events: ['task.expired', 'task.failed'] });
   await json('/wait?defer=true&execution_timeout=0.1', 'POST', {});
   await receiver.until(2);
-  assert.equal(receiver.received.map(({ event, payload }) => [event, payload.status, (payload.result as { error: string }).error]).sort(), [['task.expired', 'failed', 'TimeoutError'], ['task.failed', 'failed', 'TimeoutError']]);
+  assert.equal(
+    receiver.received
+      .map(({ event, payload }) => [event, payload.status, (payload.result as { error: string }).error])
+      .sort(),
+    [
+      ['task.expired', 'failed', 'TimeoutError'],
+      ['task.failed', 'failed', 'TimeoutError'],
+    ],
+  );
 });
 
 Routes('a delivery is sent once more when it is asked for', async () => {
@@ -194,17 +274,31 @@ Routes('private addresses are refused when a webhook is made, and when it is sen
   await guarded.listen({ host: '127.0.0.1', port: 0 });
   await guarded.deploy();
   const send = async (method: string, path: string, body?: object): Promise<Answer> => {
-    const response = await fetch(`${guarded.url}${path}`, { method, ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
+    const response = await fetch(`${guarded.url}${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
     return { status: response.status, body: await response.json() };
   };
   const { port } = new URL(receiver.url);
-  for (const host of ['127.0.0.1', '2130706433', 'localhost', 'x.localhost', '[::1]', '[::ffff:10.0.0.1]', '169.254.169.254', '0.0.0.0']) {
+  for (const host of [
+    '127.0.0.1',
+    '2130706433',
+    'localhost',
+    'x.localhost',
+    '[::1]',
+    '[::ffff:10.0.0.1]',
+    '169.254.169.254',
+    '0.0.0.0',
+  ]) {
     const { status, body } = await send('POST', '/webhooks', { url: `http://${host}:${port}/` });
     assert.equal([status, body.error], [403, 'PrivateAddressException'], host);
     assert.match(body.message, 'WEBHOOK__ALLOW_PRIVATE_URLS=true');
   }
   // One that was allowed when it was made: names are looked at when they are used.
-  const { id } = await guarded.storage.write(({ webhooks }) => webhooks.save({ user_id: null, url: receiver.url, events: ['task.completed'], secret: 'secret' }));
+  const { id } = await guarded.storage.write(({ webhooks }) =>
+    webhooks.save({ user_id: null, url: receiver.url, events: ['task.completed'], secret: 'secret' }),
+  );
   await send('POST', '/echo?defer=true', {});
   for (;;) {
     const [delivery] = (await send('GET', `/webhooks/${id}/deliveries`)).body.deliveries;
@@ -219,7 +313,11 @@ Routes('private addresses are refused when a webhook is made, and when it is sen
 });
 
 Routes('with API keys, each user has webhooks of their own, signed with the secret of their key', async () => {
-  await using guarded = guardedApp(join(folder, 'keys'), { api_service: { enabled: true }, include_stacktrace: true, webhook: { allow_private_urls: true } });
+  await using guarded = guardedApp(join(folder, 'keys'), {
+    api_service: { enabled: true },
+    include_stacktrace: true,
+    webhook: { allow_private_urls: true },
+  });
   await guarded.listen({ host: '127.0.0.1', port: 0 });
   await guarded.deploy();
   assert.ok(guarded.apiKeys);
@@ -230,7 +328,10 @@ Routes('with API keys, each user has webhooks of their own, signed with the secr
   const made = (await ask(`${guarded.url}/webhooks`, { key: ann, body })).body;
   const others = (await ask(`${guarded.url}/webhooks`, { key: bob, body })).body;
   assert.equal(['secret' in made, 'secret' in others], [false, true]);
-  assert.equal((await ask(`${guarded.url}/webhooks`, { key: ann })).body.webhooks.map(({ id }: { id: string }) => id), [made.id]);
+  assert.equal(
+    (await ask(`${guarded.url}/webhooks`, { key: ann })).body.webhooks.map(({ id }: { id: string }) => id),
+    [made.id],
+  );
   assert.is((await ask(`${guarded.url}/webhooks/${made.id}`, { key: bob })).status, 404);
   assert.is((await ask(`${guarded.url}/webhooks/${made.id}/deliveries`, { key: bob })).status, 404);
   await ask(`${guarded.url}/fail?defer=true`, { key: ann, body: {} });
@@ -243,9 +344,23 @@ Routes('with API keys, each user has webhooks of their own, signed with the secr
 
 Routes('the documentation has the routes', async () => {
   const { body } = await json('/openapi.json');
-  assert.equal(Object.keys(body.paths).filter((path) => path.startsWith('/webhooks')), ['/webhooks', '/webhooks/{webhook_id}', '/webhooks/{webhook_id}/deliveries', '/webhooks/{webhook_id}/deliveries/{delivery_id}/replay']);
-  assert.equal(Object.keys(body.webhooks.task.post.requestBody.content['application/json'].schema.properties), ['event', 'payload']);
-  assert.equal(body.paths['/webhooks'].post.requestBody.content['application/json'].schema.properties.events.items.enum, ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled']);
+  assert.equal(
+    Object.keys(body.paths).filter((path) => path.startsWith('/webhooks')),
+    [
+      '/webhooks',
+      '/webhooks/{webhook_id}',
+      '/webhooks/{webhook_id}/deliveries',
+      '/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+    ],
+  );
+  assert.equal(Object.keys(body.webhooks.task.post.requestBody.content['application/json'].schema.properties), [
+    'event',
+    'payload',
+  ]);
+  assert.equal(
+    body.paths['/webhooks'].post.requestBody.content['application/json'].schema.properties.events.items.enum,
+    ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'],
+  );
 });
 
 Routes.run();

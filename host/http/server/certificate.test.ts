@@ -26,10 +26,18 @@ function kept(): { log: Logger; lines: string[] } {
   return { log: createLogger({ level: 'info', format: 'text', write: (line) => void lines.push(line) }), lines };
 }
 
-const filesOf = (folder: CertificateFolder, name: string): CertificateFiles => ({ cert: folder.file(`${name}.pem`), key: folder.file(`${name}.key`), minVersion: 'TLSv1.2', lookMs: LOOK_MS });
+const filesOf = (folder: CertificateFolder, name: string): CertificateFiles => ({
+  cert: folder.file(`${name}.pem`),
+  key: folder.file(`${name}.key`),
+  minVersion: 'TLSv1.2',
+  lookMs: LOOK_MS,
+});
 
 /** An HTTPS server that answers the path, and holds `/hold` until it is let go. */
-async function serve(files: CertificateFiles, log: Logger = silentLogger): Promise<{ server: HttpServer; port: number; release: () => void; held: () => number } & AsyncDisposable> {
+async function serve(
+  files: CertificateFiles,
+  log: Logger = silentLogger,
+): Promise<{ server: HttpServer; port: number; release: () => void; held: () => number } & AsyncDisposable> {
   const held: (() => void)[] = [];
   const answer = (url: string | undefined, end: (body: string) => unknown): void => {
     if (url === '/hold') held.push(() => end('held'));
@@ -37,7 +45,13 @@ async function serve(files: CertificateFiles, log: Logger = silentLogger): Promi
   };
   const server = await HttpServer.open((req, res) => answer(req.url, (body) => res.end(body)), LIMITS, { files, log });
   const { port } = await server.listen('127.0.0.1', 0);
-  return { server, port, held: () => held.length, release: () => held.splice(0).forEach((end) => end()), [Symbol.asyncDispose]: () => server.close(0) };
+  return {
+    server,
+    port,
+    held: () => held.length,
+    release: () => held.splice(0).forEach((end) => end()),
+    [Symbol.asyncDispose]: () => server.close(0),
+  };
 }
 
 async function get(port: number, path: string, options: RequestOptions): Promise<string> {
@@ -68,7 +82,10 @@ if (hasOpenssl) {
     const { cert } = folder.make('first');
     await using at = await serve(filesOf(folder, 'first'));
     assert.is(await get(at.port, '/x', { ca: folder.read('first.pem') }), 'at /x');
-    assert.is(await get(at.port, '/x', {}).catch((error: NodeJS.ErrnoException) => error.code), 'DEPTH_ZERO_SELF_SIGNED_CERT');
+    assert.is(
+      await get(at.port, '/x', {}).catch((error: NodeJS.ErrnoException) => error.code),
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+    );
     assert.ok(cert.endsWith('first.pem'));
   });
 
@@ -132,7 +149,11 @@ if (hasOpenssl) {
     folder.make('good');
     folder.make('other');
     writeFileSync(folder.file('broken'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
-    execFileSync('openssl', ['ec', '-in', folder.file('good.key'), '-out', folder.file('locked'), '-aes128', '-passout', 'pass:x'], { stdio: 'ignore' });
+    execFileSync(
+      'openssl',
+      ['ec', '-in', folder.file('good.key'), '-out', folder.file('locked'), '-aes128', '-passout', 'pass:x'],
+      { stdio: 'ignore' },
+    );
     const cert = folder.file('good.pem');
     const key = folder.file('good.key');
     const cases: readonly [Partial<CertificateFiles>, RegExp][] = [
@@ -146,7 +167,9 @@ if (hasOpenssl) {
       [{ clientCa: folder.file('broken') }, /broken holds no certificates in PEM: /],
     ];
     for (const [files, reason] of cases) {
-      const error = await Certificate.open({ cert, key, minVersion: 'TLSv1.2', ...files }, silentLogger).catch((thrown: unknown) => thrown as Error);
+      const error = await Certificate.open({ cert, key, minVersion: 'TLSv1.2', ...files }, silentLogger).catch(
+        (thrown: unknown) => thrown as Error,
+      );
       assert.is((error as Error).name, 'TlsError');
       assert.match((error as Error).message, reason);
       assert.not.match((error as Error).message, '\n');
@@ -157,10 +180,16 @@ if (hasOpenssl) {
     using folder = new CertificateFolder();
     folder.make('now');
     await using at = await serve(filesOf(folder, 'now'));
-    const answer = await answerTo(at.port, `POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(200_000)}`);
+    const answer = await answerTo(
+      at.port,
+      `POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(200_000)}`,
+    );
     assert.match(answer, /^HTTP\/1\.1 400 /);
     assert.match(answer, '"error":"HttpsExpected"');
-    assert.is(await answerTo(at.port, Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5])).then((got) => got.includes('HTTP')), false);
+    assert.is(
+      await answerTo(at.port, Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5])).then((got) => got.includes('HTTP')),
+      false,
+    );
     assert.is(await get(at.port, '/x', { rejectUnauthorized: false }), 'at /x');
   });
 
@@ -171,9 +200,14 @@ if (hasOpenssl) {
     folder.make('client', authority);
     folder.make('stranger');
     await using at = await serve({ ...filesOf(folder, 'now'), clientCa: authority.cert });
-    const as = (name: string): RequestOptions => ({ rejectUnauthorized: false, cert: folder.read(`${name}.pem`), key: folder.read(`${name}.key`) });
+    const as = (name: string): RequestOptions => ({
+      rejectUnauthorized: false,
+      cert: folder.read(`${name}.pem`),
+      key: folder.read(`${name}.key`),
+    });
     assert.is(await get(at.port, '/x', as('client')), 'at /x');
-    for (const options of [{ rejectUnauthorized: false }, as('stranger')]) assert.instance(await get(at.port, '/x', options).catch((error: unknown) => error), Error);
+    for (const options of [{ rejectUnauthorized: false }, as('stranger')])
+      assert.instance(await get(at.port, '/x', options).catch((error: unknown) => error), Error);
   });
 
   Tls('speaks no older version of TLS than it is told', async () => {
@@ -181,33 +215,39 @@ if (hasOpenssl) {
     folder.make('now');
     await using at = await serve({ ...filesOf(folder, 'now'), minVersion: 'TLSv1.3' });
     assert.is(await get(at.port, '/x', { rejectUnauthorized: false, minVersion: 'TLSv1.3' }), 'at /x');
-    assert.instance(await get(at.port, '/x', { rejectUnauthorized: false, maxVersion: 'TLSv1.2' }).catch((error: unknown) => error), Error);
+    assert.instance(
+      await get(at.port, '/x', { rejectUnauthorized: false, maxVersion: 'TLSv1.2' }).catch((error: unknown) => error),
+      Error,
+    );
   });
 
-  Tls('does not keep a closing server open for connections that say nothing, and lets running requests finish', async () => {
-    using folder = new CertificateFolder();
-    folder.make('now');
-    await using at = await serve(filesOf(folder, 'now'));
-    const silent = connect(at.port, '127.0.0.1');
-    await once(silent, 'connect');
-    const idle = connectTls({ host: '127.0.0.1', port: at.port, rejectUnauthorized: false });
-    await once(idle, 'secureConnect');
-    const agent = new Agent({ keepAlive: true });
-    const used = request({ host: '127.0.0.1', port: at.port, path: '/x', agent, rejectUnauthorized: false }).end();
-    const [answered] = (await once(used, 'response')) as [NodeJS.ReadableStream];
-    assert.is(await text(answered), 'at /x');
-    const ends = [silent, idle, used.socket as Socket].map((socket: Socket | TLSSocket) => {
-      socket.on('error', () => {}).resume();
-      return once(socket, 'close');
-    });
-    const running = get(at.port, '/hold', { rejectUnauthorized: false });
-    await eventually(() => at.held() === 1, 'the request arrives');
-    const closed = at.server.close(60_000);
-    await Promise.all(ends);
-    at.release();
-    assert.is(await running, 'held');
-    await closed;
-  });
+  Tls(
+    'does not keep a closing server open for connections that say nothing, and lets running requests finish',
+    async () => {
+      using folder = new CertificateFolder();
+      folder.make('now');
+      await using at = await serve(filesOf(folder, 'now'));
+      const silent = connect(at.port, '127.0.0.1');
+      await once(silent, 'connect');
+      const idle = connectTls({ host: '127.0.0.1', port: at.port, rejectUnauthorized: false });
+      await once(idle, 'secureConnect');
+      const agent = new Agent({ keepAlive: true });
+      const used = request({ host: '127.0.0.1', port: at.port, path: '/x', agent, rejectUnauthorized: false }).end();
+      const [answered] = (await once(used, 'response')) as [NodeJS.ReadableStream];
+      assert.is(await text(answered), 'at /x');
+      const ends = [silent, idle, used.socket as Socket].map((socket: Socket | TLSSocket) => {
+        socket.on('error', () => {}).resume();
+        return once(socket, 'close');
+      });
+      const running = get(at.port, '/hold', { rejectUnauthorized: false });
+      await eventually(() => at.held() === 1, 'the request arrives');
+      const closed = at.server.close(60_000);
+      await Promise.all(ends);
+      at.release();
+      assert.is(await running, 'held');
+      await closed;
+    },
+  );
 
   Tls('cuts off who connects and says nothing in the time for a head', async () => {
     using folder = new CertificateFolder();

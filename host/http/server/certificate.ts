@@ -16,11 +16,17 @@ export interface CertificateFiles {
 }
 
 /** What `node:https` takes. */
-export type CertificateOptions = SecureContextOptions & { readonly requestCert: boolean; readonly rejectUnauthorized: boolean };
+export type CertificateOptions = SecureContextOptions & {
+  readonly requestCert: boolean;
+  readonly rejectUnauthorized: boolean;
+};
 
 const LOOK_MS = 2000;
 
-/** The certificate of a server, read anew when its files change. One that cannot be used leaves the last good one in place. */
+/**
+ * The certificate of a server, read anew when its files change. One that cannot be used leaves the last good one in
+ * place.
+ */
 export class Certificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
@@ -53,7 +59,10 @@ export class Certificate {
     return this.#options;
   }
 
-  /** Looks for changes from now on, until `close`; the process does not wait for that. What has changed is read when it was the same twice, so that no half of it is. */
+  /**
+   * Looks for changes from now on, until `close`; the process does not wait for that. What has changed is read when it
+   * was the same twice, so that no half of it is.
+   */
   watch(onChange: (options: CertificateOptions) => void): void {
     this.#onChange = onChange;
     this.#timer = setInterval(() => void this.#look(), this.#files.lookMs ?? LOOK_MS);
@@ -89,17 +98,28 @@ export class Certificate {
       this.#log.info('certificate read', { file: this.#files.cert, until: endOf(options) });
       warnOfEnd(options, this.#files, this.#log);
     } catch (error) {
-      this.#log.error('the certificate stays the one that it was', { reason: error instanceof Error ? error.message : String(error) });
+      this.#log.error('the certificate stays the one that it was', {
+        reason: error instanceof Error ? error.message : String(error),
+      });
     }
   }
 }
 
 /** Throws `TlsError` when a file cannot be read, is not what it should be, or the key is another certificate's. */
 async function readCertificate({ cert, key, clientCa, minVersion }: CertificateFiles): Promise<CertificateOptions> {
-  const options = { cert: await pem(cert), key: await pem(key), ...(clientCa !== undefined && { ca: await pem(clientCa) }), minVersion };
+  const options = {
+    cert: await pem(cert),
+    key: await pem(key),
+    ...(clientCa !== undefined && { ca: await pem(clientCa) }),
+    minVersion,
+  };
   check(`${cert} is no certificate in PEM`, () => new X509Certificate(options.cert));
-  check(`${key} is no private key in PEM without a passphrase`, () => createSecureContext({ key: options.key, minVersion }));
-  check(`${key} is not the key of the certificate ${cert}`, () => createSecureContext({ cert: options.cert, key: options.key, minVersion }));
+  check(`${key} is no private key in PEM without a passphrase`, () =>
+    createSecureContext({ key: options.key, minVersion }),
+  );
+  check(`${key} is not the key of the certificate ${cert}`, () =>
+    createSecureContext({ cert: options.cert, key: options.key, minVersion }),
+  );
   if (options.ca) check(`${clientCa} holds no certificates in PEM`, () => new X509Certificate(options.ca as Buffer));
   return { ...options, requestCert: clientCa !== undefined, rejectUnauthorized: clientCa !== undefined };
 }

@@ -9,9 +9,12 @@ import { HttpServer } from '../index.ts';
 const Server = suite('HttpServer');
 const LIMITS = { header_timeout_s: 1, request_timeout_s: 2, keep_alive_timeout_s: 1 };
 
-const post = (url: string, body: unknown): Promise<Response> => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const post = (url: string, body: unknown): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** The answer to the first request that is taken: closed connections are counted until the server has seen their end. */
+/**
+ * The answer to the first request that is taken: closed connections are counted until the server has seen their end.
+ */
 async function served(url: string): Promise<string> {
   for (;;) {
     const response = await fetch(url).catch(() => undefined);
@@ -25,7 +28,10 @@ Server('says in one sentence that its port is taken', async () => {
   const second = new HttpServer(() => {}, LIMITS);
   const error = await second.listen('127.0.0.1', first.port).catch((thrown: unknown) => thrown as Error);
   assert.is((error as Error).name, 'ListenError');
-  assert.is((error as Error).message, `port ${first.port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port`);
+  assert.is(
+    (error as Error).message,
+    `port ${first.port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port`,
+  );
 });
 
 Server('lets running requests finish when it closes, and takes no new ones', async () => {

@@ -52,7 +52,11 @@ export class HttpServer {
   readonly #unused = new Set<Socket>();
   #closing: Promise<void> | undefined;
 
-  constructor(callback: RequestListener, limits: HttpServerLimits, { certificate, log = silentLogger }: HttpServerOptions = {}) {
+  constructor(
+    callback: RequestListener,
+    limits: HttpServerLimits,
+    { certificate, log = silentLogger }: HttpServerOptions = {},
+  ) {
     const options: ServerOptions = {
       headersTimeout: limits.header_timeout_s * 1000,
       requestTimeout: limits.request_timeout_s * 1000,
@@ -65,7 +69,8 @@ export class HttpServer {
     const onRequest: RequestListener = (req, res) => {
       this.#unused.delete(req.socket);
       if (this.#closing) res.setHeader('connection', 'close');
-      if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
+      if (req.headers.host === undefined && req.httpVersion === '1.1')
+        refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
       else callback(req, res);
     };
     this.#certificate = certificate;
@@ -87,13 +92,27 @@ export class HttpServer {
       this.#server.emit('request', req, res);
     });
     this.#server.on('checkExpectation', ({ socket, headers }: IncomingMessage) =>
-      refuse(socket, '417 Expectation Failed', 'ExpectationFailed', `what the request expects, ${JSON.stringify(headers.expect)}, is not known`),
+      refuse(
+        socket,
+        '417 Expectation Failed',
+        'ExpectationFailed',
+        `what the request expects, ${JSON.stringify(headers.expect)}, is not known`,
+      ),
     );
-    this.#server.on('connect', (_, socket: Socket) => refuse(socket, '405 Method Not Allowed', 'MethodNotAllowed', 'this server is no proxy: CONNECT is not taken'));
+    this.#server.on('connect', (_, socket: Socket) =>
+      refuse(socket, '405 Method Not Allowed', 'MethodNotAllowed', 'this server is no proxy: CONNECT is not taken'),
+    );
   }
 
-  /** A server that speaks HTTPS where there are files of a certificate. Throws `TlsError` naming the one that cannot be used. */
-  static async open(callback: RequestListener, limits: HttpServerLimits, { files, log = silentLogger }: { readonly files?: CertificateFiles | undefined; readonly log?: Logger }): Promise<HttpServer> {
+  /**
+   * A server that speaks HTTPS where there are files of a certificate. Throws `TlsError` naming the one that cannot be
+   * used.
+   */
+  static async open(
+    callback: RequestListener,
+    limits: HttpServerLimits,
+    { files, log = silentLogger }: { readonly files?: CertificateFiles | undefined; readonly log?: Logger },
+  ): Promise<HttpServer> {
     return new HttpServer(callback, limits, { log, certificate: files && (await Certificate.open(files, log)) });
   }
 
@@ -107,17 +126,27 @@ export class HttpServer {
 
   /** On a Unix socket of this mode. Rejects with one sentence when the path cannot be had. */
   async listenOnSocket(path: string, mode: number): Promise<ListeningAt> {
-    if (this.#certificate) throw new AanaError('ListenError', 'invalid-input', 'a Unix socket needs no encryption: leave out the certificate, or listen on a port');
+    if (this.#certificate)
+      throw new AanaError(
+        'ListenError',
+        'invalid-input',
+        'a Unix socket needs no encryption: leave out the certificate, or listen on a port',
+      );
     await listenOnSocket(this.#server, path, mode);
     return { host: `unix:${path}`, port: 0, url: `unix:${path}` };
   }
 
-  /** Reads the certificate again, where there is one; connections stay. What is wrong with it is logged, and the one that was there stays. */
+  /**
+   * Reads the certificate again, where there is one; connections stay. What is wrong with it is logged, and the one
+   * that was there stays.
+   */
   async reloadCertificate(): Promise<void> {
     await this.#certificate?.reload();
   }
 
-  /** Accepts nothing new, lets running requests finish for `graceMs`, then ends their connections. May be called twice. */
+  /**
+   * Accepts nothing new, lets running requests finish for `graceMs`, then ends their connections. May be called twice.
+   */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
@@ -163,7 +192,10 @@ export class HttpServer {
   }
 }
 
-/** A request that is not HTTP, too slow or with too large a head never reaches the application; it still gets the four keys. */
+/**
+ * A request that is not HTTP, too slow or with too large a head never reaches the application; it still gets the four
+ * keys.
+ */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -190,5 +222,7 @@ function refusePlain(socket: Socket): void {
 function refuse(socket: Socket, status: string, error: string, message: string): void {
   const body = JSON.stringify({ error, message, data: {}, stacktrace: null });
   socket.on('error', () => {}); // the client has gone
-  socket.end(`HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }

@@ -25,7 +25,9 @@ function folder(): Folder {
 const newServer = (): HttpServer => new HttpServer((req, res) => void res.end(`at ${req.url}`), LIMITS);
 
 async function get(socketPath: string, path: string): Promise<string> {
-  const [response] = (await once(request({ socketPath, path, agent: false }).end(), 'response')) as [NodeJS.ReadableStream];
+  const [response] = (await once(request({ socketPath, path, agent: false }).end(), 'response')) as [
+    NodeJS.ReadableStream,
+  ];
   return text(response);
 }
 
@@ -67,12 +69,18 @@ Listening('leaves alone what is no socket, and a socket on which somebody answer
   using at = folder();
   const file = join(at.path, 'file');
   writeFileSync(file, 'mine');
-  assert.is(await refusal(file), `ListenError: ${file} is there and is no socket: remove it, or choose another path with --listen`);
+  assert.is(
+    await refusal(file),
+    `ListenError: ${file} is there and is no socket: remove it, or choose another path with --listen`,
+  );
   assert.is(statSync(file).size, 4);
   const path = join(at.path, 'http.sock');
   const first = newServer();
   await first.listenOnSocket(path, 0o600);
-  assert.is(await refusal(path), `ListenError: another program listens on ${path}: stop it, or choose another path with --listen`);
+  assert.is(
+    await refusal(path),
+    `ListenError: another program listens on ${path}: stop it, or choose another path with --listen`,
+  );
   assert.is(await get(path, '/x'), 'at /x');
   await first.close(0);
 });
@@ -80,7 +88,10 @@ Listening('leaves alone what is no socket, and a socket on which somebody answer
 Listening('says in one sentence what is wrong with a path', async () => {
   using at = folder();
   const missing = join(at.path, 'none', 'http.sock');
-  assert.is(await refusal(missing), `ListenError: the folder of ${missing} is not there: make it, or choose another path with --listen`);
+  assert.is(
+    await refusal(missing),
+    `ListenError: the folder of ${missing} is not there: make it, or choose another path with --listen`,
+  );
   const long = join(at.path, 'x'.repeat(120));
   assert.match(await refusal(long), /^ListenError: the path of a Unix socket has at most 103 bytes, .* has \d+$/);
 });

@@ -11,16 +11,28 @@ export function socketPath(address: string): string | undefined {
 
 /** Listens on a port. Rejects with one sentence when the address cannot be had. */
 export function listenOnPort(server: Server, host: string, port: number): Promise<void> {
-  return listening(server, () => server.listen({ host, port }), (error) => portError(host, port, error));
+  return listening(
+    server,
+    () => server.listen({ host, port }),
+    (error) => portError(host, port, error),
+  );
 }
 
 /**
- * Listens on a Unix socket of this mode. One that an ended server left is removed first: a socket on which nobody answers. It goes with the
- * server. Rejects with one sentence when the path cannot be had.
+ * Listens on a Unix socket of this mode. One that an ended server left is removed first: a socket on which nobody
+ * answers. It goes with the server. Rejects with one sentence when the path cannot be had.
  */
 export async function listenOnSocket(server: Server, path: string, mode: number): Promise<void> {
-  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw listenError(`the path of a Unix socket has at most ${LONGEST_SOCKET_PATH} bytes, ${path} has ${Buffer.byteLength(path)}`, 'invalid-input');
-  if (!existsSync(dirname(path))) throw listenError(`the folder of ${path} is not there: make it, or choose another path with --listen`, 'invalid-input');
+  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH)
+    throw listenError(
+      `the path of a Unix socket has at most ${LONGEST_SOCKET_PATH} bytes, ${path} has ${Buffer.byteLength(path)}`,
+      'invalid-input',
+    );
+  if (!existsSync(dirname(path)))
+    throw listenError(
+      `the folder of ${path} is not there: make it, or choose another path with --listen`,
+      'invalid-input',
+    );
   await removeStale(path);
   // The socket is made by `listen` itself, before anything else can run: at no time can others connect than may.
   const listen = (): void => {
@@ -34,7 +46,11 @@ export async function listenOnSocket(server: Server, path: string, mode: number)
   return listening(server, listen, (error) => socketError(path, error));
 }
 
-function listening(server: Server, listen: () => void, explain: (error: NodeJS.ErrnoException) => AanaError): Promise<void> {
+function listening(
+  server: Server,
+  listen: () => void,
+  explain: (error: NodeJS.ErrnoException) => AanaError,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
       server.off('listening', onListening);
@@ -53,10 +69,15 @@ function listening(server: Server, listen: () => void, explain: (error: NodeJS.E
 async function removeStale(path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (!there) return;
-  if (!there.isSocket()) throw listenError(`${path} is there and is no socket: remove it, or choose another path with --listen`, 'invalid-input');
+  if (!there.isSocket())
+    throw listenError(
+      `${path} is there and is no socket: remove it, or choose another path with --listen`,
+      'invalid-input',
+    );
   const code = await answer(path);
   if (code === 'ECONNREFUSED') rmSync(path, { force: true });
-  else if (code !== 'ENOENT') throw socketError(path, Object.assign(new Error(code ?? 'in use'), { code: code ?? 'EADDRINUSE' }));
+  else if (code !== 'ENOENT')
+    throw socketError(path, Object.assign(new Error(code ?? 'in use'), { code: code ?? 'EADDRINUSE' }));
 }
 
 /** Why nobody answers on a socket; undefined when somebody does. */
@@ -78,7 +99,11 @@ function portError(host: string, port: number, error: NodeJS.ErrnoException): Aa
     ENOTFOUND: `the host name ${host} is not known: choose another with --host`,
   };
   const isWrong = error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND';
-  return listenError(reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port}: ${error.message}`, isWrong ? 'invalid-input' : 'unavailable', error);
+  return listenError(
+    reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port}: ${error.message}`,
+    isWrong ? 'invalid-input' : 'unavailable',
+    error,
+  );
 }
 
 function socketError(path: string, error: NodeJS.ErrnoException): AanaError {
@@ -86,7 +111,11 @@ function socketError(path: string, error: NodeJS.ErrnoException): AanaError {
     EADDRINUSE: `another program listens on ${path}: stop it, or choose another path with --listen`,
     EACCES: `${path} may not be used by this user: choose another path with --listen`,
   };
-  return listenError(reasons[error.code ?? ''] ?? `cannot listen on ${path}: ${error.message}`, error.code === 'EADDRINUSE' ? 'unavailable' : 'invalid-input', error);
+  return listenError(
+    reasons[error.code ?? ''] ?? `cannot listen on ${path}: ${error.message}`,
+    error.code === 'EADDRINUSE' ? 'unavailable' : 'invalid-input',
+    error,
+  );
 }
 
 function listenError(message: string, kind: 'invalid-input' | 'unavailable', cause?: Error): AanaError {

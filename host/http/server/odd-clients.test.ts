@@ -24,14 +24,24 @@ async function nothingLeft(): Promise<void> {
 }
 
 async function isServing(): Promise<boolean> {
-  return (await fetch(`${at.url}/echo`, { method: 'POST', body: '{"text":"still serving"}', headers: { 'content-type': 'application/json' } })).status === 200;
+  return (
+    (
+      await fetch(`${at.url}/echo`, {
+        method: 'POST',
+        body: '{"text":"still serving"}',
+        headers: { 'content-type': 'application/json' },
+      })
+    ).status === 200
+  );
 }
 
 Clients('leaves nothing on the disk when the client goes away in the middle of an upload', async () => {
   const head = '--b\r\ncontent-disposition: form-data; name="clip"; filename="a"\r\ncontent-type: video/webm\r\n\r\n';
   const socket = await rawPost(at.port, '/echo', { text: 'first' });
   await new Promise((resolve) => socket.once('data', resolve));
-  socket.write(`POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${head}${'x'.repeat(20_000)}`);
+  socket.write(
+    `POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${head}${'x'.repeat(20_000)}`,
+  );
   await eventually(() => at.leftovers().length === 1, 'the upload begins');
   socket.destroy();
   await eventually(() => at.leftovers().length === 0, 'the upload is removed');
@@ -49,9 +59,14 @@ Clients('lets nothing lie or wait when the client goes away before the upload is
     await hasGone;
     return folder;
   };
-  await using server = await startServer({ tempDir, log: { ...silentLogger, info: (_, fields) => void statuses.push(fields?.['status']) } });
+  await using server = await startServer({
+    tempDir,
+    log: { ...silentLogger, info: (_, fields) => void statuses.push(fields?.['status']) },
+  });
   const socket = connect(server.port, '127.0.0.1');
-  socket.write('POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n--b');
+  socket.write(
+    'POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n--b',
+  );
   await hasArrived;
   socket.destroy();
   await eventually(() => server.seen.closed > 0, 'the server sees that the client has gone');
@@ -67,14 +82,17 @@ Clients('ends a request whose part has headers without end, before they fill the
   await new Promise((resolve) => socket.once('data', resolve));
   const closed = new AbortController();
   socket.on('error', () => {}).once('close', () => closed.abort());
-  socket.write('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ntransfer-encoding: chunked\r\n\r\n');
+  socket.write(
+    'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ntransfer-encoding: chunked\r\n\r\n',
+  );
   const chunk = (data: string): string => `${data.length.toString(16)}\r\n${data}\r\n`;
   socket.write(chunk('--b\r\nx-long: '));
   const before = process.memoryUsage.rss();
   let most = 0;
   while (!socket.destroyed) {
     most = Math.max(most, process.memoryUsage.rss() - before);
-    if (!socket.write(chunk('x'.repeat(60_000)))) await once(socket, 'drain', { signal: closed.signal }).catch(() => {});
+    if (!socket.write(chunk('x'.repeat(60_000))))
+      await once(socket, 'drain', { signal: closed.signal }).catch(() => {});
   }
   assert.ok(most < 300 * 1024 * 1024, `${most} bytes of memory were taken`);
   assert.ok(await isServing());
@@ -91,7 +109,10 @@ Clients('answers requests that Node would refuse without a word in the four keys
     return text;
   };
   assert.match(await raw('GET /api/ready HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 [^]*no Host header/);
-  assert.match(await raw('POST /echo HTTP/1.1\r\nhost: x\r\nexpect: magic\r\ncontent-length: 2\r\n\r\n{}'), /^HTTP\/1\.1 417 [^]*magic/);
+  assert.match(
+    await raw('POST /echo HTTP/1.1\r\nhost: x\r\nexpect: magic\r\ncontent-length: 2\r\n\r\n{}'),
+    /^HTTP\/1\.1 417 [^]*magic/,
+  );
   assert.match(await raw('CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1\.1 405 /);
 });
 

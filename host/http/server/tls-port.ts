@@ -6,14 +6,17 @@ import type { TLSSocket } from 'node:tls';
 const HANDSHAKE = 0x16;
 
 /**
- * Connections of an HTTPS server before they are encrypted. Who speaks plain HTTP is told so by `refuse` instead of seeing the connection
- * break; who says nothing in time is cut off, and all of them end with `close`, which
- * Node's server, knowing encrypted ones only, would wait for.
+ * Connections of an HTTPS server before they are encrypted. Who speaks plain HTTP is told so by `refuse` instead of
+ * seeing the connection break; who says nothing in time is cut off, and all of them end with `close`, which Node's
+ * server, knowing encrypted ones only, would wait for.
  */
 export class TlsPort {
   readonly #open = new Map<string, Socket>();
 
-  constructor(server: HttpsServer, { timeoutMs, refuse }: { readonly timeoutMs: number; readonly refuse: (socket: Socket) => void }) {
+  constructor(
+    server: HttpsServer,
+    { timeoutMs, refuse }: { readonly timeoutMs: number; readonly refuse: (socket: Socket) => void },
+  ) {
     const encrypt = server.listeners('connection') as ((socket: Socket) => void)[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {

@@ -8,8 +8,8 @@ import { PartedFile } from './formats/parted-file.ts';
 const VAD_TYPE = Buffer.from('\u000a\u0000\u0000\u0000silero-16k');
 
 /**
- * What kind of model `file` is, after a look at its tables: every tensor must lie inside the file. Throws `ModelFormatError` for a
- * truncated or foreign file. Reads headers only, so it is quick.
+ * What kind of model `file` is, after a look at its tables: every tensor must lie inside the file. Throws
+ * `ModelFormatError` for a truncated or foreign file. Reads headers only, so it is quick.
  */
 export async function checkModelFile(path: string): Promise<Extract<ModelKind, 'whisper' | 'vad' | 'gguf'>> {
   await using file = await PartedFile.open([path]);
@@ -19,7 +19,8 @@ export async function checkModelFile(path: string): Promise<Extract<ModelKind, '
     await checkGguf(file);
     return 'gguf';
   }
-  if (head.readUInt32LE(0) !== GGML_MAGIC) throw formatError(file.label, 'this is neither a GGUF nor a ggml file of whisper.cpp');
+  if (head.readUInt32LE(0) !== GGML_MAGIC)
+    throw formatError(file.label, 'this is neither a GGUF nor a ggml file of whisper.cpp');
   if (head.subarray(4, 4 + VAD_TYPE.length).equals(VAD_TYPE)) {
     await drain(readGgmlTensors(file, VAD_TENSORS_AT));
     return 'vad';

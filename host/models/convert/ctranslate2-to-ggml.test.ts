@@ -34,43 +34,52 @@ Convert.after.each(async ({ dir }) => {
   await rm(dir, { recursive: true, force: true });
 });
 
-Convert('writes the tensors in the published order, matrices as 16-bit and vectors as 32-bit floats', async ({ dir, out }) => {
-  const { model, tokenizer } = await writeTinyWhisper(dir);
-  const made = await convertCtranslate2({ model: [model], tokenizer }, out);
-  assert.is(made.bytes, (await stat(out)).size);
-  assert.is(await checkModelFile(out), 'whisper');
-  const tensors = await tensorsOf(out);
-  assert.is(tensors.length, 3 + 6 + 9 + 9 + 2 + 4 + 6 + 9 + 2);
-  assert.equal(
-    tensors.slice(0, 12).map(({ name }) => name),
-    [
-      'decoder.positional_embedding',
-      'encoder.positional_embedding',
-      'decoder.token_embedding.weight',
-      'decoder.blocks.0.mlp_ln.weight',
-      'decoder.blocks.0.mlp_ln.bias',
-      'decoder.blocks.0.mlp.0.weight',
-      'decoder.blocks.0.mlp.0.bias',
-      'decoder.blocks.0.mlp.2.weight',
-      'decoder.blocks.0.mlp.2.bias',
-      'decoder.blocks.0.attn_ln.weight',
-      'decoder.blocks.0.attn_ln.bias',
-      'decoder.blocks.0.attn.query.weight',
-    ],
-  );
-  const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
-  assert.equal(byName.get('encoder.conv1.weight')?.dims, [3, 80, 64]);
-  assert.equal(byName.get('encoder.conv1.bias')?.dims, [1, 64]);
-  assert.is(byName.get('encoder.positional_embedding')?.type, 0);
-  assert.is(byName.get('decoder.token_embedding.weight')?.type, 1);
-  assert.not.ok(byName.has('encoder.blocks.0.attn.key.bias'));
-});
+Convert(
+  'writes the tensors in the published order, matrices as 16-bit and vectors as 32-bit floats',
+  async ({ dir, out }) => {
+    const { model, tokenizer } = await writeTinyWhisper(dir);
+    const made = await convertCtranslate2({ model: [model], tokenizer }, out);
+    assert.is(made.bytes, (await stat(out)).size);
+    assert.is(await checkModelFile(out), 'whisper');
+    const tensors = await tensorsOf(out);
+    assert.is(tensors.length, 3 + 6 + 9 + 9 + 2 + 4 + 6 + 9 + 2);
+    assert.equal(
+      tensors.slice(0, 12).map(({ name }) => name),
+      [
+        'decoder.positional_embedding',
+        'encoder.positional_embedding',
+        'decoder.token_embedding.weight',
+        'decoder.blocks.0.mlp_ln.weight',
+        'decoder.blocks.0.mlp_ln.bias',
+        'decoder.blocks.0.mlp.0.weight',
+        'decoder.blocks.0.mlp.0.bias',
+        'decoder.blocks.0.mlp.2.weight',
+        'decoder.blocks.0.mlp.2.bias',
+        'decoder.blocks.0.attn_ln.weight',
+        'decoder.blocks.0.attn_ln.bias',
+        'decoder.blocks.0.attn.query.weight',
+      ],
+    );
+    const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+    assert.equal(byName.get('encoder.conv1.weight')?.dims, [3, 80, 64]);
+    assert.equal(byName.get('encoder.conv1.bias')?.dims, [1, 64]);
+    assert.is(byName.get('encoder.positional_embedding')?.type, 0);
+    assert.is(byName.get('decoder.token_embedding.weight')?.type, 1);
+    assert.not.ok(byName.has('encoder.blocks.0.attn.key.bias'));
+  },
+);
 
 Convert('splits the fused layers by their rows', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   await convertCtranslate2({ model: [model], tokenizer }, out);
   const source = await readFile(model);
-  const at = source.indexOf('encoder/layer_0/self_attention/linear_0/weight\0') + 'encoder/layer_0/self_attention/linear_0/weight\0'.length + 1 + 8 + 1 + 4;
+  const at =
+    source.indexOf('encoder/layer_0/self_attention/linear_0/weight\0') +
+    'encoder/layer_0/self_attention/linear_0/weight\0'.length +
+    1 +
+    8 +
+    1 +
+    4;
   const fused = source.subarray(at, at + 3 * 64 * 64 * 2);
   const converted = await readFile(out);
   const tensors = await tensorsOf(out);
@@ -86,7 +95,12 @@ Convert('reads a model in parts as it reads it whole', async ({ dir, out }) => {
   const whole = await convertCtranslate2({ model: [model], tokenizer }, out);
   const data = await readFile(model);
   const parts = [path.join(dir, 'p1'), path.join(dir, 'p2'), path.join(dir, 'p3')];
-  for (const [index, [from, to]] of [[0, 4321], [4321, 4_000_001], [4_000_001, data.length]].entries()) await writeFile(parts[index] ?? '', data.subarray(from, to));
+  for (const [index, [from, to]] of [
+    [0, 4321],
+    [4321, 4_000_001],
+    [4_000_001, data.length],
+  ].entries())
+    await writeFile(parts[index] ?? '', data.subarray(from, to));
   assert.is((await convertCtranslate2({ model: parts, tokenizer }, `${out}2`)).sha256, whole.sha256);
 });
 
@@ -98,7 +112,10 @@ Convert('a 32-bit model is rounded to 16 bits', async ({ dir, out }) => {
 
 Convert('an 8-bit model is refused by its type', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir, 'int8');
-  assert.match(await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)), /^ModelFormatError: model\.bin: its weights are int8/);
+  assert.match(
+    await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)),
+    /^ModelFormatError: model\.bin: its weights are int8/,
+  );
   assert.equal(await readdir(path.dirname(out)), []);
 });
 
@@ -106,7 +123,10 @@ for (const share of [0, 0.000001, 0.5, 0.999999]) {
   Convert(`a model cut off after ${share * 100} % is an error and leaves no file`, async ({ dir, out }) => {
     const { model, tokenizer } = await writeTinyWhisper(dir);
     await truncate(model, Math.floor((await stat(model)).size * share));
-    assert.match(await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)), /^ModelFormatError: model\.bin/);
+    assert.match(
+      await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)),
+      /^ModelFormatError: model\.bin/,
+    );
     assert.equal(await readdir(path.dirname(out)).catch(() => []), []);
   });
 }
@@ -120,15 +140,24 @@ Convert('another file than a model is an error that says so', async ({ dir, out 
 Convert('a missing tokenizer is an error that names it', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   await rm(tokenizer);
-  assert.match(await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)), /^ModelFormatError: tokenizer\.json/);
+  assert.match(
+    await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)),
+    /^ModelFormatError: tokenizer\.json/,
+  );
 });
 
 Convert('abort leaves no file', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   const controller = new AbortController();
   const reason = new Error('client went away');
-  const options = { signal: controller.signal, onProgress: (bytes: number) => void (bytes > 1_000_000 && controller.abort(reason)) };
-  assert.is(await convertCtranslate2({ model: [model], tokenizer }, out, options).catch((error: unknown) => error), reason);
+  const options = {
+    signal: controller.signal,
+    onProgress: (bytes: number) => void (bytes > 1_000_000 && controller.abort(reason)),
+  };
+  assert.is(
+    await convertCtranslate2({ model: [model], tokenizer }, out, options).catch((error: unknown) => error),
+    reason,
+  );
   assert.equal(await readdir(path.dirname(out)), []);
 });
 

@@ -19,18 +19,28 @@ export interface Ctranslate2Files {
 const FILE_TYPE_F16 = 1;
 
 /**
- * Writes a CTranslate2 Whisper model (16 or 32-bit floats) as whisper.cpp's 16-bit ggml file: byte for byte what its own converter
- * makes of OpenAI's checkpoints. Throws `ModelFormatError` and leaves no file for a truncated, foreign or 8-bit model.
+ * Writes a CTranslate2 Whisper model (16 or 32-bit floats) as whisper.cpp's 16-bit ggml file: byte for byte what its
+ * own converter makes of OpenAI's checkpoints. Throws `ModelFormatError` and leaves no file for a truncated, foreign or
+ * 8-bit model.
  */
-export async function convertCtranslate2(source: Ctranslate2Files, target: string, options: MakeOptions = {}): Promise<MadeFileResult> {
+export async function convertCtranslate2(
+  source: Ctranslate2Files,
+  target: string,
+  options: MakeOptions = {},
+): Promise<MadeFileResult> {
   await using file = await PartedFile.open(source.model);
   const model = await readCtranslate2(file);
   const shape = await readWhisperShape(model);
-  const vocabulary = baseVocabulary(await readJson(source.tokenizer), shape.vocabularySize, path.basename(source.tokenizer));
+  const vocabulary = baseVocabulary(
+    await readJson(source.tokenizer),
+    shape.vocabularySize,
+    path.basename(source.tokenizer),
+  );
   const mel = melFilters(shape.melBands);
 
   await using out = await MadeFile.create(target, options);
-  const { audioContext, audioState, audioHeads, audioLayers, textContext, textState, textHeads, textLayers, melBands } = shape;
+  const { audioContext, audioState, audioHeads, audioLayers, textContext, textState, textHeads, textLayers, melBands } =
+    shape;
   await out.write(
     int32(GGML_MAGIC, shape.vocabularySize, audioContext, audioState, audioHeads, audioLayers),
     int32(textContext, textState, textHeads, textLayers, melBands, FILE_TYPE_F16),
@@ -46,7 +56,11 @@ async function readJson(file: string): Promise<unknown> {
     return JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
     if (error instanceof SyntaxError) throw formatError(path.basename(file), 'it is not JSON', error);
-    throw formatError(path.basename(file), 'it cannot be read; a CTranslate2 model needs its tokenizer.json beside it', error);
+    throw formatError(
+      path.basename(file),
+      'it cannot be read; a CTranslate2 model needs its tokenizer.json beside it',
+      error,
+    );
   }
 }
 
@@ -54,7 +68,10 @@ async function writeTensor(out: MadeFile, model: Ct2Model, tensor: PlannedTensor
   const variable = model.variableByName.get(tensor.from);
   if (!variable) throw formatError(model.file.label, `the model has no variable ${tensor.from}`);
   if (variable.type !== 'float16' && variable.type !== 'float32') {
-    throw formatError(model.file.label, `its weights are ${variable.type}; only float16 and float32 models can be converted`);
+    throw formatError(
+      model.file.label,
+      `its weights are ${variable.type}; only float16 and float32 models can be converted`,
+    );
   }
   const { first, end, rowBytes } = rowsOf(model, variable, tensor);
   const shape = tensor.shape ?? [end - first, ...variable.shape.slice(1)];
@@ -71,7 +88,8 @@ async function writeTensor(out: MadeFile, model: Ct2Model, tensor: PlannedTensor
 function rowsOf(model: Ct2Model, variable: Ct2Variable, tensor: PlannedTensor) {
   const [rows = 0] = variable.shape;
   const [first, end] = tensor.rows ?? [0, rows];
-  if (rows === 0 || end > rows) throw formatError(model.file.label, `${variable.name} has ${rows} rows, ${end} were expected`);
+  if (rows === 0 || end > rows)
+    throw formatError(model.file.label, `${variable.name} has ${rows} rows, ${end} were expected`);
   return { first, end, rowBytes: variable.bytes / rows };
 }
 

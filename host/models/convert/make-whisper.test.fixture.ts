@@ -12,7 +12,10 @@ export interface TinyWhisper {
   readonly tokenizer: string;
 }
 
-/** A CTranslate2 Whisper model with one narrow layer a side and numbers that are easy to tell apart; `weights` is the type of its matrices. */
+/**
+ * A CTranslate2 Whisper model with one narrow layer a side and numbers that are easy to tell apart; `weights` is the
+ * type of its matrices.
+ */
 export async function writeTinyWhisper(dir: string, weights: Type = 'float16'): Promise<TinyWhisper> {
   await mkdir(dir, { recursive: true });
   const model = path.join(dir, 'model.bin');
@@ -89,13 +92,24 @@ function modelFile(all: readonly Variable[]): Buffer {
   const parts = [uint32(6), text('WhisperSpec'), uint32(3), uint32(all.length)];
   for (const [ordinal, [name, type, shape]] of all.entries()) {
     const data = dataOf(ordinal, type, shape);
-    parts.push(text(name), Buffer.from([shape.length]), ...shape.map(uint32), Buffer.from([CODES[type]]), uint32(data.length), data);
+    parts.push(
+      text(name),
+      Buffer.from([shape.length]),
+      ...shape.map(uint32),
+      Buffer.from([CODES[type]]),
+      uint32(data.length),
+      data,
+    );
   }
   return Buffer.concat([...parts, uint32(0)]);
 }
 
 function vocabulary(): Record<string, number> {
-  const entries: [string, number][] = [['!', 0], ['\u0120a', 1], ['\u0100', 2]];
+  const entries: [string, number][] = [
+    ['!', 0],
+    ['\u0120a', 1],
+    ['\u0100', 2],
+  ];
   for (let id = 3; id < 50_256; id += 1) entries.push([`t${id}`, id]);
   return Object.fromEntries(entries);
 }

@@ -9,12 +9,14 @@ const KNEE_HZ = 1_000;
 const LOG_STEP = Math.log(6.4) / 27;
 
 /**
- * Triangular mel filters, normalised by area: [bands, 201], row-major. Rounded as librosa rounds (the weight to float32, then times
- * the norm), so that the bytes equal those in published files.
+ * Triangular mel filters, normalised by area: [bands, 201], row-major. Rounded as librosa rounds (the weight to
+ * float32, then times the norm), so that the bytes equal those in published files.
  */
 export function melFilters(bands: number): Float32Array {
   const top = melOf(SAMPLE_RATE_HZ / 2);
-  const edges = Array.from({ length: bands + 2 }, (_, index) => hzOf(index === bands + 1 ? top : index * (top / (bands + 1))));
+  const edges = Array.from({ length: bands + 2 }, (_, index) =>
+    hzOf(index === bands + 1 ? top : index * (top / (bands + 1))),
+  );
   const filters = new Float32Array(bands * SPECTRUM_BINS);
   for (let band = 0; band < bands; band += 1) {
     const [low = 0, centre = 0, high = 0] = edges.slice(band, band + 3);

@@ -63,7 +63,9 @@ Numbers('mel filters are triangles that rise and fall once and cover the spectru
     const filters = melFilters(bands);
     assert.is(filters.length, bands * SPECTRUM_BINS);
     for (let bin = 1; bin < SPECTRUM_BINS - 1; bin += 1) {
-      const weights = Array.from({ length: bands }, (_, band) => filters[band * SPECTRUM_BINS + bin] ?? 0).filter((weight) => weight > 0);
+      const weights = Array.from({ length: bands }, (_, band) => filters[band * SPECTRUM_BINS + bin] ?? 0).filter(
+        (weight) => weight > 0,
+      );
       assert.ok(weights.length >= 1 && weights.length <= 2, `bin ${bin} lies in ${weights.length} bands`);
     }
   }

@@ -21,7 +21,8 @@ export const q8_0: BlockFormat = {
   blockBytes: 34,
   encode(values, from, out, to) {
     let largest = 0;
-    for (let index = 0; index < BLOCK_WEIGHTS; index += 1) largest = Math.max(largest, Math.abs(values[from + index] ?? 0));
+    for (let index = 0; index < BLOCK_WEIGHTS; index += 1)
+      largest = Math.max(largest, Math.abs(values[from + index] ?? 0));
     const scale = round(largest / 127);
     const inverse = scale === 0 ? 0 : round(1 / scale);
     out.writeUInt16LE(halfOfFloat(scale), to);
@@ -49,7 +50,8 @@ export const q5_1: BlockFormat = {
     const inverse = step === 0 ? 0 : round(1 / step);
     out.writeUInt16LE(halfOfFloat(step), to);
     out.writeUInt16LE(halfOfFloat(low), to + 2);
-    const code = (index: number): number => Math.trunc(round(round(round((values[from + index] ?? 0) - low) * inverse) + 0.5)) & 0xff;
+    const code = (index: number): number =>
+      Math.trunc(round(round(round((values[from + index] ?? 0) - low) * inverse) + 0.5)) & 0xff;
     const half = BLOCK_WEIGHTS / 2;
     let fifthBits = 0;
     for (let index = 0; index < half; index += 1) {

@@ -11,10 +11,20 @@ const FILE_TYPE_F16 = 1;
 const FILE_TYPE_AT = 44;
 const TYPE_F16 = 1;
 /** Two-dimensional, but not matrices that are multiplied. */
-const KEPT = new Set(['encoder.conv1.bias', 'encoder.conv2.bias', 'encoder.positional_embedding', 'decoder.positional_embedding']);
+const KEPT = new Set([
+  'encoder.conv1.bias',
+  'encoder.conv2.bias',
+  'encoder.positional_embedding',
+  'decoder.positional_embedding',
+]);
 
 /** Writes a 16-bit Whisper ggml file with its matrices quantised, byte for byte as whisper.cpp's own tool. */
-export async function quantiseGgml(source: string, target: string, type: QuantisedType, options: MakeOptions = {}): Promise<MadeFileResult> {
+export async function quantiseGgml(
+  source: string,
+  target: string,
+  type: QuantisedType,
+  options: MakeOptions = {},
+): Promise<MadeFileResult> {
   const format = FORMATS[type];
   await using file = await PartedFile.open([source]);
   const header = await readGgmlHeader(file);
@@ -42,13 +52,15 @@ async function copyTensor(file: PartedFile, tensor: GgmlTensor, out: MadeFile): 
 
 async function encodeTensor(file: PartedFile, tensor: GgmlTensor, out: MadeFile, format: BlockFormat): Promise<void> {
   const [rowWeights = 0] = tensor.dims;
-  if (rowWeights % BLOCK_WEIGHTS !== 0) throw formatError(file.label, `${tensor.name} has rows of ${rowWeights}, no multiple of ${BLOCK_WEIGHTS}`);
+  if (rowWeights % BLOCK_WEIGHTS !== 0)
+    throw formatError(file.label, `${tensor.name} has rows of ${rowWeights}, no multiple of ${BLOCK_WEIGHTS}`);
   for (let at = 0; at < tensor.bytes; at += SLICE_BYTES) {
     const slice = await file.read(tensor.offset + at, Math.min(SLICE_BYTES, tensor.bytes - at));
     const values = tensor.type === TYPE_F16 ? widened(slice) : floats(slice);
     const blocks = values.length / BLOCK_WEIGHTS;
     const encoded = Buffer.alloc(blocks * format.blockBytes);
-    for (let block = 0; block < blocks; block += 1) format.encode(values, block * BLOCK_WEIGHTS, encoded, block * format.blockBytes);
+    for (let block = 0; block < blocks; block += 1)
+      format.encode(values, block * BLOCK_WEIGHTS, encoded, block * format.blockBytes);
     await out.write(encoded);
   }
 }

@@ -25,8 +25,16 @@ const NAMES = [
   'stft.forward_basis_buffer',
 ];
 
-/** Writes Silero's voice-activity model (its 16 kHz branch) as whisper.cpp's ggml file. `version` goes into the file: `6.2.0`. */
-export async function convertSilero(source: string, target: string, version: string, options: MakeOptions = {}): Promise<MadeFileResult> {
+/**
+ * Writes Silero's voice-activity model (its 16 kHz branch) as whisper.cpp's ggml file. `version` goes into the file:
+ * `6.2.0`.
+ */
+export async function convertSilero(
+  source: string,
+  target: string,
+  version: string,
+  options: MakeOptions = {},
+): Promise<MadeFileResult> {
   const label = path.basename(source);
   const found = readOnnxTensors(await readFile(source), label);
   await using out = await MadeFile.create(target, options);
@@ -46,6 +54,8 @@ async function writeTensor(out: MadeFile, name: string, { dims, data }: OnnxTens
   const kept = isBasis ? dims : dims.filter((length) => length !== 1);
   const fullName = Buffer.from(`_model.${name}`);
   const bytes = Buffer.alloc(data.length * (isHalf ? 2 : 4));
-  data.forEach((value, index) => (isHalf ? bytes.writeUInt16LE(halfOfFloat(value), 2 * index) : bytes.writeFloatLE(value, 4 * index)));
+  data.forEach((value, index) =>
+    isHalf ? bytes.writeUInt16LE(halfOfFloat(value), 2 * index) : bytes.writeFloatLE(value, 4 * index),
+  );
   await out.write(int32(kept.length, fullName.length, isHalf ? 1 : 0, ...kept.toReversed()), fullName, bytes);
 }

@@ -6,8 +6,8 @@ const MULTILINGUAL_VOCABULARY = 51_865;
 const END_OF_TEXT = '<|endoftext|>';
 
 /**
- * The byte strings of the base vocabulary in the order of their ids. Multilingual models end with an empty token, English ones with
- * `<|endoftext|>`; the size of the embedding tells which it is.
+ * The byte strings of the base vocabulary in the order of their ids. Multilingual models end with an empty token,
+ * English ones with `<|endoftext|>`; the size of the embedding tells which it is.
  *
  * @param tokenizer parsed `tokenizer.json`
  */
@@ -43,7 +43,9 @@ function textsOf(tokenizer: unknown, file: string): Record<string, unknown> {
   throw formatError(file, 'it has no model.vocab');
 }
 
-/** GPT-2 writes bytes as printable characters: themselves where they are printable, else the next free one from U+0100. */
+/**
+ * GPT-2 writes bytes as printable characters: themselves where they are printable, else the next free one from U+0100.
+ */
 function byteByCharacter(): Map<string, number> {
   const byteOf = new Map<string, number>();
   let spare = 0x100;

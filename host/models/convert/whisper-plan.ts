@@ -37,7 +37,10 @@ export async function readWhisperShape(model: Ct2Model): Promise<WhisperShape> {
   const [audioContext = 0, audioState = 0] = requireVariable(model, 'encoder/position_encodings/encodings', 2).shape;
   const [textContext = 0] = requireVariable(model, 'decoder/position_encodings/encodings', 2).shape;
   const [, melBands = 0] = requireVariable(model, 'encoder/conv1/weight', 3).shape;
-  if (model.variableByName.has('decoder/scale_embeddings') && (await readScalar(model, 'decoder/scale_embeddings')) !== 0) {
+  if (
+    model.variableByName.has('decoder/scale_embeddings') &&
+    (await readScalar(model, 'decoder/scale_embeddings')) !== 0
+  ) {
     throw formatError(model.file.label, 'its embeddings are scaled, which Whisper has not');
   }
   return {
@@ -68,7 +71,10 @@ export function planWhisperTensors(shape: WhisperShape): PlannedTensor[] {
     ...layerNorm('decoder.ln', 'decoder/layer_norm'),
     ...convolution('conv1', shape.audioState),
     ...convolution('conv2', shape.audioState),
-    ...blocks('encoder', shape.audioLayers, (to, from) => [...feedForward(to, from), ...selfAttention(to, from, shape.audioState)]),
+    ...blocks('encoder', shape.audioLayers, (to, from) => [
+      ...feedForward(to, from),
+      ...selfAttention(to, from, shape.audioState),
+    ]),
     ...layerNorm('encoder.ln_post', 'encoder/layer_norm'),
   ];
 }

@@ -34,7 +34,8 @@ export async function startFileServer(): Promise<FileServer> {
       response.writeHead(404).end();
       return;
     }
-    const from = ifRange === undefined || ifRange === result.etag ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
+    const from =
+      ifRange === undefined || ifRange === result.etag ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
     if (result.etag !== undefined) response.setHeader('etag', result.etag);
     if (from >= content.length && from > 0) {
       response.writeHead(416, { 'content-range': `bytes */${content.length}` }).end();

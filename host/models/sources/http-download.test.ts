@@ -32,7 +32,12 @@ Download.after.each(async ({ dir, server }) => {
 
 Download('writes the content and tells how far it is', async ({ server, partial }) => {
   const seen: [number, number | undefined][] = [];
-  const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, onProgress: (bytes, total) => void seen.push([bytes, total]) });
+  const result = await httpDownload({
+    url: `${server.url}/file`,
+    partial,
+    isPinned: true,
+    onProgress: (bytes, total) => void seen.push([bytes, total]),
+  });
   assert.equal(await readFile(partial), CONTENT);
   assert.equal(result, { sha256: undefined, wasResumed: false });
   assert.equal(seen.at(-1), [CONTENT.length, CONTENT.length]);
@@ -43,7 +48,10 @@ Download('continues what an earlier attempt left, with one request for the rest'
   const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true });
   assert.ok(result.wasResumed);
   assert.equal(await readFile(partial), CONTENT);
-  assert.equal(server.seen.map(({ range }) => range), ['bytes=70000-']);
+  assert.equal(
+    server.seen.map(({ range }) => range),
+    ['bytes=70000-'],
+  );
 });
 
 Download('goes on where the connection broke off', async ({ server, partial }) => {
@@ -85,20 +93,23 @@ Download('continues content without a known digest only if it did not change', a
   assert.is(server.seen.at(-1)?.range, 'bytes=50000-');
 });
 
-Download('gives the token to the first host alone and takes the digest from its answer', async ({ server, partial }) => {
-  await using other = await startFileServer();
-  other.files.set('/content', CONTENT);
-  const digest = 'ab'.repeat(32);
-  server.handler = (_, response) => {
-    response.writeHead(302, { location: `${other.url}/content`, 'x-linked-etag': `"${digest}"` }).end();
-    return true;
-  };
-  const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, token: 'secret' });
-  assert.is(result.sha256, digest);
-  assert.is(server.seen[0]?.authorization, 'Bearer secret');
-  assert.is(other.seen[0]?.authorization, undefined);
-  assert.equal(await readFile(partial), CONTENT);
-});
+Download(
+  'gives the token to the first host alone and takes the digest from its answer',
+  async ({ server, partial }) => {
+    await using other = await startFileServer();
+    other.files.set('/content', CONTENT);
+    const digest = 'ab'.repeat(32);
+    server.handler = (_, response) => {
+      response.writeHead(302, { location: `${other.url}/content`, 'x-linked-etag': `"${digest}"` }).end();
+      return true;
+    };
+    const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, token: 'secret' });
+    assert.is(result.sha256, digest);
+    assert.is(server.seen[0]?.authorization, 'Bearer secret');
+    assert.is(other.seen[0]?.authorization, undefined);
+    assert.equal(await readFile(partial), CONTENT);
+  },
+);
 
 for (const [status, words] of [
   [404, /does not have it \(404\)/],
@@ -121,11 +132,17 @@ Download('redirects without end are an error', async ({ server, partial }) => {
     response.writeHead(302, { location: '/file' }).end();
     return true;
   };
-  assert.match(await messageOf(httpDownload({ url: `${server.url}/file`, partial, isPinned: true })), /more than 8 redirects/);
+  assert.match(
+    await messageOf(httpDownload({ url: `${server.url}/file`, partial, isPinned: true })),
+    /more than 8 redirects/,
+  );
 });
 
 Download('a host that refuses connections is an error that says so', async ({ partial }) => {
-  assert.match(await messageOf(httpDownload({ url: 'http://127.0.0.1:9/x', partial, isPinned: true })), /^DownloadException: http:\/\/127\.0\.0\.1:9 cannot be reached/);
+  assert.match(
+    await messageOf(httpDownload({ url: 'http://127.0.0.1:9/x', partial, isPinned: true })),
+    /^DownloadException: http:\/\/127\.0\.0\.1:9 cannot be reached/,
+  );
 });
 
 Download('a host that does not answer is given up', async ({ partial }) => {
@@ -133,7 +150,9 @@ Download('a host that does not answer is given up', async ({ partial }) => {
   await once(silent, 'listening');
   const address = silent.address();
   const port = typeof address === 'object' ? address?.port : 0;
-  const message = await messageOf(httpDownload({ url: `http://127.0.0.1:${port}/x`, partial, isPinned: true, answerTimeoutMs: 200 }));
+  const message = await messageOf(
+    httpDownload({ url: `http://127.0.0.1:${port}/x`, partial, isPinned: true, answerTimeoutMs: 200 }),
+  );
   assert.match(message, /cannot be reached \(no answer in 0\.2 s\)/);
   silent.close();
 });
@@ -146,7 +165,12 @@ Download('abort rejects with its reason and keeps what came for the next attempt
     response.write(CONTENT.subarray(0, 1_000), () => setTimeout(() => controller.abort(reason), 50));
     return true;
   };
-  const error = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, signal: controller.signal }).catch((thrown: unknown) => thrown);
+  const error = await httpDownload({
+    url: `${server.url}/file`,
+    partial,
+    isPinned: true,
+    signal: controller.signal,
+  }).catch((thrown: unknown) => thrown);
   assert.is(error, reason);
   assert.is((await readFile(partial)).length, 1_000);
 });

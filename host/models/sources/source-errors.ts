@@ -8,7 +8,10 @@ export function downloadError(url: string, reason: string, cause?: unknown): Aan
 /** There was no answer at all. */
 export class UnreachableError extends AanaError {
   constructor(origin: string, reason: string, cause?: unknown) {
-    super('DownloadException', 'unavailable', `${origin} cannot be reached${reason === '' ? '' : ` (${reason})`}`, { data: { url: origin }, cause });
+    super('DownloadException', 'unavailable', `${origin} cannot be reached${reason === '' ? '' : ` (${reason})`}`, {
+      data: { url: origin },
+      cause,
+    });
   }
 }
 
@@ -16,9 +19,14 @@ export class UnreachableError extends AanaError {
 export function diskFullError(what: string, folder: string, needed: number | undefined, free?: number): AanaError {
   const needs = needed === undefined ? '' : `, ${Math.ceil(needed / 1e6)} MB are needed`;
   const has = free === undefined ? 'no space is left' : `only ${Math.floor(free / 1e6)} MB are free`;
-  return new AanaError('InsufficientResources', 'unavailable', `${what}: ${has} on the disk of ${folder}${needs}; free some, or set AANA_CACHE_DIR to another folder`, {
-    data: { folder, needed_bytes: needed ?? null },
-  });
+  return new AanaError(
+    'InsufficientResources',
+    'unavailable',
+    `${what}: ${has} on the disk of ${folder}${needs}; free some, or set AANA_CACHE_DIR to another folder`,
+    {
+      data: { folder, needed_bytes: needed ?? null },
+    },
+  );
 }
 
 export function isDiskFull(error: unknown): boolean {

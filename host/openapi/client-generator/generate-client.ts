@@ -2,10 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot, packageVersion } from '../../core/package-root.ts';
 import { comment, printType, propertyName, quoted } from './print-types.ts';
-import { type ApiDocument, type EndpointOperation, type Parameter, type PlainOperation, readDocument } from './read-document.ts';
+import {
+  type ApiDocument,
+  type EndpointOperation,
+  type Parameter,
+  type PlainOperation,
+  readDocument,
+} from './read-document.ts';
 
 /** What the runtime declares, and what its declarations are made of: a schema of such a name gets another one. */
-const RESERVED = /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|ServerSentEvent|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
+const RESERVED =
+  /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|ServerSentEvent|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
 const RESERVED_METHODS = ['constructor', 'task', 'then'];
 
 export interface GenerateOptions {
@@ -14,22 +21,29 @@ export interface GenerateOptions {
 }
 
 /**
- * One TypeScript file with a client of the server that an OpenAPI document of ours describes: a method for each endpoint, and all that
- * they need. The same document gives the same text. Throws `DocumentError` when it is no such document.
+ * One TypeScript file with a client of the server that an OpenAPI document of ours describes: a method for each
+ * endpoint, and all that they need. The same document gives the same text. Throws `DocumentError` when it is no such
+ * document.
  */
 export async function generateClient(document: unknown, { baseUrl }: GenerateOptions): Promise<string> {
   const api = readDocument(document);
   const names = typeNames(api);
   const nameOf = (reference: string): string => names.get(reference) ?? 'unknown';
   const used = usedSchemas(api);
-  const types = api.schemas.filter(({ reference }) => used.has(reference)).map(({ reference, schema }) => declaration(nameOf(reference), schema, nameOf));
+  const types = api.schemas
+    .filter(({ reference }) => used.has(reference))
+    .map(({ reference, schema }) => declaration(nameOf(reference), schema, nameOf));
   const title = `A client of ${api.title} ${api.version}, made by aana-host ${packageVersion()}: \`aana-host client\` makes it anew.`;
   return `${[`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, ...(await runtime())].join('\n\n')}\n`;
 }
 
-/** What every client is made of besides its types. The files import nothing but each other, so they can stand in one. */
+/**
+ * What every client is made of besides its types. The files import nothing but each other, so they can stand in one.
+ */
 async function runtime(): Promise<string[]> {
-  const files = ['api', 'errors', 'streams'].map((name) => readFile(join(packageRoot, `host/openapi/client-generator/runtime/${name}.ts`), 'utf8'));
+  const files = ['api', 'errors', 'streams'].map((name) =>
+    readFile(join(packageRoot, `host/openapi/client-generator/runtime/${name}.ts`), 'utf8'),
+  );
   return (await Promise.all(files)).map((text) => text.replace(/^import .*\n/gm, '').trim());
 }
 
@@ -38,7 +52,9 @@ type NameOf = (reference: string) => string;
 function clientClass(api: ApiDocument, baseUrl: string, nameOf: NameOf): string {
   const needsInput = (input: unknown): boolean => list(schemaOf(input, api), 'required').length > 0;
   const methods = namedMethods(api).map(([name, operation, isDeferred]) =>
-    operation.kind === 'plain' ? plainMethod(name, operation, nameOf) : endpointMethod(name, operation, { isDeferred, nameOf, isOptional: !needsInput(operation.input) }),
+    operation.kind === 'plain'
+      ? plainMethod(name, operation, nameOf)
+      : endpointMethod(name, operation, { isDeferred, nameOf, isOptional: !needsInput(operation.input) }),
   );
   return [
     ...comment(`The endpoints of ${oneLine(api.title)}.`),
@@ -60,7 +76,9 @@ function clientClass(api: ApiDocument, baseUrl: string, nameOf: NameOf): string 
 }
 
 /** Each method's name, unique, in the order of the document; endpoints that can be deferred have two. */
-function namedMethods({ operations }: ApiDocument): [name: string, operation: EndpointOperation | PlainOperation, isDeferred: boolean][] {
+function namedMethods({
+  operations,
+}: ApiDocument): [name: string, operation: EndpointOperation | PlainOperation, isDeferred: boolean][] {
   const taken = new Set(RESERVED_METHODS);
   const free = (wanted: string): string => {
     let name = wanted;
@@ -72,7 +90,10 @@ function namedMethods({ operations }: ApiDocument): [name: string, operation: En
     const name = camelCase(operation.id);
     if (operation.kind === 'plain' || operation.defer === 'never') return [[free(name), operation, false]];
     if (operation.defer === 'always') return [[free(name), operation, true]];
-    return [[free(name), operation, false], [free(camelCase(`defer_${operation.id}`)), operation, true]];
+    return [
+      [free(name), operation, false],
+      [free(camelCase(`defer_${operation.id}`)), operation, true],
+    ];
   });
 }
 
@@ -83,21 +104,36 @@ interface EndpointMethodOptions {
   readonly nameOf: NameOf;
 }
 
-function endpointMethod(name: string, { path, description, input, output, isStreaming, defer }: EndpointOperation, { isDeferred, isOptional, nameOf }: EndpointMethodOptions): string[] {
+function endpointMethod(
+  name: string,
+  { path, description, input, output, isStreaming, defer }: EndpointOperation,
+  { isDeferred, isOptional, nameOf }: EndpointMethodOptions,
+): string[] {
   const given = printType(input, { nameOf, indent: '  ' });
   const value = printType(output, { nameOf, indent: '  ' });
   const result = isDeferred && isStreaming ? `Array<${value}>` : value;
-  const answer = isDeferred ? `Promise<TaskHandle<${result}>>` : isStreaming ? `AsyncGenerator<${value}, void, undefined>` : `Promise<${value}>`;
+  const answer = isDeferred
+    ? `Promise<TaskHandle<${result}>>`
+    : isStreaming
+      ? `AsyncGenerator<${value}, void, undefined>`
+      : `Promise<${value}>`;
   const call = isDeferred ? 'defer' : isStreaming ? 'stream' : 'call';
   return [
-    ...comment(isDeferred && defer === 'optional' ? `${description}\n\nIt is kept as a task, and answered later.` : description, '  '),
+    ...comment(
+      isDeferred && defer === 'optional' ? `${description}\n\nIt is kept as a task, and answered later.` : description,
+      '  ',
+    ),
     `  ${name}(input: ${given}${isOptional ? ' = {}' : ''}, options?: ${isDeferred ? 'DeferOptions' : 'CallOptions'}): ${answer} {`,
     `    return this.#api.${call}(${quoted(path)}, input, options${isDeferred && defer === 'always' ? ', false' : ''});`,
     '  }',
   ];
 }
 
-function plainMethod(name: string, { method, path, description, parameters, body, answer }: PlainOperation, nameOf: NameOf): string[] {
+function plainMethod(
+  name: string,
+  { method, path, description, parameters, body, answer }: PlainOperation,
+  nameOf: NameOf,
+): string[] {
   const isOptional = parameters.every(({ isRequired }) => !isRequired);
   const type = ['{', ...parameters.flatMap((parameter) => parameterLines(parameter, nameOf)), '  }'].join('\n');
   const taken = [
@@ -107,7 +143,9 @@ function plainMethod(name: string, { method, path, description, parameters, body
     'options?: CallOptions',
   ];
   const result = answer === undefined ? 'void' : printType(answer, { nameOf, indent: '  ' });
-  const query = parameters.filter((one) => one.in === 'query').map(({ name: key }) => `${propertyName(key)}: parameters[${quoted(key)}]`);
+  const query = parameters
+    .filter((one) => one.in === 'query')
+    .map(({ name: key }) => `${propertyName(key)}: parameters[${quoted(key)}]`);
   return [
     ...comment(description, '  '),
     `  ${name}(${taken.join(', ')}): Promise<${result}> {`,
@@ -117,21 +155,33 @@ function plainMethod(name: string, { method, path, description, parameters, body
 }
 
 function parameterLines({ name, schema, description, isRequired }: Parameter, nameOf: NameOf): string[] {
-  return [...comment(description, '    '), `    ${propertyName(name)}${isRequired ? '' : '?'}: ${printType(schema, { nameOf, indent: '    ' })};`];
+  return [
+    ...comment(description, '    '),
+    `    ${propertyName(name)}${isRequired ? '' : '?'}: ${printType(schema, { nameOf, indent: '    ' })};`,
+  ];
 }
 
 /** `'/tasks/' + encodeURIComponent(parameters['task_id'])` */
 function pathText(path: string, parameters: readonly Parameter[]): string {
   const isKnown = (name: string): boolean => parameters.some((one) => one.in === 'path' && one.name === name);
   const parts = path.split(/(\{[^}]*\})/).filter((part) => part !== '');
-  return parts.map((part) => (part.startsWith('{') && isKnown(part.slice(1, -1)) ? `encodeURIComponent(parameters[${quoted(part.slice(1, -1))}])` : quoted(part))).join(' + ');
+  return parts
+    .map((part) =>
+      part.startsWith('{') && isKnown(part.slice(1, -1))
+        ? `encodeURIComponent(parameters[${quoted(part.slice(1, -1))}])`
+        : quoted(part),
+    )
+    .join(' + ');
 }
 
 function declaration(name: string, schema: unknown, nameOf: NameOf): string {
   const type = printType(schema, { nameOf });
   const description = (schema as { description?: unknown } | null)?.description;
   const isInterface = type.startsWith('{\n') && type.endsWith('\n}') && !type.includes('\n} ');
-  return [...comment(typeof description === 'string' ? description : ''), isInterface ? `export interface ${name} ${type}` : `export type ${name} = ${type};`].join('\n');
+  return [
+    ...comment(typeof description === 'string' ? description : ''),
+    isInterface ? `export interface ${name} ${type}` : `export type ${name} = ${type};`,
+  ].join('\n');
 }
 
 /** References to the schemas that methods use, and those that these use. */
@@ -144,7 +194,12 @@ function usedSchemas({ operations, schemas }: ApiDocument): ReadonlySet<string> 
       visit(schemas.find((one) => one.reference === reference)?.schema);
     }
   };
-  for (const operation of operations) visit(operation.kind === 'endpoint' ? [operation.input, operation.output] : [operation.parameters, operation.body, operation.answer]);
+  for (const operation of operations)
+    visit(
+      operation.kind === 'endpoint'
+        ? [operation.input, operation.output]
+        : [operation.parameters, operation.body, operation.answer],
+    );
   return found;
 }
 
@@ -164,7 +219,9 @@ function typeNames({ schemas }: ApiDocument): Map<string, string> {
 }
 
 function camelCase(id: string): string {
-  const text = id.replace(/[^A-Za-z0-9]+([A-Za-z0-9]?)/g, (_, next: string, at: number) => (at === 0 ? next : next.toUpperCase()));
+  const text = id.replace(/[^A-Za-z0-9]+([A-Za-z0-9]?)/g, (_, next: string, at: number) =>
+    at === 0 ? next : next.toUpperCase(),
+  );
   return text.replace(/^[A-Z]/, (first) => first.toLowerCase()).replace(/^(?=\d|$)/, '_');
 }
 

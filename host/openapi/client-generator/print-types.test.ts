@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { comment, printType, quoted } from './print-types.ts';
 
 const Types = suite('types of JSON Schemas');
-const print = (schema: unknown): string => printType(schema, { nameOf: (reference) => reference.split('/').at(-1) ?? '' });
+const print = (schema: unknown): string =>
+  printType(schema, { nameOf: (reference) => reference.split('/').at(-1) ?? '' });
 
 const CASES: readonly [schema: unknown, type: string][] = [
   [true, 'unknown'],
@@ -24,16 +25,30 @@ const CASES: readonly [schema: unknown, type: string][] = [
   [{ type: 'array' }, 'unknown[]'],
   [{ type: 'array', items: { type: ['string', 'null'] } }, '(string | null)[]'],
   [{ type: 'array', items: { enum: ['a', 'b'] } }, "('a' | 'b')[]"],
-  [{ type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false, minItems: 2 }, '[string, number]'],
+  [
+    { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false, minItems: 2 },
+    '[string, number]',
+  ],
   [{ type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } }, '[string?, ...number[]]'],
   [{ type: 'object' }, 'Record<string, unknown>'],
   [{ type: 'object', additionalProperties: false }, 'Record<string, never>'],
   [{ type: 'object', additionalProperties: { type: 'number' } }, 'Record<string, number>'],
-  [{ properties: { a: { type: 'string' }, 'b-c': { type: 'number', default: 1 } }, required: ['a'] }, "{\n  a: string;\n  /** Default: 1. */\n  'b-c'?: number;\n}"],
-  [{ type: 'object', properties: { a: { type: 'object', properties: { b: { type: 'null' } } } }, additionalProperties: {} }, '{\n  a?: {\n    b?: null;\n  };\n  [key: string]: unknown;\n}'],
+  [
+    { properties: { a: { type: 'string' }, 'b-c': { type: 'number', default: 1 } }, required: ['a'] },
+    "{\n  a: string;\n  /** Default: 1. */\n  'b-c'?: number;\n}",
+  ],
+  [
+    {
+      type: 'object',
+      properties: { a: { type: 'object', properties: { b: { type: 'null' } } } },
+      additionalProperties: {},
+    },
+    '{\n  a?: {\n    b?: null;\n  };\n  [key: string]: unknown;\n}',
+  ],
 ];
 
-for (const [schema, type] of CASES) Types(`${JSON.stringify(schema)} is ${JSON.stringify(type)}`, () => assert.is(print(schema), type));
+for (const [schema, type] of CASES)
+  Types(`${JSON.stringify(schema)} is ${JSON.stringify(type)}`, () => assert.is(print(schema), type));
 
 Types('a schema that has no end has a type', () => {
   const schema: Record<string, unknown> = { type: 'array' };
@@ -42,8 +57,15 @@ Types('a schema that has no end has a type', () => {
 });
 
 Types('what a document says cannot leave its comment or its text', () => {
-  assert.equal(comment('one */ process.exit() /*\nand\u2028two'), ['/**', ' * one *\\/ process.exit() /*', ' * and', ' * two', ' */']);
-  for (const text of ["'", '\\', '"', '\n', '\u2028', "\\'", '${a}`']) assert.is(new Function(`return ${quoted(text)}`)(), text);
+  assert.equal(comment('one */ process.exit() /*\nand\u2028two'), [
+    '/**',
+    ' * one *\\/ process.exit() /*',
+    ' * and',
+    ' * two',
+    ' */',
+  ]);
+  for (const text of ["'", '\\', '"', '\n', '\u2028', "\\'", '${a}`'])
+    assert.is(new Function(`return ${quoted(text)}`)(), text);
 });
 
 Types.run();

@@ -12,7 +12,10 @@ export interface PrintOptions {
 const DEEPEST = 64;
 const FILE = 'x-aana-file';
 
-/** The TypeScript type of the values that a schema takes. What TypeScript cannot say, such as bounds and patterns, is left out. */
+/**
+ * The TypeScript type of the values that a schema takes. What TypeScript cannot say, such as bounds and patterns, is
+ * left out.
+ */
 export function printType(schema: unknown, options: PrintOptions): string {
   return typeOf(schema, options, 0);
 }
@@ -25,7 +28,9 @@ function typeOf(schema: unknown, options: PrintOptions, depth: number): string {
   const all = [
     ...(typeof schema['$ref'] === 'string' ? [options.nameOf(schema['$ref'])] : []),
     ...list(schema['allOf']).map(go),
-    ...['anyOf', 'oneOf'].flatMap((keyword) => (Array.isArray(schema[keyword]) ? [union(list(schema[keyword]).map(go))] : [])),
+    ...['anyOf', 'oneOf'].flatMap((keyword) =>
+      Array.isArray(schema[keyword]) ? [union(list(schema[keyword]).map(go))] : [],
+    ),
     ...own(schema, options, depth),
   ].filter((type) => type !== 'unknown');
   const [first = 'unknown', ...more] = [...new Set(all)];
@@ -36,7 +41,13 @@ function typeOf(schema: unknown, options: PrintOptions, depth: number): string {
 function own(schema: Readonly<Record<string, unknown>>, options: PrintOptions, depth: number): string[] {
   if ('const' in schema) return [literal(schema['const'])];
   if (Array.isArray(schema['enum'])) return [union(schema['enum'].map(literal))];
-  const types = Array.isArray(schema['type']) ? (schema['type'] as unknown[]) : 'type' in schema ? [schema['type']] : 'properties' in schema ? ['object'] : [];
+  const types = Array.isArray(schema['type'])
+    ? (schema['type'] as unknown[])
+    : 'type' in schema
+      ? [schema['type']]
+      : 'properties' in schema
+        ? ['object']
+        : [];
   if (types.length === 0) return [];
   return [union(types.map((type) => ofType(String(type), schema, options, depth)))];
 }
@@ -66,7 +77,8 @@ function arrayType(schema: Readonly<Record<string, unknown>>, options: PrintOpti
   if (!Array.isArray(prefixItems)) return `${grouped(go(items ?? true))}[]`;
   const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0;
   const first = prefixItems.map((item, n) => (n < least ? go(item) : `${grouped(go(item))}?`));
-  const isClosed = items === false || (typeof schema['maxItems'] === 'number' && schema['maxItems'] <= prefixItems.length);
+  const isClosed =
+    items === false || (typeof schema['maxItems'] === 'number' && schema['maxItems'] <= prefixItems.length);
   return `[${[...first, ...(isClosed ? [] : [`...${grouped(go(items ?? true))}[]`])].join(', ')}]`;
 }
 
@@ -98,7 +110,11 @@ function descriptionOf(schema: Readonly<Record<string, unknown>>): string {
 
 /** A comment for the declaration below it; no lines when there is nothing to say. */
 export function comment(text: string, indent = ''): string[] {
-  const lines = text.trim().replaceAll('*/', '*\\/').replace(/\s*?(?:\r?\n|\r|\u2028|\u2029){2,}\s*/g, '\n\n').split(/[^\S\r\n]*(?:\r?\n|\r|\u2028|\u2029)[^\S\r\n]*/);
+  const lines = text
+    .trim()
+    .replaceAll('*/', '*\\/')
+    .replace(/\s*?(?:\r?\n|\r|\u2028|\u2029){2,}\s*/g, '\n\n')
+    .split(/[^\S\r\n]*(?:\r?\n|\r|\u2028|\u2029)[^\S\r\n]*/);
   if (lines.length === 1) return lines[0] === '' ? [] : [`${indent}/** ${lines[0]} */`];
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
 }
@@ -119,7 +135,9 @@ function literal(value: unknown): string {
 
 function union(types: readonly string[]): string {
   const different = [...new Set(types)];
-  return different.includes('unknown') || different.length === 0 ? 'unknown' : different.map((type) => (different.length > 1 && type.includes(' & ') ? grouped(type) : type)).join(' | ');
+  return different.includes('unknown') || different.length === 0
+    ? 'unknown'
+    : different.map((type) => (different.length > 1 && type.includes(' & ') ? grouped(type) : type)).join(' | ');
 }
 
 /** In parentheses where it stands beside an operator. */

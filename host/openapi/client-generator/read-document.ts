@@ -58,8 +58,13 @@ export function readDocument(document: unknown): ApiDocument {
   }
   const info = objectAt(document, 'info');
   const schemas = Object.entries(objectAt(objectAt(document, 'components'), 'schemas'));
-  const operations = Object.entries(objectAt(document, 'paths')).flatMap(([path, item]) => (isObject(item) ? operationsOf(path, item, document) : []));
-  if (!operations.some(({ kind }) => kind === 'endpoint')) throw documentError('it has no endpoint of aana-host (none has x-aana-endpoint): is it the document of another server, or of one that is still starting?');
+  const operations = Object.entries(objectAt(document, 'paths')).flatMap(([path, item]) =>
+    isObject(item) ? operationsOf(path, item, document) : [],
+  );
+  if (!operations.some(({ kind }) => kind === 'endpoint'))
+    throw documentError(
+      'it has no endpoint of aana-host (none has x-aana-endpoint): is it the document of another server, or of one that is still starting?',
+    );
   return {
     title: String(info['title']),
     version: String(info['version']),
@@ -73,19 +78,51 @@ const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
 function operationsOf(path: string, item: Json, document: Json): (EndpointOperation | PlainOperation)[] {
   return METHODS.flatMap((method): (EndpointOperation | PlainOperation)[] => {
     const operation = item[method];
-    if (!isObject(operation) || operation['deprecated'] === true || typeof operation['operationId'] !== 'string') return [];
-    const said = { id: operation['operationId'], path, description: [operation['summary'], operation['description']].filter((text) => typeof text === 'string' && text !== '').join('\n\n') };
+    if (!isObject(operation) || operation['deprecated'] === true || typeof operation['operationId'] !== 'string')
+      return [];
+    const said = {
+      id: operation['operationId'],
+      path,
+      description: [operation['summary'], operation['description']]
+        .filter((text) => typeof text === 'string' && text !== '')
+        .join('\n\n'),
+    };
     const endpoint = operation['x-aana-endpoint'];
     if (method === 'post' && isObject(endpoint)) {
       const { streaming, defer, output } = endpoint;
       const isKnown = defer === 'always' || defer === 'never' || defer === 'optional';
-      return [{ kind: 'endpoint', ...said, input: jsonOf(operation['requestBody'], document) ?? true, output: output ?? true, isStreaming: streaming === true, defer: isKnown ? defer : 'never' }];
+      return [
+        {
+          kind: 'endpoint',
+          ...said,
+          input: jsonOf(operation['requestBody'], document) ?? true,
+          output: output ?? true,
+          isStreaming: streaming === true,
+          defer: isKnown ? defer : 'never',
+        },
+      ];
     }
     const answer = Object.entries(objectAt(operation, 'responses')).find(([status]) => status.startsWith('2'))?.[1];
     const schema = jsonOf(answer, document);
-    if (schema === undefined && isObject(resolved(answer, document)) && 'content' in (resolved(answer, document) as Json)) return []; // no JSON: a stream of events
-    const parameters = [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')].flatMap((one) => parameterOf(resolved(one, document)));
-    return [{ kind: 'plain', ...said, method: method.toUpperCase(), parameters, body: jsonOf(operation['requestBody'], document), answer: schema }];
+    if (
+      schema === undefined &&
+      isObject(resolved(answer, document)) &&
+      'content' in (resolved(answer, document) as Json)
+    )
+      return []; // no JSON: a stream of events
+    const parameters = [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')].flatMap((one) =>
+      parameterOf(resolved(one, document)),
+    );
+    return [
+      {
+        kind: 'plain',
+        ...said,
+        method: method.toUpperCase(),
+        parameters,
+        body: jsonOf(operation['requestBody'], document),
+        answer: schema,
+      },
+    ];
   });
 }
 
@@ -93,7 +130,15 @@ function parameterOf(parameter: unknown): Parameter[] {
   if (!isObject(parameter) || typeof parameter['name'] !== 'string') return [];
   const { name, in: where, required, schema, description } = parameter;
   if (where !== 'path' && where !== 'query') return [];
-  return [{ name, in: where, isRequired: required === true || where === 'path', schema, description: typeof description === 'string' ? description : '' }];
+  return [
+    {
+      name,
+      in: where,
+      isRequired: required === true || where === 'path',
+      schema,
+      description: typeof description === 'string' ? description : '',
+    },
+  ];
 }
 
 /** The schema of the JSON in a body or an answer. */

@@ -45,20 +45,28 @@ const BUILDER = 'sources are confined to the plugin';
 export const worldFile = join(packageRoot, 'wit', 'world.wit');
 
 /**
- * Makes a plugin's component from its TypeScript entry: bundled into one module, then compiled with the WIT world into a component.
- * Does nothing when the component is there and neither the sources it was made of, the world nor the tools have changed. Processes
- * that build the same plugin at once wait for each other. A plugin without the entry file, or of Extism, is not ours to build: its
- * component must exist.
+ * Makes a plugin's component from its TypeScript entry: bundled into one module, then compiled with the WIT world into
+ * a component. Does nothing when the component is there and neither the sources it was made of, the world nor the tools
+ * have changed. Processes that build the same plugin at once wait for each other. A plugin without the entry file, or
+ * of Extism, is not ours to build: its component must exist.
  */
 export async function buildPlugin(dir: string, options: BuildOptions): Promise<BuildResult> {
   const manifest = await readManifest(dir);
   if (isComponentFile(dir)) return { component: manifest.component, rebuilt: false };
-  const component = options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
+  const component =
+    options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
   const isOurs = manifest.runtime === 'component' && (await exists(manifest.entry));
   if (!isOurs) {
     if (await exists(component)) return { component, rebuilt: false };
-    if (manifest.runtime === 'extism') throw pluginLoadError(manifest.name, `has no module ${component}: an Extism plugin is built with its own language's tools`);
-    throw pluginLoadError(manifest.name, `has neither a component (${component}) nor a source to build it from (${manifest.entry})`);
+    if (manifest.runtime === 'extism')
+      throw pluginLoadError(
+        manifest.name,
+        `has no module ${component}: an Extism plugin is built with its own language's tools`,
+      );
+    throw pluginLoadError(
+      manifest.name,
+      `has neither a component (${component}) nor a source to build it from (${manifest.entry})`,
+    );
   }
   const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
   const toolchain = await toolchainHash(world);
@@ -66,7 +74,10 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
   if (await isCurrent()) return { component, rebuilt: false };
   await mkdir(dirname(component), { recursive: true });
   if (options.outDir === undefined && !(await new PluginFiles(dir).isOwn(dirname(component)))) {
-    throw pluginLoadError(manifest.name, `cannot be built: ${relative(manifest.dir, dirname(component))} leads out of its folder by a link`);
+    throw pluginLoadError(
+      manifest.name,
+      `cannot be built: ${relative(manifest.dir, dirname(component))} leads out of its folder by a link`,
+    );
   }
   return withFileLock(
     `${component}.lock`,
@@ -75,28 +86,50 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
       await build(manifest, component, { text: world, toolchain }, options);
       return { component, rebuilt: true };
     },
-    { signal: options.signal, onWait: () => options.log.info('plugin build waits for another', { plugin: manifest.name }) },
+    {
+      signal: options.signal,
+      onWait: () => options.log.info('plugin build waits for another', { plugin: manifest.name }),
+    },
   );
 }
 
-async function build(manifest: PluginManifest, component: string, world: { readonly text: string; readonly toolchain: string }, options: BuildOptions): Promise<void> {
+async function build(
+  manifest: PluginManifest,
+  component: string,
+  world: { readonly text: string; readonly toolchain: string },
+  options: BuildOptions,
+): Promise<void> {
   const startedAt = performance.now();
   const { log, limits = defaultBuildLimits, signal } = options;
   const made = await containedBuild({ manifest, world: world.text }, `${component}.build`, limits, signal);
   signal?.throwIfAborted();
-  const inputs = Object.fromEntries(await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)));
+  const inputs = Object.fromEntries(
+    await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
+  );
   const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
   await rm(stampPath(component), { force: true }); // never a stamp beside another component
   await writeAtomically(component, made.component);
   await writeAtomically(positionsPath(component), new SourcePositions(made.map).toJson(stamp.component));
   await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
-  log.info('plugin built', { plugin: manifest.name, bytes: made.component.length, ms: Math.round(performance.now() - startedAt) });
+  log.info('plugin built', {
+    plugin: manifest.name,
+    bytes: made.component.length,
+    ms: Math.round(performance.now() - startedAt),
+  });
 }
 
 async function isUpToDate(component: string, toolchain: string): Promise<boolean> {
   const stamp = await readStamp(component);
-  if (!stamp || stamp.toolchain !== toolchain || (await hashOf(component)) !== stamp.component || !(await exists(positionsPath(component)))) return false;
-  const current = await Promise.all(Object.entries(stamp.inputs).map(async ([file, hash]) => (await hashOf(file)) === hash));
+  if (
+    !stamp ||
+    stamp.toolchain !== toolchain ||
+    (await hashOf(component)) !== stamp.component ||
+    !(await exists(positionsPath(component)))
+  )
+    return false;
+  const current = await Promise.all(
+    Object.entries(stamp.inputs).map(async ([file, hash]) => (await hashOf(file)) === hash),
+  );
   return current.every(Boolean);
 }
 
@@ -115,7 +148,9 @@ async function toolchainHash(world: string): Promise<string> {
   const require = createRequire(import.meta.url);
   const versions = await Promise.all(
     ['componentize-qjs', 'rolldown'].map(async (name) => {
-      const { version } = JSON.parse(await readFile(join(packageDir(require.resolve(name), name), 'package.json'), 'utf8'));
+      const { version } = JSON.parse(
+        await readFile(join(packageDir(require.resolve(name), name), 'package.json'), 'utf8'),
+      );
       return `${name}@${version}`;
     }),
   );
@@ -129,7 +164,11 @@ function packageDir(resolved: string, name: string): string {
 
 const stampPath = (component: string): string => `${component}.stamp.json`;
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** A stamp may come with the plugin and name any file: devices and pipes are not read. */
 async function hashOf(path: string): Promise<string | undefined> {

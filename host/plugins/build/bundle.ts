@@ -22,9 +22,9 @@ export interface PluginBundle {
 }
 
 /**
- * Bundles a plugin's entry. `aana-host/plugin` is always this package's own, so that guest and host agree; `zod` is the plugin's own
- * where it has one, else this package's. A plugin folder therefore needs no `node_modules`. What no sandbox has fails here, with the
- * place and what to use in its stead.
+ * Bundles a plugin's entry. `aana-host/plugin` is always this package's own, so that guest and host agree; `zod` is the
+ * plugin's own where it has one, else this package's. A plugin folder therefore needs no `node_modules`. What no
+ * sandbox has fails here, with the place and what to use in its stead.
  */
 export async function bundlePlugin({ name, dir, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
   const require = createRequire(import.meta.url);
@@ -62,44 +62,71 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
             if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it only defines
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
             else if (found === null && /^zod(\/|$)/.test(source)) return esmOf(require.resolve(source));
-            else if (found === null && /^[\w@]/.test(source) && !source.startsWith('aana:')) unusable.push({ source, importer });
+            else if (found === null && /^[\w@]/.test(source) && !source.startsWith('aana:'))
+              unusable.push({ source, importer });
             else return found;
             return { id: source, external: true };
           },
           async load(id) {
             const code = globals.load(id) ?? absentInterface(id, capabilities);
             if (code !== undefined) return { code, moduleType: 'js' };
-            if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id))) throw (outside ??= new Error(`${relative(dir, entry)}: ${outsideOf(nameFrom(dir, id))}`));
+            if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))
+              throw (outside ??= new Error(`${relative(dir, entry)}: ${outsideOf(nameFrom(dir, id))}`));
             return null;
           },
         },
       ],
     });
-    const { output } = await build.generate({ format: 'esm', minify: false, keepNames: true, codeSplitting: false, sourcemap: true, file: join(dir, 'bundle.js') });
+    const { output } = await build.generate({
+      format: 'esm',
+      minify: false,
+      keepNames: true,
+      codeSplitting: false,
+      sourcemap: true,
+      file: join(dir, 'bundle.js'),
+    });
     const [chunk] = output;
     for (const { source, importer } of unusable) {
-      const why = isBuiltin(source) ? `"${source}" is a module of Node, which a plugin cannot use; ${insteadOfModule(source)}` : `Could not resolve '${source}': install it where the plugin is`;
+      const why = isBuiltin(source)
+        ? `"${source}" is a module of Node, which a plugin cannot use; ${insteadOfModule(source)}`
+        : `Could not resolve '${source}': install it where the plugin is`;
       throw new Error(`${await placeOfImport(dir, importer, source)}: ${why}`);
     }
     const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
     const placeOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
     const loading = loadingCode(chunk.code);
     const uses = [
-      ...globals.uses(chunk.code).map(({ global, instead, offset }) => `${placeOf(offset)}: a plugin has no ${global}; ${instead}`),
-      ...loading.filter(({ kind }) => kind !== 'await').map(({ kind, offset }) => `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs at the top of the file`),
+      ...globals
+        .uses(chunk.code)
+        .map(({ global, instead, offset }) => `${placeOf(offset)}: a plugin has no ${global}; ${instead}`),
+      ...loading
+        .filter(({ kind }) => kind !== 'await')
+        .map(
+          ({ kind, offset }) =>
+            `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs at the top of the file`,
+        ),
     ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
     const waits = loading.find(({ kind }) => kind === 'await');
     const foreign = chunk.imports.filter((specifier) => !specifier.startsWith('aana:host/'));
     if (foreign.length > 0) throw new Error(`it imports ${foreign.join(', ')}, which a plugin cannot use`);
-    if (!chunk.exports.includes('endpoint')) throw new Error(`${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`);
-    return { code: chunk.code, positions, waitsAt: waits && placeOf(waits.offset), files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)) };
+    if (!chunk.exports.includes('endpoint'))
+      throw new Error(
+        `${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`,
+      );
+    return {
+      code: chunk.code,
+      positions,
+      waitsAt: waits && placeOf(waits.offset),
+      files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)),
+    };
   } catch (cause) {
     throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, outside ?? cause)}`, cause);
   }
 }
 
-const outsideOf = (source: string): string => `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package`;
+const outsideOf = (source: string): string =>
+  `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package`;
 
 /** What the bundler says, one line an error, each with the place in the source. */
 function messageFrom(dir: string, cause: unknown): string {
@@ -129,7 +156,9 @@ function namedFrom(dir: string, map: BundleMap): BundleMap {
 
 function nameFrom(dir: string, file: string): string {
   const [, inPackage] = /.*[\\/]node_modules[\\/](.+)$/.exec(file) ?? [];
-  const name = inPackage ?? (file.startsWith(`${packageRoot}dist`) ? `aana-host/${relative(packageRoot, file)}` : relative(dir, file));
+  const name =
+    inPackage ??
+    (file.startsWith(`${packageRoot}dist`) ? `aana-host/${relative(packageRoot, file)}` : relative(dir, file));
   return name.split(sep).join('/');
 }
 

@@ -15,7 +15,11 @@ export interface BuildRequest {
 /** What it leaves there; the component is a file of its own. */
 export type BuildOutcome = { readonly made: Omit<MadeComponent, 'component'> } | { readonly error: ErrorRecord };
 
-export const buildFiles = (folder: string) => ({ request: join(folder, 'request.json'), outcome: join(folder, 'outcome.json'), component: join(folder, 'component.wasm') });
+export const buildFiles = (folder: string) => ({
+  request: join(folder, 'request.json'),
+  outcome: join(folder, 'outcome.json'),
+  component: join(folder, 'component.wasm'),
+});
 
 export interface BuildLimits {
   /** Milliseconds. */
@@ -31,10 +35,16 @@ const CPU_SECONDS = 120;
 const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /**
- * Makes a plugin's component in a process of its own, which ends with this one: bundling reads what a plugin's author wrote, and compiling runs it.
- * `folder` is made for it, and removed. Throws `PluginLoadError` with what the build says, or the limit that it met.
+ * Makes a plugin's component in a process of its own, which ends with this one: bundling reads what a plugin's author
+ * wrote, and compiling runs it. `folder` is made for it, and removed. Throws `PluginLoadError` with what the build
+ * says, or the limit that it met.
  */
-export async function containedBuild(request: BuildRequest, folder: string, { timeoutMs, memoryBytes }: BuildLimits, signal: AbortSignal | undefined): Promise<MadeComponent> {
+export async function containedBuild(
+  request: BuildRequest,
+  folder: string,
+  { timeoutMs, memoryBytes }: BuildLimits,
+  signal: AbortSignal | undefined,
+): Promise<MadeComponent> {
   const { name, dir } = request.manifest;
   const files = buildFiles(folder);
   await rm(folder, { recursive: true, force: true }); // a host that was killed left it
@@ -42,13 +52,27 @@ export async function containedBuild(request: BuildRequest, folder: string, { ti
   try {
     await writeFile(files.request, JSON.stringify(request));
     const limits = { cpuSeconds: CPU_SECONDS, residentBytes: memoryBytes, timeoutMs, ownGroup: true, graceMs: 0 };
-    const result = await runContained(process.execPath, [PROGRAM, folder], { ...limits, cwd: dir, env: {}, signal }).catch((cause: unknown) => {
+    const result = await runContained(process.execPath, [PROGRAM, folder], {
+      ...limits,
+      cwd: dir,
+      env: {},
+      signal,
+    }).catch((cause: unknown) => {
       if (!(cause instanceof AanaError)) throw cause;
-      if (cause.name === 'ProcessTimeout') throw pluginLoadError(name, `cannot be built: it takes longer than ${timeoutMs / 1000} s`, cause);
-      if (cause.name === 'ProcessMemoryTooLarge') throw pluginLoadError(name, `cannot be built: it takes more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`, cause);
+      if (cause.name === 'ProcessTimeout')
+        throw pluginLoadError(name, `cannot be built: it takes longer than ${timeoutMs / 1000} s`, cause);
+      if (cause.name === 'ProcessMemoryTooLarge')
+        throw pluginLoadError(
+          name,
+          `cannot be built: it takes more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`,
+          cause,
+        );
       throw cause;
     });
-    const outcome = await readFile(files.outcome, 'utf8').then((text) => JSON.parse(text) as BuildOutcome, () => undefined);
+    const outcome = await readFile(files.outcome, 'utf8').then(
+      (text) => JSON.parse(text) as BuildOutcome,
+      () => undefined,
+    );
     if (result.code !== 0 || outcome === undefined) throw pluginLoadError(name, `cannot be built: ${endOf(result)}`);
     if ('error' in outcome) throw fromErrorRecord(outcome.error);
     return { ...outcome.made, component: await readFile(files.component) };

@@ -3,7 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import { generateGuestTypes, generateHostTypes } from '@bytecodealliance/jco-transpile';
 import { packageRoot } from '../../core/package-root.ts';
 
-/** Where the committed declarations of the world lie: `guest/`, the imports as plugin sources see them; `host/`, what a host gives. */
+/**
+ * Where the committed declarations of the world lie: `guest/`, the imports as plugin sources see them; `host/`, what a
+ * host gives.
+ */
 export const typesDir: string = join(packageRoot, 'wit', 'generated');
 
 /** The declarations of `wit/world.wit`, by path below {@link typesDir}. */
@@ -13,7 +16,13 @@ export async function generatedTypes(): Promise<ReadonlyMap<string, string>> {
   const sides = { guest: await generateGuestTypes(world, options), host: await generateHostTypes(world, options) };
   return new Map(
     Object.entries(sides).flatMap(([side, files]) =>
-      Object.entries(files).map(([path, bytes]) => [`${side}/${path}`, `// Generated from wit/world.wit; do not edit.\n${tidied(Buffer.from(bytes).toString())}\n`] as const),
+      Object.entries(files).map(
+        ([path, bytes]) =>
+          [
+            `${side}/${path}`,
+            `// Generated from wit/world.wit; do not edit.\n${tidied(Buffer.from(bytes).toString())}\n`,
+          ] as const,
+      ),
     ),
   );
 }

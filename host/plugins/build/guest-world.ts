@@ -1,8 +1,8 @@
 import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
 
 /**
- * The world for a plugin that asks for these capabilities: `wit/world.wit` without the imports of the others. Of those whose types other
- * interfaces name, the types stay. A component made with it imports what it asked for and no more.
+ * The world for a plugin that asks for these capabilities: `wit/world.wit` without the imports of the others. Of those
+ * whose types other interfaces name, the types stay. A component made with it imports what it asked for and no more.
  */
 export function guestWorld(world: string, capabilities: readonly Capability[]): string {
   return capabilityNames
@@ -20,7 +20,10 @@ function withoutFunctions(body: string): string {
     .join('\n');
 }
 
-/** A module in place of the interface of a capability that a plugin does not ask for: its functions fail with a sentence. Undefined for others. */
+/**
+ * A module in place of the interface of a capability that a plugin does not ask for: its functions fail with a
+ * sentence. Undefined for others.
+ */
 export function absentInterface(specifier: string, capabilities: readonly Capability[]): string | undefined {
   const name = /^aana:host\/([\w-]+)/.exec(specifier)?.[1];
   const absent = capabilityNames.find((each) => each === name && !capabilities.includes(each));

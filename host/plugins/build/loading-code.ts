@@ -12,7 +12,13 @@ interface Node {
   readonly [member: string]: unknown;
 }
 
-const functions: ReadonlySet<string> = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression', 'StaticBlock', 'PropertyDefinition']);
+const functions: ReadonlySet<string> = new Set([
+  'FunctionDeclaration',
+  'FunctionExpression',
+  'ArrowFunctionExpression',
+  'StaticBlock',
+  'PropertyDefinition',
+]);
 /** The bundler calls what it could not resolve by the second name. */
 const requires: ReadonlySet<unknown> = new Set(['require', '__require']);
 
@@ -33,7 +39,13 @@ export function loadingCode(code: string): LoadingCode[] {
 
 function kindOf(node: Node, isTopLevel: boolean): LoadingCode['kind'] | undefined {
   if (node.type === 'ImportExpression') return 'import()';
-  if (node.type === 'CallExpression' && isNode(node['callee']) && node['callee'].type === 'Identifier' && requires.has(node['callee']['name'])) return 'require()';
+  if (
+    node.type === 'CallExpression' &&
+    isNode(node['callee']) &&
+    node['callee'].type === 'Identifier' &&
+    requires.has(node['callee']['name'])
+  )
+    return 'require()';
   const waits = node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node['await'] === true);
   return waits && isTopLevel ? 'await' : undefined;
 }

@@ -1,4 +1,5 @@
-// The process of one build: makes the component of the request in the folder that it is given, and leaves there what came of it.
+// The process of one build: makes the component of the request in the folder that it is given, and leaves there what
+// came of it.
 import { readFile, writeFile } from 'node:fs/promises';
 import { toErrorRecord } from '../../core/errors.ts';
 import { type BuildOutcome, type BuildRequest, buildFiles } from './contained-build.ts';

@@ -14,14 +14,23 @@ export interface MadeComponent {
   readonly files: readonly string[];
 }
 
-/** Bundles a plugin's entry into one module, and compiles that with `world` into a component. This runs code of the plugin. `folder` takes temporary files. */
+/**
+ * Bundles a plugin's entry into one module, and compiles that with `world` into a component. This runs code of the
+ * plugin. `folder` takes temporary files.
+ */
 export async function makeComponent(manifest: PluginManifest, world: string, folder: string): Promise<MadeComponent> {
   const { code, positions, waitsAt, files } = await bundlePlugin(manifest);
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
-  const making = componentize({ witPath, jsSource: code, world: 'plugin', sync: true }).finally(() => rm(witPath, { force: true }));
+  const making = componentize({ witPath, jsSource: code, world: 'plugin', sync: true }).finally(() =>
+    rm(witPath, { force: true }),
+  );
   const { component } = await making.catch((cause: unknown) => {
-    throw pluginLoadError(manifest.name, `cannot be made into a component: ${positions.translate(evaluationError(cause, waitsAt))}`, cause);
+    throw pluginLoadError(
+      manifest.name,
+      `cannot be made into a component: ${positions.translate(evaluationError(cause, waitsAt))}`,
+      cause,
+    );
   });
   return { component, map: positions.map, files };
 }
@@ -29,8 +38,11 @@ export async function makeComponent(manifest: PluginManifest, world: string, fol
 /** Why the top level of the sources did not run to its end, less what the compiler says around it. */
 function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   const message = cause instanceof Error ? cause.message : String(cause);
-  if (waitsAt !== undefined && message.includes('blocking on a promise')) return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
+  if (waitsAt !== undefined && message.includes('blocking on a promise'))
+    return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
   const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
   if (missing !== undefined) return `its top level calls the host (${missing}), which is there inside "run" only`;
-  return message.replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '').trimEnd();
+  return message
+    .replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '')
+    .trimEnd();
 }

@@ -1,4 +1,5 @@
-// What a plugin's sources may name, by the real build: files of the operator beside the plugin, in every way that a source can name one.
+// What a plugin's sources may name, by the real build: files of the operator beside the plugin, in every way that a
+// source can name one.
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,8 @@ const Files = suite<{ root: string; dir: string }>('files of a plugin');
 Files.before.each(async (context) => {
   context.root = await mkdtemp(join(tmpdir(), 'aana-files-'));
   context.dir = join(context.root, 'app/plugins/sample');
-  for (const folder of ['home/.docker', 'app/plugins/sample/src', 'app/node_modules', 'elsewhere']) await mkdir(join(context.root, folder), { recursive: true });
+  for (const folder of ['home/.docker', 'app/plugins/sample/src', 'app/node_modules', 'elsewhere'])
+    await mkdir(join(context.root, folder), { recursive: true });
   await writeFile(join(context.root, 'home/.docker/config.json'), JSON.stringify({ key: SECRET }));
   await writeFile(join(context.root, 'home/key.mjs'), `export const key = ${JSON.stringify(SECRET)};\n`);
   await writeFile(join(context.dir, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
@@ -33,7 +35,10 @@ async function build(dir: string, sources: Readonly<Record<string, string>>): Pr
   return (await readFile(component)).toString('latin1');
 }
 async function failure(building: Promise<unknown>): Promise<Error> {
-  const error = await building.then(() => new Error('it was built'), (thrown: unknown) => thrown);
+  const error = await building.then(
+    () => new Error('it was built'),
+    (thrown: unknown) => thrown,
+  );
   assert.instance(error, Error);
   return error as Error;
 }
@@ -68,7 +73,10 @@ for (const [way, code] of Object.entries(ways)) {
       }),
     );
     assert.is(error.name, 'PluginLoadError');
-    assert.match(error.message, /^plugin sample cannot be bundled: src\/\w+\.ts:1:\d+: ('.*' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package$|Could not resolve)/);
+    assert.match(
+      error.message,
+      /^plugin sample cannot be bundled: src\/\w+\.ts:1:\d+: ('.*' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package$|Could not resolve)/,
+    );
     assert.not.match(error.message, SECRET);
   });
 }
@@ -77,28 +85,36 @@ Files('are its own: an entry that is a link is refused', async ({ root, dir }) =
   await writeFile(join(root, 'home/index.ts'), `const key = '${SECRET}';\n${endpoint}`);
   await symlink(join(root, 'home/index.ts'), join(dir, 'src/index.ts'));
   const error = await failure(buildPlugin(dir, { log }));
-  assert.match(error.message, /^plugin sample cannot be bundled: src\/index\.ts: '.*index\.ts' lies outside of the plugin's folder/);
+  assert.match(
+    error.message,
+    /^plugin sample cannot be bundled: src\/index\.ts: '.*index\.ts' lies outside of the plugin's folder/,
+  );
 });
 
-Files('are those of its folder, of packages in it and above it, and of packages that are linked above it', async ({ root, dir }) => {
-  const packages: Readonly<Record<string, string>> = {
-    'own-package': join(dir, 'node_modules/own-package'),
-    'above-package': join(root, 'app/node_modules/above-package'),
-    '@scope/linked-package': join(root, 'elsewhere/linked-package'),
-  };
-  for (const [name, folder] of Object.entries(packages)) {
-    await mkdir(join(folder, 'lib'), { recursive: true });
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ name, version: '1.0.0', type: 'module', main: 'lib/main.js' }));
-    await writeFile(join(folder, 'lib/main.js'), "export { word } from './word.js';\n");
-    await writeFile(join(folder, 'lib/word.js'), `export const word = 'word of ${name}';\n`);
-  }
-  await mkdir(join(root, 'app/node_modules/@scope'));
-  await symlink(packages['@scope/linked-package']!, join(root, 'app/node_modules/@scope/linked-package'));
-  await mkdir(join(dir, 'data'));
-  await symlink(join(dir, 'data'), join(dir, 'src/data'));
-  const component = await build(dir, {
-    'data/own.json': '{"own":"word of data"}',
-    'src/index.ts': `import { word as a } from 'own-package';
+Files(
+  'are those of its folder, of packages in it and above it, and of packages that are linked above it',
+  async ({ root, dir }) => {
+    const packages: Readonly<Record<string, string>> = {
+      'own-package': join(dir, 'node_modules/own-package'),
+      'above-package': join(root, 'app/node_modules/above-package'),
+      '@scope/linked-package': join(root, 'elsewhere/linked-package'),
+    };
+    for (const [name, folder] of Object.entries(packages)) {
+      await mkdir(join(folder, 'lib'), { recursive: true });
+      await writeFile(
+        join(folder, 'package.json'),
+        JSON.stringify({ name, version: '1.0.0', type: 'module', main: 'lib/main.js' }),
+      );
+      await writeFile(join(folder, 'lib/main.js'), "export { word } from './word.js';\n");
+      await writeFile(join(folder, 'lib/word.js'), `export const word = 'word of ${name}';\n`);
+    }
+    await mkdir(join(root, 'app/node_modules/@scope'));
+    await symlink(packages['@scope/linked-package']!, join(root, 'app/node_modules/@scope/linked-package'));
+    await mkdir(join(dir, 'data'));
+    await symlink(join(dir, 'data'), join(dir, 'src/data'));
+    const component = await build(dir, {
+      'data/own.json': '{"own":"word of data"}',
+      'src/index.ts': `import { word as a } from 'own-package';
 import { word as b } from 'above-package';
 import { word as c } from '@scope/linked-package';
 import { own } from './data/own.json';
@@ -106,17 +122,22 @@ import { z } from 'zod';
 import 'aana-host/plugin';
 const key = [a, b, c, own, new URL('http://a/').href, z.string().parse('a')];
 ${endpoint}`,
-  });
-  for (const word of ['own-package', 'above-package', '@scope/linked-package', 'data']) assert.ok(component.includes(`word of ${word}`), word);
-});
+    });
+    for (const word of ['own-package', 'above-package', '@scope/linked-package', 'data'])
+      assert.ok(component.includes(`word of ${word}`), word);
+  },
+);
 
-Files('of a build are its own: a folder for the component that leads elsewhere by a link is not written to', async ({ root, dir }) => {
-  await writeFile(join(root, 'home/sample.wasm'), 'mine');
-  await symlink(join(root, 'home'), join(dir, 'dist'));
-  const error = await failure(build(dir, { 'src/index.ts': `const key = 1;\n${endpoint}` }));
-  assert.is(error.message, 'plugin sample cannot be built: dist leads out of its folder by a link');
-  assert.is(await readFile(join(root, 'home/sample.wasm'), 'utf8'), 'mine');
-});
+Files(
+  'of a build are its own: a folder for the component that leads elsewhere by a link is not written to',
+  async ({ root, dir }) => {
+    await writeFile(join(root, 'home/sample.wasm'), 'mine');
+    await symlink(join(root, 'home'), join(dir, 'dist'));
+    const error = await failure(build(dir, { 'src/index.ts': `const key = 1;\n${endpoint}` }));
+    assert.is(error.message, 'plugin sample cannot be built: dist leads out of its folder by a link');
+    assert.is(await readFile(join(root, 'home/sample.wasm'), 'utf8'), 'mine');
+  },
+);
 
 Files('that a stamp names are not read where they are no regular files', async ({ dir }) => {
   await build(dir, { 'src/index.ts': `const key = 1;\n${endpoint}` });

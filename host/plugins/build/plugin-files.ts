@@ -3,9 +3,10 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
 /**
- * Which files may become part of a plugin: those of its folder, the packages that are installed there or in the folders above, and the SDK of this package.
- * Links are followed before a file is looked at. A link from the plugin's folder to a place outside is refused, because the plugin's author can make one; a link
- * in a `node_modules` above it is not, because whoever installs packages there made it.
+ * Which files may become part of a plugin: those of its folder, the packages that are installed there or in the folders
+ * above, and the SDK of this package. Links are followed before a file is looked at. A link from the plugin's folder to
+ * a place outside is refused, because the plugin's author can make one; a link in a `node_modules` above it is not,
+ * because whoever installs packages there made it.
  */
 export class PluginFiles {
   readonly #dir: string;
@@ -23,7 +24,9 @@ export class PluginFiles {
     const real = await realOf(file);
     if (real === undefined) return false;
     this.#roots ??= this.#findRoots();
-    return [...(await this.#roots), ...this.#linked].some((root) => isInside(real, root)) || this.#isLinked(real, source);
+    return (
+      [...(await this.#roots), ...this.#linked].some((root) => isInside(real, root)) || this.#isLinked(real, source)
+    );
   }
 
   /** Whether the path is that of the plugin's folder, or lies in it. */
@@ -48,7 +51,9 @@ export class PluginFiles {
   async #isLinked(file: string, source: string): Promise<boolean> {
     const [name] = /^(@[\w.-]+\/)?\w[\w.-]*/.exec(source) ?? [];
     if (name === undefined) return false;
-    const folders = await Promise.all(above(await this.#own()).map((folder) => realOf(join(folder, 'node_modules', name))));
+    const folders = await Promise.all(
+      above(await this.#own()).map((folder) => realOf(join(folder, 'node_modules', name))),
+    );
     const found = folders.find((folder) => folder !== undefined && isInside(file, folder));
     if (found !== undefined) this.#linked.add(found);
     return found !== undefined;

@@ -17,27 +17,53 @@ const provided: Readonly<Record<string, string>> = {
   crypto: 'crypto',
 };
 
-const noNetwork = 'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
-const noLoop = 'nothing runs after `run` has returned, and host calls wait by themselves: call the function where it is needed; ctx.remainingMs tells the time left';
+const noNetwork =
+  'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
+const noLoop =
+  'nothing runs after `run` has returned, and host calls wait by themselves: call the function where it is needed; ctx.remainingMs tells the time left';
 const noStreams = 'a streaming endpoint sends values with ctx.write and ctx.forward, or is a generator';
 const noPage = 'a plugin has no page and no browser: values come as parameters of the endpoint';
 const noNode = 'a plugin has no Node: settings come as parameters of the endpoint, ctx gives the request, time and log';
 const noBuffer = 'use Uint8Array, with TextEncoder and TextDecoder for text, btoa and atob for base64';
-const noFiles = 'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ctx.storage';
-const noThreads = 'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.startRemote';
+const noFiles =
+  'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ctx.storage';
+const noThreads =
+  'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.startRemote';
 
 /** Globals that a plugin cannot have, with what to use in their place. */
 const refused: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'Request', 'Response', 'Headers'].map((name) => [name, noNetwork])),
   ...Object.fromEntries(
-    ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate', 'queueMicrotask', 'requestAnimationFrame', 'AbortSignal.timeout'].map((name) => [name, noLoop]),
+    ['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'Request', 'Response', 'Headers'].map((name) => [
+      name,
+      noNetwork,
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      'setTimeout',
+      'setInterval',
+      'setImmediate',
+      'clearTimeout',
+      'clearInterval',
+      'clearImmediate',
+      'queueMicrotask',
+      'requestAnimationFrame',
+      'AbortSignal.timeout',
+    ].map((name) => [name, noLoop]),
   ),
   ...Object.fromEntries(['ReadableStream', 'WritableStream', 'TransformStream'].map((name) => [name, noStreams])),
-  ...Object.fromEntries(['window', 'document', 'localStorage', 'sessionStorage', 'indexedDB'].map((name) => [name, noPage])),
+  ...Object.fromEntries(
+    ['window', 'document', 'localStorage', 'sessionStorage', 'indexedDB'].map((name) => [name, noPage]),
+  ),
   ...Object.fromEntries(['process', 'global', 'Deno', 'Bun'].map((name) => [name, noNode])),
   ...Object.fromEntries(['Buffer', 'Blob', 'File', 'FormData'].map((name) => [name, noBuffer])),
   ...Object.fromEntries(['__dirname', '__filename'].map((name) => [name, noFiles])),
-  ...Object.fromEntries(['Worker', 'SharedWorker', 'MessageChannel', 'BroadcastChannel', 'Atomics', 'WebAssembly'].map((name) => [name, noThreads])),
+  ...Object.fromEntries(
+    ['Worker', 'SharedWorker', 'MessageChannel', 'BroadcastChannel', 'Atomics', 'WebAssembly'].map((name) => [
+      name,
+      noThreads,
+    ]),
+  ),
   'crypto.subtle': 'crypto has getRandomValues and randomUUID here; bundle a library for hashes and ciphers',
   Intl: 'the interpreter has no locales: write numbers and dates by hand or with a library that brings its own',
 };
@@ -77,8 +103,9 @@ const PREFIX = 'aana-global:';
 const STUB = '\0aana-absent-';
 
 /**
- * Gives free names of the sources their meaning in the sandbox: the SDK's file, or a stand-in that is `undefined` and has a name of its
- * own in the bundle, so that {@link WebGlobals.uses} finds what is left of it when everything unused has gone.
+ * Gives free names of the sources their meaning in the sandbox: the SDK's file, or a stand-in that is `undefined` and
+ * has a name of its own in the bundle, so that {@link WebGlobals.uses} finds what is left of it when everything unused
+ * has gone.
  */
 export class WebGlobals {
   /** One for each global and file, so that a file which asks first is told from one that does not. */
@@ -86,8 +113,17 @@ export class WebGlobals {
 
   /** For rolldown's `transform.inject`: free names, to a module and its export. */
   readonly inject: Record<string, [string, string]> = {
-    ...Object.fromEntries(Object.entries(provided).flatMap(([name]) => ['', 'globalThis.', 'self.'].map((owner) => [`${owner}${name}`, [`${PREFIX}${name}`, name] as [string, string]]))),
-    ...Object.fromEntries(Object.keys(refused).map((name) => [name, [`${PREFIX}${name}`, 'absent'] as [string, string]])),
+    ...Object.fromEntries(
+      Object.entries(provided).flatMap(([name]) =>
+        ['', 'globalThis.', 'self.'].map((owner) => [
+          `${owner}${name}`,
+          [`${PREFIX}${name}`, name] as [string, string],
+        ]),
+      ),
+    ),
+    ...Object.fromEntries(
+      Object.keys(refused).map((name) => [name, [`${PREFIX}${name}`, 'absent'] as [string, string]]),
+    ),
     [['process', 'env', 'NODE_ENV'].join('.')]: [`${PREFIX}NODE_ENV`, 'NODE_ENV'],
   };
 

@@ -50,7 +50,11 @@ export function whisperParams(params: WitTranscriptionParams): Record<string, un
 }
 
 export function witTranscription({ segments, transcription, transcription_info: info }: AsrOutput): WitTranscription {
-  return { text: transcription.text, info: { language: info.language, languageConfidence: info.language_confidence }, segments: segments.map(witSegment) };
+  return {
+    text: transcription.text,
+    info: { language: info.language, languageConfidence: info.language_confidence },
+    segments: segments.map(witSegment),
+  };
 }
 
 function witSegment(segment: AsrSegment): WitSegment {
@@ -65,5 +69,10 @@ function witSegment(segment: AsrSegment): WitSegment {
 }
 
 function witWord(word: AsrWord): WitWord {
-  return { word: word.word, speaker: word.speaker ?? undefined, timeInterval: word.time_interval, alignmentConfidence: word.alignment_confidence };
+  return {
+    word: word.word,
+    speaker: word.speaker ?? undefined,
+    timeInterval: word.time_interval,
+    alignmentConfidence: word.alignment_confidence,
+  };
 }

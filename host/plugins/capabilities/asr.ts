@@ -5,7 +5,9 @@ import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 /** Speech recognition in typed records. */
 export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr.next'> = {
   async 'asr.transcribe'(scope, deployment, audio, params) {
-    const output = await scope.deployment(deployment).call('transcribe', transcribeArguments(scope, audio, params), scope.callOptions());
+    const output = await scope
+      .deployment(deployment)
+      .call('transcribe', transcribeArguments(scope, audio, params), scope.callOptions());
     return witTranscription(output as AsrOutput);
   },
   async 'asr.transcribe-stream'(scope, deployment, audio, params) {
@@ -17,7 +19,11 @@ export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr
   },
 };
 
-function transcribeArguments(scope: CapabilityScope, audio: number, params: WitTranscriptionParams): Record<string, unknown> {
+function transcribeArguments(
+  scope: CapabilityScope,
+  audio: number,
+  params: WitTranscriptionParams,
+): Record<string, unknown> {
   const given = whisperParams(params);
   return { audio: scope.get(audio, 'audio').audio.reference, ...(given && { params: given }) };
 }

@@ -2,32 +2,71 @@ import type { HttpRequest, HttpResponse, ImageInfo } from '../ports.ts';
 import type { WitSource } from '../invocation/protocol.ts';
 import type { WitChatOptions, WitMessage, WitTokenCount } from './llm-records.ts';
 import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts';
-import type { WitCaptionPlace, WitCaptionRecord, WitNewCaption, WitNewTranscript, WitNewVideo, WitTranscriptInfo, WitTranscriptRecord, WitVideoRecord } from './repositories-records.ts';
+import type {
+  WitCaptionPlace,
+  WitCaptionRecord,
+  WitNewCaption,
+  WitNewTranscript,
+  WitNewVideo,
+  WitTranscriptInfo,
+  WitTranscriptRecord,
+  WitVideoRecord,
+} from './repositories-records.ts';
 
 /** What a guest asks of the host through the capabilities of this folder. Handles are numbers of one invocation. */
 export interface CapabilityCalls {
-  'media.open-image': { args: readonly [source: WitSource]; value: { readonly image: number; readonly info: ImageInfo } };
+  'media.open-image': {
+    args: readonly [source: WitSource];
+    value: { readonly image: number; readonly info: ImageInfo };
+  };
   'media.image-pixels': { args: readonly [image: number, width: number, height: number]; value: Uint8Array };
-  'asr.transcribe': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: WitTranscription };
-  'asr.transcribe-stream': { args: readonly [deployment: string, audio: number, params: WitTranscriptionParams]; value: number };
+  'asr.transcribe': {
+    args: readonly [deployment: string, audio: number, params: WitTranscriptionParams];
+    value: WitTranscription;
+  };
+  'asr.transcribe-stream': {
+    args: readonly [deployment: string, audio: number, params: WitTranscriptionParams];
+    value: number;
+  };
   'asr.next': { args: readonly [stream: number]; value: readonly WitTranscription[] };
-  'llm.chat': { args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions]; value: WitMessage };
-  'llm.chat-stream': { args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions]; value: number };
+  'llm.chat': {
+    args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions];
+    value: WitMessage;
+  };
+  'llm.chat-stream': {
+    args: readonly [deployment: string, dialog: readonly WitMessage[], options: WitChatOptions];
+    value: number;
+  };
   'llm.next': { args: readonly [stream: number]; value: readonly string[] };
   'llm.forward': { args: readonly [stream: number]; value: undefined };
-  'llm.count-dialog-tokens': { args: readonly [deployment: string, dialog: readonly WitMessage[]]; value: WitTokenCount };
+  'llm.count-dialog-tokens': {
+    args: readonly [deployment: string, dialog: readonly WitMessage[]];
+    value: WitTokenCount;
+  };
   'llm.count-tokens': { args: readonly [deployment: string, text: string]; value: WitTokenCount };
   'storage.get': { args: readonly [key: string]; value: Uint8Array | undefined };
   'storage.set': { args: readonly [key: string, value: Uint8Array]; value: undefined };
   'storage.delete': { args: readonly [key: string]; value: boolean };
-  'storage.list': { args: readonly [prefix: string, after: string | undefined, limit: number]; value: readonly string[] };
+  'storage.list': {
+    args: readonly [prefix: string, after: string | undefined, limit: number];
+    value: readonly string[];
+  };
   'repositories.media-exists': { args: readonly [mediaId: string]; value: boolean };
   'repositories.read-video': { args: readonly [mediaId: string]; value: WitVideoRecord };
-  'repositories.list-videos': { args: readonly [after: string | undefined, limit: number]; value: readonly WitVideoRecord[] };
+  'repositories.list-videos': {
+    args: readonly [after: string | undefined, limit: number];
+    value: readonly WitVideoRecord[];
+  };
   'repositories.read-caption': { args: readonly [id: number]; value: WitCaptionRecord };
-  'repositories.list-captions': { args: readonly [mediaId: string, after: WitCaptionPlace | undefined, limit: number]; value: readonly WitCaptionRecord[] };
+  'repositories.list-captions': {
+    args: readonly [mediaId: string, after: WitCaptionPlace | undefined, limit: number];
+    value: readonly WitCaptionRecord[];
+  };
   'repositories.read-transcript': { args: readonly [id: number]; value: WitTranscriptRecord };
-  'repositories.list-transcripts': { args: readonly [mediaId: string, after: number | undefined, limit: number]; value: readonly WitTranscriptInfo[] };
+  'repositories.list-transcripts': {
+    args: readonly [mediaId: string, after: number | undefined, limit: number];
+    value: readonly WitTranscriptInfo[];
+  };
   'repositories-write.create-media': { args: readonly [mediaId: string, mediaType: string]; value: undefined };
   'repositories-write.save-video': { args: readonly [video: WitNewVideo]; value: string };
   'repositories-write.save-captions': { args: readonly [captions: readonly WitNewCaption[]]; value: readonly number[] };

@@ -13,8 +13,9 @@ interface CapabilityDefinition {
 }
 
 /**
- * The interfaces of the world that a plugin has only when it asks for them and the operator grants them, by name. This is the only list
- * of them: manifests, grants, the check of imports, the world of a build and the suspending functions follow from it.
+ * The interfaces of the world that a plugin has only when it asks for them and the operator grants them, by name. This
+ * is the only list of them: manifests, grants, the check of imports, the world of a build and the suspending functions
+ * follow from it.
  */
 const definitions = {
   media: {
@@ -36,7 +37,14 @@ const definitions = {
   },
   llm: {
     entryPoints: ['chat', 'chatStream', 'countDialogTokens', 'countTokens'],
-    suspending: ['chat', 'chat-stream', 'count-dialog-tokens', 'count-tokens', '[method]text-stream.next', '[method]text-stream.forward'],
+    suspending: [
+      'chat',
+      'chat-stream',
+      'count-dialog-tokens',
+      'count-tokens',
+      '[method]text-stream.next',
+      '[method]text-stream.forward',
+    ],
     absent: 'export { denied as chat, denied as chatStream, denied as countDialogTokens, denied as countTokens };',
     callsDeployments: true,
   },
@@ -46,18 +54,56 @@ const definitions = {
     absent: 'export { denied as get, denied as set, denied as delete, denied as list };',
   },
   repositories: {
-    entryPoints: ['mediaExists', 'readVideo', 'listVideos', 'readCaption', 'listCaptions', 'readTranscript', 'listTranscripts'],
-    suspending: ['media-exists', 'read-video', 'list-videos', 'read-caption', 'list-captions', 'read-transcript', 'list-transcripts'],
-    absent: 'export { denied as mediaExists, denied as readVideo, denied as listVideos, denied as readCaption, denied as listCaptions, denied as readTranscript, denied as listTranscripts };',
+    entryPoints: [
+      'mediaExists',
+      'readVideo',
+      'listVideos',
+      'readCaption',
+      'listCaptions',
+      'readTranscript',
+      'listTranscripts',
+    ],
+    suspending: [
+      'media-exists',
+      'read-video',
+      'list-videos',
+      'read-caption',
+      'list-captions',
+      'read-transcript',
+      'list-transcripts',
+    ],
+    absent:
+      'export { denied as mediaExists, denied as readVideo, denied as listVideos, denied as readCaption, denied as listCaptions, denied as readTranscript, denied as listTranscripts };',
   },
   'repositories-write': {
-    entryPoints: ['createMedia', 'saveVideo', 'saveCaptions', 'saveTranscript', 'deleteMedia', 'deleteCaption', 'deleteTranscript'],
-    suspending: ['create-media', 'save-video', 'save-captions', 'save-transcript', 'delete-media', 'delete-caption', 'delete-transcript'],
-    absent: 'export { denied as createMedia, denied as saveVideo, denied as saveCaptions, denied as saveTranscript, denied as deleteMedia, denied as deleteCaption, denied as deleteTranscript };',
+    entryPoints: [
+      'createMedia',
+      'saveVideo',
+      'saveCaptions',
+      'saveTranscript',
+      'deleteMedia',
+      'deleteCaption',
+      'deleteTranscript',
+    ],
+    suspending: [
+      'create-media',
+      'save-video',
+      'save-captions',
+      'save-transcript',
+      'delete-media',
+      'delete-caption',
+      'delete-transcript',
+    ],
+    absent:
+      'export { denied as createMedia, denied as saveVideo, denied as saveCaptions, denied as saveTranscript, denied as deleteMedia, denied as deleteCaption, denied as deleteTranscript };',
     isWithheld: true,
   },
   http: { entryPoints: ['fetch'], suspending: ['fetch'], absent: 'export { denied as fetch };' },
-  remote: { entryPoints: ['Task'], suspending: ['[static]task.start', '[method]task.wait'], absent: 'export const Task = { start: denied };' },
+  remote: {
+    entryPoints: ['Task'],
+    suspending: ['[static]task.start', '[method]task.wait'],
+    absent: 'export const Task = { start: denied };',
+  },
 } satisfies Record<string, CapabilityDefinition>;
 
 export type Capability = keyof typeof definitions;

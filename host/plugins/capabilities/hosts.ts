@@ -1,4 +1,7 @@
-/** A host that requests may go to: `api.example.org`, `*.example.org` (not `example.org` itself), each with `:port` where it is not the scheme's own. */
+/**
+ * A host that requests may go to: `api.example.org`, `*.example.org` (not `example.org` itself), each with `:port`
+ * where it is not the scheme's own.
+ */
 export const hostPattern = /^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/;
 
 /** Whether the URL's host is among the patterns; `*` is every host. */

@@ -7,7 +7,12 @@ export const imageCalls: CallsOf<'media.open-image' | 'media.image-pixels'> = {
   async 'media.open-image'(scope, wanted) {
     const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
     scope.charge(hostWork.process);
-    const image = await scope.media().openImage(source, { files: scope.files, signal: scope.signal, refusalOf, traceparent: scope.context.traceparent });
+    const image = await scope.media().openImage(source, {
+      files: scope.files,
+      signal: scope.signal,
+      refusalOf,
+      traceparent: scope.context.traceparent,
+    });
     return { image: scope.keep({ kind: 'image', image }), info: image.info };
   },
   async 'media.image-pixels'(scope, handle, width, height) {

@@ -8,9 +8,22 @@ import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import { storageCalls } from './storage.ts';
 
-const calls: CallsOf<keyof CapabilityCalls> = { ...imageCalls, ...asrCalls, ...llmCalls, ...storageCalls, ...repositoriesCalls, ...repositoriesWriteCalls, ...httpCalls, ...remoteCalls };
+const calls: CallsOf<keyof CapabilityCalls> = {
+  ...imageCalls,
+  ...asrCalls,
+  ...llmCalls,
+  ...storageCalls,
+  ...repositoriesCalls,
+  ...repositoriesWriteCalls,
+  ...httpCalls,
+  ...remoteCalls,
+};
 
 /** Does what a guest asks of a capability. */
-export function callCapability<O extends keyof CapabilityCalls>(scope: CapabilityScope, operation: O, args: CapabilityCalls[O]['args']): Promise<CapabilityCalls[O]['value']> {
+export function callCapability<O extends keyof CapabilityCalls>(
+  scope: CapabilityScope,
+  operation: O,
+  args: CapabilityCalls[O]['args'],
+): Promise<CapabilityCalls[O]['value']> {
   return calls[operation](scope, ...args);
 }

@@ -3,7 +3,9 @@ import { chatOptions, dialogOf, type WitChatOptions, type WitMessage, type WitTo
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Text generation in typed records. */
-export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'> = {
+export const llmCalls: CallsOf<
+  'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'
+> = {
   async 'llm.chat'(scope, deployment, dialog, options) {
     const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions());
     return (output as ChatOutput).message;
@@ -17,10 +19,12 @@ export const llmCalls: CallsOf<'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'll
   },
   async 'llm.forward'(scope, handle) {
     const { stream } = scope.get(handle, 'stream');
-    for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await scope.write(value);
+    for (let values = await stream.next(); values.length > 0; values = await stream.next())
+      for (const value of values) await scope.write(value);
     return undefined;
   },
-  'llm.count-dialog-tokens': (scope, deployment, dialog) => countTokens(scope, deployment, { dialog: dialogOf(dialog) }),
+  'llm.count-dialog-tokens': (scope, deployment, dialog) =>
+    countTokens(scope, deployment, { dialog: dialogOf(dialog) }),
   'llm.count-tokens': (scope, deployment, text) => countTokens(scope, deployment, { text }),
 };
 
@@ -28,7 +32,13 @@ function chatArguments(dialog: readonly WitMessage[], options: WitChatOptions): 
   return { dialog: dialogOf(dialog), ...chatOptions(options) };
 }
 
-async function countTokens(scope: CapabilityScope, deployment: string, args: Record<string, unknown>): Promise<WitTokenCount> {
-  const { tokens, max_tokens: maxTokens } = (await scope.deployment(deployment).call('count_tokens', args, scope.callOptions())) as { tokens: number; max_tokens: number };
+async function countTokens(
+  scope: CapabilityScope,
+  deployment: string,
+  args: Record<string, unknown>,
+): Promise<WitTokenCount> {
+  const { tokens, max_tokens: maxTokens } = (await scope
+    .deployment(deployment)
+    .call('count_tokens', args, scope.callOptions())) as { tokens: number; max_tokens: number };
   return { tokens, maxTokens };
 }

@@ -9,8 +9,11 @@ export const remoteCalls: CallsOf<'remote.start' | 'remote.wait'> = {
   async 'remote.start'(scope, name, input) {
     const { startHelper } = scope;
     if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
-    if (!helperName.test(name)) throw new AanaError('InvalidArguments', 'invalid-input', `"${name}" cannot be the name of a helper`);
-    const task = heldTask(scope.held, input, (signal) => startHelper(name, input, AbortSignal.any([scope.signal, signal])));
+    if (!helperName.test(name))
+      throw new AanaError('InvalidArguments', 'invalid-input', `"${name}" cannot be the name of a helper`);
+    const task = heldTask(scope.held, input, (signal) =>
+      startHelper(name, input, AbortSignal.any([scope.signal, signal])),
+    );
     try {
       return scope.keep({ kind: 'task', task });
     } catch (error) {

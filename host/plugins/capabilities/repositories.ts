@@ -18,35 +18,59 @@ const maxCaptions = 1000;
 /** Most characters of texts of one kind. */
 const maxChars = { id: 255, name: 255, place: 4096, prose: 16_384 } as const;
 
-type ReadCall = 'media-exists' | 'read-video' | 'list-videos' | 'read-caption' | 'list-captions' | 'read-transcript' | 'list-transcripts';
-type WriteCall = 'create-media' | 'save-video' | 'save-captions' | 'save-transcript' | 'delete-media' | 'delete-caption' | 'delete-transcript';
+type ReadCall =
+  | 'media-exists'
+  | 'read-video'
+  | 'list-videos'
+  | 'read-caption'
+  | 'list-captions'
+  | 'read-transcript'
+  | 'list-transcripts';
+type WriteCall =
+  | 'create-media'
+  | 'save-video'
+  | 'save-captions'
+  | 'save-transcript'
+  | 'delete-media'
+  | 'delete-caption'
+  | 'delete-transcript';
 
 /** Reads what the application keeps of its media. */
 export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
-  'repositories.media-exists': ({ ports }, mediaId) => ports.repositories.read(({ media }) => media.exists(idOf(mediaId))),
-  'repositories.read-video': async ({ ports }, mediaId) => witVideo(await ports.repositories.read(({ videos }) => videos.getMetadata(idOf(mediaId)))),
+  'repositories.media-exists': ({ ports }, mediaId) =>
+    ports.repositories.read(({ media }) => media.exists(idOf(mediaId))),
+  'repositories.read-video': async ({ ports }, mediaId) =>
+    witVideo(await ports.repositories.read(({ videos }) => videos.getMetadata(idOf(mediaId)))),
   async 'repositories.list-videos'({ ports }, after, limit) {
     const page = { limit: entries(limit), after: after === undefined ? undefined : idOf(after) };
     return (await ports.repositories.read(({ videos }) => videos.list(page))).map(witVideo);
   },
-  'repositories.read-caption': async ({ ports }, id) => witCaption(await ports.repositories.read(({ captions }) => captions.read(id))),
+  'repositories.read-caption': async ({ ports }, id) =>
+    witCaption(await ports.repositories.read(({ captions }) => captions.read(id))),
   async 'repositories.list-captions'({ ports }, mediaId, after, limit) {
-    if (after && (Number.isNaN(after.timestamp) || !Number.isSafeInteger(after.id))) throw invalid('the place to begin after is not that of a caption');
+    if (after && (Number.isNaN(after.timestamp) || !Number.isSafeInteger(after.id)))
+      throw invalid('the place to begin after is not that of a caption');
     const page = { limit: entries(limit), after };
     return (await ports.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
   },
-  'repositories.read-transcript': async ({ ports }, id) => witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(id))),
+  'repositories.read-transcript': async ({ ports }, id) =>
+    witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(id))),
   async 'repositories.list-transcripts'({ ports }, mediaId, after, limit) {
-    if (after !== undefined && !Number.isSafeInteger(after)) throw invalid('the id to begin after is not that of a transcript');
+    if (after !== undefined && !Number.isSafeInteger(after))
+      throw invalid('the id to begin after is not that of a transcript');
     const page = { limit: entries(limit), after };
-    return (await ports.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(witTranscriptInfo);
+    return (await ports.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(
+      witTranscriptInfo,
+    );
   },
 };
 
 /** Changes it; each call is one transaction. */
 export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> = {
   async 'repositories-write.create-media'({ ports }, mediaId, mediaType) {
-    await ports.repositories.write(({ media }) => media.create(idOf(mediaId), checked('the media type', mediaType, 'name')));
+    await ports.repositories.write(({ media }) =>
+      media.create(idOf(mediaId), checked('the media type', mediaType, 'name')),
+    );
     return undefined;
   },
   async 'repositories-write.save-video'(scope, video) {
@@ -55,7 +79,9 @@ export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> 
   },
   async 'repositories-write.save-captions'(scope, captions) {
     const rows = checkedCaptions(captions).map(captionRow);
-    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(({ id }) => id);
+    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(
+      ({ id }) => id,
+    );
   },
   async 'repositories-write.save-transcript'(scope, transcript) {
     const row = transcriptRow(transcript, checkedSegments(transcript));
@@ -84,7 +110,13 @@ function checkedVideo(video: WitNewVideo): WitNewVideo {
 }
 
 function checkedCaptions(captions: readonly WitNewCaption[]): readonly WitNewCaption[] {
-  if (captions.length > maxCaptions) throw new AanaError('ArgumentsTooLarge', 'too-large', `${captions.length} captions are too many for one call, which takes ${maxCaptions}`, { data: { limit: maxCaptions } });
+  if (captions.length > maxCaptions)
+    throw new AanaError(
+      'ArgumentsTooLarge',
+      'too-large',
+      `${captions.length} captions are too many for one call, which takes ${maxCaptions}`,
+      { data: { limit: maxCaptions } },
+    );
   for (const { mediaId, model, caption, captionType } of captions) {
     if (mediaId !== undefined) idOf(mediaId);
     checked('model', model, 'name');
@@ -98,7 +130,8 @@ function checkedCaptions(captions: readonly WitNewCaption[]): readonly WitNewCap
 function checkedSegments(transcript: WitNewTranscript): readonly unknown[] {
   const { mediaId, model, language, transcriptType, segments } = transcript;
   if (mediaId !== undefined) idOf(mediaId);
-  for (const [what, text] of Object.entries({ model, language, transcript_type: transcriptType })) checked(what, text, 'name');
+  for (const [what, text] of Object.entries({ model, language, transcript_type: transcriptType }))
+    checked(what, text, 'name');
   let parsed: unknown;
   try {
     parsed = JSON.parse(segments);
@@ -115,7 +148,8 @@ function idOf(mediaId: string): string {
 }
 
 function checked<T extends string | undefined>(what: string, text: T, kind: keyof typeof maxChars): T {
-  if (text !== undefined && text.length > maxChars[kind]) throw invalid(`${what} has ${text.length} characters, ${maxChars[kind]} are allowed`);
+  if (text !== undefined && text.length > maxChars[kind])
+    throw invalid(`${what} has ${text.length} characters, ${maxChars[kind]} are allowed`);
   return text;
 }
 

@@ -10,5 +10,6 @@ export const storageCalls: CallsOf<'storage.get' | 'storage.set' | 'storage.dele
     return undefined;
   },
   'storage.delete': ({ ports, plugin }, key) => ports.storage.delete(plugin, key),
-  'storage.list': ({ ports, plugin }, prefix, after, limit) => ports.storage.list(plugin, { prefix, after, limit: Math.min(limit, maxKeysAtOnce) }),
+  'storage.list': ({ ports, plugin }, prefix, after, limit) =>
+    ports.storage.list(plugin, { prefix, after, limit: Math.min(limit, maxKeysAtOnce) }),
 };

@@ -1,6 +1,7 @@
 /**
- * Bytes of one call's arguments. A list's items can all point to the same bytes of a guest's memory, and each becomes a value of its own in the heap of the
- * thread, so that a few megabytes of memory would ask for terabytes of heap and end the thread, with everybody in it.
+ * Bytes of one call's arguments. A list's items can all point to the same bytes of a guest's memory, and each becomes a
+ * value of its own in the heap of the thread, so that a few megabytes of memory would ask for terabytes of heap and end
+ * the thread, with everybody in it.
  */
 const maxLiftedBytes = 128 * 1024 * 1024;
 /** What an item of a list costs besides the strings in it. */

@@ -26,21 +26,32 @@ const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', '
 const glueFile = 'component.js';
 
 /**
- * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and the core modules with the host's hooks
- * are kept under `cacheDir` by content, so that only the first load of a component translates it. Throws `PluginLoadError`.
+ * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and
+ * the core modules with the host's hooks are kept under `cacheDir` by content, so that only the first load of a
+ * component translates it. Throws `PluginLoadError`.
  */
 export async function readComponent(file: string, options: ComponentOptions): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw pluginLoadError(options.plugin, `has no component at ${file}; build it first`, cause);
   });
-  if (!componentHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(options.plugin, `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`);
+  if (!componentHeader.every((byte, n) => bytes[n] === byte))
+    throw pluginLoadError(
+      options.plugin,
+      `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`,
+    );
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
   const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
   const { imports, uses, modules } = entry;
   const { plugin, mode } = options;
   const glue = pathToFileURL(join(dir, glueFile)).href;
-  return { digest, imports, uses, compile: (memoryBytes) => compileModules({ plugin, digest, glue, dir, modules, interrupts: interruptsOf(mode, 'component'), memoryBytes }) };
+  return {
+    digest,
+    imports,
+    uses,
+    compile: (memoryBytes) =>
+      compileModules({ plugin, digest, glue, dir, modules, interrupts: interruptsOf(mode, 'component'), memoryBytes }),
+  };
 }
 
 async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
@@ -51,11 +62,14 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   };
   const { imports, exports } = worldOf(await componentWit(bytes).catch(broken));
   const refused = imports.filter((name) => !isAllowed(name));
-  if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
+  if (refused.length > 0)
+    throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
   const endpoint = exports.find((name) => /^aana:host\/endpoint@0\.1\.\d+$/.test(name));
   if (endpoint === undefined) throw pluginLoadError(plugin, 'does not export aana:host/endpoint@0.1');
   const suspending =
-    mode === 'suspending' ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] } : { asyncMode: 'sync' as const };
+    mode === 'suspending'
+      ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] }
+      : { asyncMode: 'sync' as const };
   const { files } = await transpileBytes(bytes, {
     name: 'component',
     instantiation: 'sync',
@@ -65,7 +79,9 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   }).catch(broken);
 
   const glue = new TextDecoder().decode(files[glueFile]);
-  const uses = capabilityNames.filter((name) => capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)));
+  const uses = capabilityNames.filter((name) =>
+    capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)),
+  );
   const kept: Record<string, Uint8Array | string> = {};
   const modules: Record<string, ModuleFacts> = {};
   for (const [name, content] of Object.entries(files)) {
@@ -92,16 +108,25 @@ export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interr
   }
 }
 
-/** Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } = imports['aana:host/deployments'];`. */
+/**
+ * Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } =
+ * imports['aana:host/deployments'];`.
+ */
 function takes(glue: string, interfaceName: string, name: string): boolean {
-  return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some((match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name));
+  return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some(
+    (match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name),
+  );
 }
 
-/** The names that a component's world imports and exports: interfaces with their version, functions by their own name. */
+/**
+ * The names that a component's world imports and exports: interfaces with their version, functions by their own name.
+ */
 function worldOf(wit: string): { imports: string[]; exports: string[] } {
   const world = /^world root \{$([\s\S]*?)^\}$/m.exec(wit)?.[1] ?? '';
   const names = (direction: 'import' | 'export'): string[] =>
-    [...world.matchAll(new RegExp(`^  ${direction} ([^;{]+?)(?:: (?:async )?(?:func|interface)\\b.*|;| \\{)?$`, 'gm'))].map((match) => match[1]!);
+    [
+      ...world.matchAll(new RegExp(`^  ${direction} ([^;{]+?)(?:: (?:async )?(?:func|interface)\\b.*|;| \\{)?$`, 'gm')),
+    ].map((match) => match[1]!);
   return { imports: names('import'), exports: names('export') };
 }
 
@@ -117,10 +142,13 @@ function suspendingOf(name: string): string[] {
 }
 
 async function toolVersion(): Promise<string> {
-  const file = createRequire(import.meta.url).resolve('@bytecodealliance/jco-transpile').replace(/jco-transpile.*$/s, 'jco-transpile/package.json');
+  const file = createRequire(import.meta.url)
+    .resolve('@bytecodealliance/jco-transpile')
+    .replace(/jco-transpile.*$/s, 'jco-transpile/package.json');
   return JSON.parse(await readFile(file, 'utf8')).version;
 }
 
-const isCoreModule = (bytes: Uint8Array): boolean => [...componentHeader.subarray(0, 4), 1, 0, 0, 0].every((byte, n) => bytes[n] === byte);
+const isCoreModule = (bytes: Uint8Array): boolean =>
+  [...componentHeader.subarray(0, 4), 1, 0, 0, 0].every((byte, n) => bytes[n] === byte);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const firstLine = (text: string): string => text.split('\n')[0]!;

@@ -28,9 +28,22 @@ for (const mode of bestMode() === 'suspending' ? (['suspending', 'blocking'] as 
       const text = await readFile(fileURLToPath(glue!), 'utf8');
       const functions = [...text.matchAll(/^ {2}const (_trampoline\d+) = /gm)].map(([, name]) => name!);
       assert.ok(functions.length > 20, `${functions.length} imports`);
-      assert.equal([...text.matchAll(/_trackHostOperation\(\(\)|_lowerImportBackwardsCompat\.bind/g)].length, 0, 'the shape of the generated glue has changed: see lean-glue.ts');
-      assert.not.match(text, /TEXT_DECODER_UTF8\.decode\(new Uint8Array\(memory\d+\.buffer, \w+, \w+\)\)|\.buffer\.slice\((\w+), \1 \+ \w+ \* \d+\)/, 'the shape of the generated glue has changed: see bounded-lifting.ts');
-      for (const name of functions) assert.ok(text.includes(`${name} = function(`) && text.includes(` = ${name}.manuallyAsync ? new WebAssembly.Suspending(${name}) : ${name};`), name);
+      assert.equal(
+        [...text.matchAll(/_trackHostOperation\(\(\)|_lowerImportBackwardsCompat\.bind/g)].length,
+        0,
+        'the shape of the generated glue has changed: see lean-glue.ts',
+      );
+      assert.not.match(
+        text,
+        /TEXT_DECODER_UTF8\.decode\(new Uint8Array\(memory\d+\.buffer, \w+, \w+\)\)|\.buffer\.slice\((\w+), \1 \+ \w+ \* \d+\)/,
+        'the shape of the generated glue has changed: see bounded-lifting.ts',
+      );
+      for (const name of functions)
+        assert.ok(
+          text.includes(`${name} = function(`) &&
+            text.includes(` = ${name}.manuallyAsync ? new WebAssembly.Suspending(${name}) : ${name};`),
+          name,
+        );
     }
   });
 }

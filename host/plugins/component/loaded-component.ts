@@ -30,14 +30,18 @@ export interface TranslatedComponent {
   readonly digest: string;
   /** What it imports, such as `aana:host/log@0.1.0`. */
   readonly imports: readonly string[];
-  /** Capabilities that must be asked for and whose functions it imports. An interface imported for its types alone is none. */
+  /**
+   * Capabilities that must be asked for and whose functions it imports. An interface imported for its types alone is
+   * none.
+   */
   readonly uses: readonly Capability[];
   compile(memoryBytes: number): Promise<LoadedComponent>;
 }
 
 /**
- * Guests that wait for the host suspended share a thread, so that one that computes for ever must be ended alone. Where each has a thread, the thread is
- * ended, and guests do not pay for looking. Extism's library gives modules no memories.
+ * Guests that wait for the host suspended share a thread, so that one that computes for ever must be ended alone. Where
+ * each has a thread, the thread is ended, and guests do not pay for looking. Extism's library gives modules no
+ * memories.
  */
 export function interruptsOf(mode: RuntimeMode, runtime: 'component' | 'extism'): Interrupts {
   if (mode === 'blocking') return 'never';
@@ -55,10 +59,22 @@ export interface CompileOptions {
   readonly memoryBytes: number;
 }
 
-/** Compiles what lies in the cache. Throws a `PluginLoadError`, such as for a plugin that begins with more memory than it may have. */
-export async function compileModules({ plugin, digest, glue, dir, modules, interrupts, memoryBytes }: CompileOptions): Promise<LoadedComponent> {
+/**
+ * Compiles what lies in the cache. Throws a `PluginLoadError`, such as for a plugin that begins with more memory than
+ * it may have.
+ */
+export async function compileModules({
+  plugin,
+  digest,
+  glue,
+  dir,
+  modules,
+  interrupts,
+  memoryBytes,
+}: CompileOptions): Promise<LoadedComponent> {
   enableExtendedConstants();
-  const failed = (what: string, cause: unknown): Error => pluginLoadError(plugin, `cannot be ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+  const failed = (what: string, cause: unknown): Error =>
+    pluginLoadError(plugin, `cannot be ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   const facts = Object.values(modules);
   let initialBytes: number;
   try {
@@ -73,7 +89,9 @@ export async function compileModules({ plugin, digest, glue, dir, modules, inter
     const code = capMemory(await readFile(join(dir, name)), memoryBytes);
     return interrupts === 'cell' ? importMemories(code) : code;
   };
-  const compiled = await Promise.all(Object.keys(modules).map(async (name) => [name, await WebAssembly.compile(await codeOf(name))] as const)).catch((cause: unknown) => {
+  const compiled = await Promise.all(
+    Object.keys(modules).map(async (name) => [name, await WebAssembly.compile(await codeOf(name))] as const),
+  ).catch((cause: unknown) => {
     throw failed('compiled', cause);
   });
   const isRestorable = facts.every(({ hiddenState }) => hiddenState === null);

@@ -26,7 +26,12 @@ export class SourcePositions {
 
   /** `src/index.ts:3:5` for a place in the bundle; both count from 1. */
   at(line: number, column: number): string {
-    this.#parsed ??= new SourceMap({ ...this.map, file: '', sourcesContent: [], sourceRoot: '' } as unknown as SourceMapPayload);
+    this.#parsed ??= new SourceMap({
+      ...this.map,
+      file: '',
+      sourcesContent: [],
+      sourceRoot: '',
+    } as unknown as SourceMapPayload);
     const entry = this.#parsed.findEntry(line - 1, column - 1);
     if (!('originalSource' in entry)) return `bundle:${line}:${column}`;
     return `${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
@@ -43,7 +48,10 @@ export class SourcePositions {
   }
 }
 
-/** Gives texts of a component's log their places in the sources, where the component was built with a map that is still beside it. */
+/**
+ * Gives texts of a component's log their places in the sources, where the component was built with a map that is still
+ * beside it.
+ */
 export async function readPositions(component: string, digest: string): Promise<(text: string) => string> {
   const json = await readFile(positionsPath(component), 'utf8').catch(() => undefined);
   let positions: SourcePositions | undefined;

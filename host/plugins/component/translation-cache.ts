@@ -22,7 +22,11 @@ export async function cached(dir: string): Promise<CacheEntry | undefined> {
 }
 
 /** Keeps a translation for further starts. */
-export async function keep(dir: string, entry: CacheEntry, files: Readonly<Record<string, Uint8Array | string>>): Promise<void> {
+export async function keep(
+  dir: string,
+  entry: CacheEntry,
+  files: Readonly<Record<string, Uint8Array | string>>,
+): Promise<void> {
   const temporary = `${dir}.${randomSuffix()}`;
   await mkdir(temporary, { recursive: true });
   try {

@@ -48,7 +48,14 @@ for (const mode of bestMode() === 'suspending' ? (['blocking', 'suspending'] as 
     const host = new PluginHost({ ports, cacheDir: dir, log, mode });
     try {
       const plugin = await host.load(dir);
-      const answer = await plugin.run({ endpoint: 'old', input: '{}', requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() });
+      const answer = await plugin.run({
+        endpoint: 'old',
+        input: '{}',
+        requestId: 'r',
+        deadlineMs: 60_000,
+        signal: new AbortController().signal,
+        files: new Map(),
+      });
       assert.equal(JSON.parse(answer), [{ duration: 2.5, hasAudio: true, hasVideo: false }, 2.25, 'r', 'undefined']);
     } finally {
       await host.close();

@@ -17,7 +17,9 @@ import { starlingMonkeyGuest } from '../fixtures/starlingmonkey/guest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
 
 const text = await readFile(join(packageRoot, 'docs', 'plugins-other-languages.md'), 'utf8');
-const blocks = new Map([...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name!, content!]));
+const blocks = new Map(
+  [...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name!, content!]),
+);
 
 const compiler = await installCompiler();
 
@@ -30,7 +32,11 @@ async function installInto(dir: string): Promise<void> {
   await symlink(join(packageRoot, 'node_modules', '.bin', 'jco'), join(commands, 'jco'));
   await symlink(join(compiler.dir, 'node_modules', '.bin', 'asc'), join(commands, 'asc'));
   await symlink(join(compiler.dir, 'node_modules', '@extism'), join(dir, 'node_modules', '@extism'));
-  await writeFile(join(commands, 'aana-host'), `#!/bin/sh\nexec '${process.execPath}' '${join(packageRoot, 'dist', 'host', 'cli', 'main.js')}' "$@"\n`, { mode: 0o755 });
+  await writeFile(
+    join(commands, 'aana-host'),
+    `#!/bin/sh\nexec '${process.execPath}' '${join(packageRoot, 'dist', 'host', 'cli', 'main.js')}' "$@"\n`,
+    { mode: 0o755 },
+  );
 }
 
 /** A language model's deployment that counts characters. */
@@ -46,11 +52,23 @@ const tokens = {
 };
 
 /** The languages, the tools that their commands name, and what else they need. */
-const languages: readonly { shell: string; source: string; tools: readonly string[]; guest: Guest; manifest?: string }[] = [
+const languages: readonly {
+  shell: string;
+  source: string;
+  tools: readonly string[];
+  guest: Guest;
+  manifest?: string;
+}[] = [
   { shell: 'c', source: 'count_tokens.c', tools: ['clang-14', 'wasm-ld-14'], guest: cGuest },
   { shell: 'rust', source: 'count_tokens.rs', tools: ['rustc', 'wasm-ld-14'], guest: rustGuest },
   { shell: 'js', source: 'count_tokens.js', tools: [], guest: starlingMonkeyGuest },
-  { shell: 'assemblyscript', source: 'count_tokens.ts', tools: [], guest: assemblyScriptGuest(compiler), manifest: 'extism/plugin.json' },
+  {
+    shell: 'assemblyscript',
+    source: 'count_tokens.ts',
+    tools: [],
+    guest: assemblyScriptGuest(compiler),
+    manifest: 'extism/plugin.json',
+  },
 ];
 
 const Docs = suite<{ dir: string }>('docs/plugins-other-languages.md');
@@ -77,9 +95,19 @@ for (const { shell, source, tools, guest, manifest = 'plugin.json' } of language
     const host = new PluginHost({ ports, cacheDir: join(dir, 'cache'), log: silentLogger });
     try {
       const plugin = await host.load(dir);
-      assert.equal([plugin.name, plugin.endpoints.map((endpoint) => endpoint.path)], ['count-tokens', ['/text/count_tokens']]);
+      assert.equal(
+        [plugin.name, plugin.endpoints.map((endpoint) => endpoint.path)],
+        ['count-tokens', ['/text/count_tokens']],
+      );
       const run = (input: unknown): Promise<string> =>
-        plugin.run({ endpoint: 'count_tokens', input: JSON.stringify(input), requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() });
+        plugin.run({
+          endpoint: 'count_tokens',
+          input: JSON.stringify(input),
+          requestId: 'r',
+          deadlineMs: 60_000,
+          signal: new AbortController().signal,
+          files: new Map(),
+        });
       assert.is(await run({ text: 'eleven char' }), '{"tokens":11}');
       assert.is(await run({ text: '' }).catch((error: AanaError) => error.name), 'NothingToCount');
     } finally {

@@ -53,7 +53,12 @@ Sdk.after(() => databases.end());
 Sdk.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-sdk-'));
   context.ports = new FakePorts();
-  context.host = new PluginHost({ ports: context.ports, cacheDir: context.dir, log, grants: { sample: { capabilities: ['*'], hosts: ['*'] } } });
+  context.host = new PluginHost({
+    ports: context.ports,
+    cacheDir: context.dir,
+    log,
+    grants: { sample: { capabilities: ['*'], hosts: ['*'] } },
+  });
 });
 Sdk.after.each(async ({ host, dir }) => {
   await host.close();
@@ -69,17 +74,41 @@ async function load({ dir, host }: Context, manifest: object, text = source): Pr
 }
 
 const run = async (plugin: LoadedPlugin, endpoint: string, n: number): Promise<unknown> =>
-  JSON.parse(await plugin.run({ endpoint, input: JSON.stringify({ n }), requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() }));
+  JSON.parse(
+    await plugin.run({
+      endpoint,
+      input: JSON.stringify({ n }),
+      requestId: 'r',
+      deadlineMs: 60_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+    }),
+  );
 
 Sdk('all of them work in the sandbox, and every run starts from what initialize made', async (context) => {
   const plugin = await load(context, { capabilities: ['media', 'storage', 'http', 'remote'], hosts: ['a.example'] });
   const shared = { keys: ['n'], width: 640, time: true, aborted: false };
-  const first = { squares: [9, 16], before: null, after: { n: 3, text: 'é€😀' }, state: { loads: 1, table: [1, 2, 3, 3] }, answer: [201, '3', 'ü'] };
+  const first = {
+    squares: [9, 16],
+    before: null,
+    after: { n: 3, text: 'é€😀' },
+    state: { loads: 1, table: [1, 2, 3, 3] },
+    answer: [201, '3', 'ü'],
+  };
   assert.equal(await run(plugin, 'all', 3), { ...shared, ...first });
-  const second = { squares: [25, 36], before: first.after, after: { n: 5, text: 'é€😀' }, state: { loads: 1, table: [1, 2, 3, 5] }, answer: [201, '5', 'ü'] };
+  const second = {
+    squares: [25, 36],
+    before: first.after,
+    after: { n: 5, text: 'é€😀' },
+    state: { loads: 1, table: [1, 2, 3, 5] },
+    answer: [201, '5', 'ü'],
+  };
   assert.equal(await run(plugin, 'all', 5), { ...shared, ...second });
   assert.equal(await run(plugin, 'plain', 0), [true, true, true]);
-  assert.equal(plugin.endpoints.map(({ name }) => name), ['all', 'plain']);
+  assert.equal(
+    plugin.endpoints.map(({ name }) => name),
+    ['all', 'plain'],
+  );
 });
 
 Sdk('repositories are gone through page by page, and read and written with one name', async (context) => {
@@ -109,7 +138,13 @@ const keep = defineEndpoint({
 const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: (_, { repositories }) => [repositories.media.exists('v'), 'save' in repositories.videos] });
 export const endpoint = definePlugin([keep, look]);`;
   const plugin = await load(context, { capabilities: ['repositories', 'repositories-write'] }, text);
-  assert.equal(await run(plugin, 'keep', 450), { same: true, times: [450, 1, 450], listed: true, there: false, error: ['NotFoundException', 'transcript'] });
+  assert.equal(await run(plugin, 'keep', 450), {
+    same: true,
+    times: [450, 1, 450],
+    listed: true,
+    there: false,
+    error: ['NotFoundException', 'transcript'],
+  });
   assert.equal(await run(plugin, 'look', 0), [false, false]);
 });
 
@@ -123,15 +158,21 @@ Sdk('a plugin that does not ask for what its endpoint uses does not load, with a
     () => new Error('it loaded'),
     (thrown: unknown) => thrown as Error,
   );
-  assert.match(error.message, /the endpoint all uses the capability http, which the plugin does not ask for: add it to the capabilities in plugin\.json/);
+  assert.match(
+    error.message,
+    /the endpoint all uses the capability http, which the plugin does not ask for: add it to the capabilities in plugin\.json/,
+  );
 });
 
 Sdk('what is not asked for is not in the component', async (context) => {
-  const text = source.replace("uses: ['storage', 'http', 'remote'],", '').replace(/run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
+  const text = source
+    .replace("uses: ['storage', 'http', 'remote'],", '')
+    .replace(/run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);
   assert.ok(imports.includes('aana:host/progress@0.1.0'));
-  for (const name of ['asr', 'llm', 'storage', 'repositories', 'repositories-write', 'http', 'remote']) assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
+  for (const name of ['asr', 'llm', 'storage', 'repositories', 'repositories-write', 'http', 'remote'])
+    assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
 });
 
 Sdk('imports of what is not asked for are functions that fail with a sentence', async (context) => {
@@ -157,9 +198,22 @@ export const endpoint = {
 });
 
 const refused = [
-  { what: 'a capability that there is not', manifest: { capabilities: ['files'] }, message: /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; / },
-  { what: 'hosts without the capability', manifest: { hosts: ['a.example'] }, message: /hosts: are named, but neither "http" nor "media" is among the capabilities/ },
-  { what: 'a host that is a URL', manifest: { capabilities: ['http'], hosts: ['https://a.example'] }, message: /hosts\.0: must be a host such as/ },
+  {
+    what: 'a capability that there is not',
+    manifest: { capabilities: ['files'] },
+    message:
+      /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; /,
+  },
+  {
+    what: 'hosts without the capability',
+    manifest: { hosts: ['a.example'] },
+    message: /hosts: are named, but neither "http" nor "media" is among the capabilities/,
+  },
+  {
+    what: 'a host that is a URL',
+    manifest: { capabilities: ['http'], hosts: ['https://a.example'] },
+    message: /hosts\.0: must be a host such as/,
+  },
 ];
 for (const { what, manifest, message } of refused) {
   Sdk(`refuses ${what}`, async (context) => {

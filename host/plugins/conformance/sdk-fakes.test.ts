@@ -10,7 +10,9 @@ import { PluginStorage, Storage } from '../../storage/index.ts';
 const Fakes = suite('fakes of the SDK');
 
 Fakes('storage and repositories give keys and ids in the order of the real ones: that of their bytes', async () => {
-  const names = ['', '😀', '\u{10ffff}', '\uffff', '\ue000', 'ﬀ', 'é', 'z', 'Z', 'a', 'aa', 'a\u0001'].map((name) => `k${name}`);
+  const names = ['', '😀', '\u{10ffff}', '\uffff', '\ue000', 'ﬀ', 'é', 'z', 'Z', 'a', 'aa', 'a\u0001'].map(
+    (name) => `k${name}`,
+  );
   const databases = sqliteDatabases();
   const real = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
   const store = new PluginStorage(real);
@@ -29,13 +31,26 @@ Fakes('storage and repositories give keys and ids in the order of the real ones:
       run(_, { storage, repositories: { videos } }) {
         for (const name of names) storage.set(name, 0);
         for (const name of names) videos.save({ media_id: name });
-        return { keys: [...storage.keys('')], ids: [...videos.list()].map(({ media_id: id }) => id), later: [...storage.keys('')].slice(-laterThanFace.length), after: [...videos.list('k😀')].map(({ media_id: id }) => id) };
+        return {
+          keys: [...storage.keys('')],
+          ids: [...videos.list()].map(({ media_id: id }) => id),
+          later: [...storage.keys('')].slice(-laterThanFace.length),
+          after: [...videos.list('k😀')].map(({ media_id: id }) => id),
+        };
       },
     }),
   ]);
-  assert.equal(stored, [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  assert.equal(
+    stored,
+    [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+  );
   assert.equal(kept, stored);
-  assert.equal(runEndpoint(plugin, 'list', {}).output, { keys: stored, ids: stored, later: laterThanFace, after: laterThanFace });
+  assert.equal(runEndpoint(plugin, 'list', {}).output, {
+    keys: stored,
+    ids: stored,
+    later: laterThanFace,
+    after: laterThanFace,
+  });
 });
 
 Fakes.run();

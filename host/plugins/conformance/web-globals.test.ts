@@ -45,7 +45,9 @@ const cases: Readonly<Record<string, string>> = {
 };
 
 const names = Object.keys(cases);
-const casesModule = `export const cases = [\n${Object.values(cases).map((body) => `() => { ${body} },`).join('\n')}\n];\n`;
+const casesModule = `export const cases = [\n${Object.values(cases)
+  .map((body) => `() => { ${body} },`)
+  .join('\n')}\n];\n`;
 const pluginSource = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 import { cases } from './cases.mjs';
@@ -117,10 +119,20 @@ WebGlobals.after(async () => {
 
 async function run(mode: RuntimeMode, endpoint: string, n = 0): Promise<unknown> {
   const { plugin } = loaded.get(mode)!;
-  return JSON.parse(await plugin.run({ endpoint, input: JSON.stringify({ n }), requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() }));
+  return JSON.parse(
+    await plugin.run({
+      endpoint,
+      input: JSON.stringify({ n }),
+      requestId: 'r',
+      deadlineMs: 60_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+    }),
+  );
 }
 
-const lines = (mode: RuntimeMode): { level: string; message: string; fields?: { stack?: string } }[] => loaded.get(mode)!.ports.lines.map((line) => JSON.parse(line));
+const lines = (mode: RuntimeMode): { level: string; message: string; fields?: { stack?: string } }[] =>
+  loaded.get(mode)!.ports.lines.map((line) => JSON.parse(line));
 
 for (const mode of modes) {
   const test = (title: string, fn: () => Promise<void>): void => {
@@ -133,7 +145,10 @@ for (const mode of modes) {
   }
 
   test('random numbers differ between runs', async () => {
-    const runs = (await Promise.all([run(mode, 'random'), run(mode, 'random'), run(mode, 'random')])) as [number, string][];
+    const runs = (await Promise.all([run(mode, 'random'), run(mode, 'random'), run(mode, 'random')])) as [
+      number,
+      string,
+    ][];
     assert.is(new Set(runs.map(([number]) => number)).size, 3);
     assert.is(new Set(runs.map(([, uuid]) => uuid)).size, 3);
   });

@@ -1,9 +1,15 @@
 import type { CallContext } from 'extism';
 
-/** Blocks have 16 bits of an address, and Extism's functions do not know those whose first bit is set. Some are Extism's own. */
+/**
+ * Blocks have 16 bits of an address, and Extism's functions do not know those whose first bit is set. Some are Extism's
+ * own.
+ */
 const maxBlocks = 32_000;
 
-/** The blocks in which one run passes bytes between the guest and the host. They lie outside of its memory and have a limit of their own. */
+/**
+ * The blocks in which one run passes bytes between the guest and the host. They lie outside of its memory and have a
+ * limit of their own.
+ */
 export class Blocks {
   readonly #limit: number;
   #bytes = 0;
@@ -39,7 +45,8 @@ export class Blocks {
 
   /** Throws before anything is allocated: a guest may catch what its imports throw. */
   #charge(bytes: number): void {
-    if (!(bytes >= 0 && this.#bytes + bytes <= this.#limit)) throw new Error(`the run put more than ${this.#limit} bytes into blocks`);
+    if (!(bytes >= 0 && this.#bytes + bytes <= this.#limit))
+      throw new Error(`the run put more than ${this.#limit} bytes into blocks`);
     if (this.#count >= maxBlocks) throw new Error(`the run made more than ${maxBlocks} blocks`);
     this.#bytes += bytes;
     this.#count++;

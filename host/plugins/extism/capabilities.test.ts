@@ -30,14 +30,39 @@ else {
   Capabilities.before(async (context) => {
     dir = await mkdtemp(join(tmpdir(), 'aana-extism-'));
     await cp(await compileFixture(compiler.dir, 'capabilities'), join(dir, 'dist', 'capable.wasm'));
-    const manifest = { name: 'capable', version: '1.0.0', runtime: 'extism', capabilities: ['media', 'storage', 'repositories', 'repositories-write', 'http', 'remote'], hosts: ['api.example.org', 'other.example.org'] };
+    const manifest = {
+      name: 'capable',
+      version: '1.0.0',
+      runtime: 'extism',
+      capabilities: ['media', 'storage', 'repositories', 'repositories-write', 'http', 'remote'],
+      hosts: ['api.example.org', 'other.example.org'],
+    };
     await writeFile(join(dir, 'plugin.json'), JSON.stringify(manifest));
     context.ports = new FakePorts();
-    context.ports.repositories = storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
-    host = new PluginHost({ ports: context.ports, cacheDir: join(dir, 'cache'), log: silentLogger, grants: { capable: { capabilities: ['*'], hosts: ['api.example.org'] } } });
+    context.ports.repositories = storage = new Storage({
+      config: await databases.create(),
+      log: silentLogger,
+      sqliteModule,
+    });
+    host = new PluginHost({
+      ports: context.ports,
+      cacheDir: join(dir, 'cache'),
+      log: silentLogger,
+      grants: { capable: { capabilities: ['*'], hosts: ['api.example.org'] } },
+    });
     plugin = await host.load(dir);
     context.run = async (endpoint, input = {}, options = {}) =>
-      JSON.parse(await plugin.run({ endpoint, input: JSON.stringify(input), requestId: 'r', deadlineMs: 30_000, signal: new AbortController().signal, files: new Map(), ...options }));
+      JSON.parse(
+        await plugin.run({
+          endpoint,
+          input: JSON.stringify(input),
+          requestId: 'r',
+          deadlineMs: 30_000,
+          signal: new AbortController().signal,
+          files: new Map(),
+          ...options,
+        }),
+      );
   });
   Capabilities.after(async () => {
     await host?.close(); // undefined when `before` failed
@@ -52,21 +77,72 @@ else {
   });
 
   Capabilities('repositories keep videos, captions and transcripts of the application', async ({ run }) => {
-    const [before, saved, first, others, loose, transcript, ...rest] = (await run('records')) as [boolean, string, Record<string, unknown>, unknown[], Record<string, unknown>, object, ...unknown[]];
+    const [before, saved, first, others, loose, transcript, ...rest] = (await run('records')) as [
+      boolean,
+      string,
+      Record<string, unknown>,
+      unknown[],
+      Record<string, unknown>,
+      object,
+      ...unknown[],
+    ];
     const caption = { media_id: 'v1', model: 'm' };
     assert.equal([before, saved], [false, 'v1']);
-    assert.equal(first, { id: first.id, ...caption, frame_id: 1, caption: 'one', timestamp: 0.5, caption_type: 'scene' });
-    assert.equal(others, [{ id: Number(first.id) - 1, ...caption, frame_id: 2, caption: 'two', timestamp: 1.5, caption_type: 'caption' }]);
-    assert.equal(loose, { id: Number(first.id) + 1, media_id: null, model: 'm', frame_id: 2_147_483_647, caption: 'loose', timestamp: 0, caption_type: 'caption' });
-    const said = { model: 'w', language: 'de', language_confidence: 0.75, transcript_type: 'transcript', transcript: 'Grüße', segments: [{ text: 'Grüße' }] };
+    assert.equal(first, {
+      id: first.id,
+      ...caption,
+      frame_id: 1,
+      caption: 'one',
+      timestamp: 0.5,
+      caption_type: 'scene',
+    });
+    assert.equal(others, [
+      { id: Number(first.id) - 1, ...caption, frame_id: 2, caption: 'two', timestamp: 1.5, caption_type: 'caption' },
+    ]);
+    assert.equal(loose, {
+      id: Number(first.id) + 1,
+      media_id: null,
+      model: 'm',
+      frame_id: 2_147_483_647,
+      caption: 'loose',
+      timestamp: 0,
+      caption_type: 'caption',
+    });
+    const said = {
+      model: 'w',
+      language: 'de',
+      language_confidence: 0.75,
+      transcript_type: 'transcript',
+      transcript: 'Grüße',
+      segments: [{ text: 'Grüße' }],
+    };
     assert.equal(transcript, { id: 1, media_id: 'v1', ...said });
     const video = { media_id: 'v1', path: null, url: 'https://a.example/v', title: 'Grüße', description: null };
-    assert.equal(rest, [1, 0, video, 1, true, 'NotFoundException', 'InvalidArguments', [true, true, true, true, true, false]]);
+    assert.equal(rest, [
+      1,
+      0,
+      video,
+      1,
+      true,
+      'NotFoundException',
+      'InvalidArguments',
+      [true, true, true, true, true, false],
+    ]);
   });
 
   Capabilities('requests go to the hosts that are asked for and granted', async ({ run }) => {
     const request = { method: 'post', url: 'https://api.example.org/x', headers: [['X-Test', 'yes']] };
-    assert.equal(await run('request', { request }), { head: { status: 201, url: request.url, headers: [['x-test', 'yes'], ['x-method', 'post']] }, body: 'sent' });
+    assert.equal(await run('request', { request }), {
+      head: {
+        status: 201,
+        url: request.url,
+        headers: [
+          ['x-test', 'yes'],
+          ['x-method', 'post'],
+        ],
+      },
+      body: 'sent',
+    });
     for (const url of ['https://other.example.org/x', 'https://example.com/']) {
       assert.is(await run('request', { request: { url } }).catch((error: Error) => error.name), 'HostDenied');
     }

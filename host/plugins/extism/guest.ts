@@ -23,8 +23,24 @@ const Endpoints = z.array(
     streaming: z._default(z.boolean(), false),
   }),
 );
-const errorKinds = ['invalid-input', 'bad-request', 'denied', 'not-found', 'conflict', 'too-large', 'unavailable', 'deadline-exceeded', 'cancelled', 'internal'] as const;
-const GuestError = z.object({ kind: z.enum(errorKinds), name: z.string(), message: z.string(), data: z.optional(z.unknown()) });
+const errorKinds = [
+  'invalid-input',
+  'bad-request',
+  'denied',
+  'not-found',
+  'conflict',
+  'too-large',
+  'unavailable',
+  'deadline-exceeded',
+  'cancelled',
+  'internal',
+] as const;
+const GuestError = z.object({
+  kind: z.enum(errorKinds),
+  name: z.string(),
+  message: z.string(),
+  data: z.optional(z.unknown()),
+});
 
 /** How Extism's library begins the message of an error that the guest has set. */
 const errorPrefix = 'Plugin-originated error: ';
@@ -39,7 +55,10 @@ export interface ExtismGuestOptions {
   readonly initialBytes: number;
 }
 
-/** An Extism plugin. Each run has an instance of its own, which is made in a fraction of a millisecond and never used again. */
+/**
+ * An Extism plugin. Each run has an instance of its own, which is made in a fraction of a millisecond and never used
+ * again.
+ */
 export class ExtismGuest implements Guest {
   readonly #options: ExtismGuestOptions;
   readonly #imported: ReadonlySet<string>;
@@ -61,16 +80,31 @@ export class ExtismGuest implements Guest {
       .then((plugin) => plugin.call('describe'))
       .finally(() => memory.release());
     const parsed = Endpoints.safeParse(parsedJson(output?.text() ?? 'null'));
-    if (!parsed.success) throw new Error(`what "describe" gives is not a list of endpoints: ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success)
+      throw new Error(`what "describe" gives is not a list of endpoints: ${z.prettifyError(parsed.error)}`);
     for (const { name } of parsed.data) {
-      if (!this.#exported.has(exportOf(name)) || name === 'describe') throw new Error(`there is no exported function "${exportOf(name)}" for the endpoint "${name}"`);
+      if (!this.#exported.has(exportOf(name)) || name === 'describe')
+        throw new Error(`there is no exported function "${exportOf(name)}" for the endpoint "${name}"`);
     }
-    return parsed.data.map(({ input_schema: input, output_schema: output, ...rest }) => ({ ...rest, inputSchema: JSON.stringify(input), outputSchema: JSON.stringify(output) }));
+    return parsed.data.map(({ input_schema: input, output_schema: output, ...rest }) => ({
+      ...rest,
+      inputSchema: JSON.stringify(input),
+      outputSchema: JSON.stringify(output),
+    }));
   }
 
   async run(invocation: Invocation): Promise<Outcome> {
     const name = exportOf(invocation.endpoint);
-    if (!this.#exported.has(name)) return { state: 'failed', error: { kind: 'not-found', name: 'HelperNotFound', message: `the plugin exports no function "${name}"`, data: '{}' } };
+    if (!this.#exported.has(name))
+      return {
+        state: 'failed',
+        error: {
+          kind: 'not-found',
+          name: 'HelperNotFound',
+          message: `the plugin exports no function "${name}"`,
+          data: '{}',
+        },
+      };
     const { bridge } = this.#options;
     const memory = (invocation.memory = this.#newMemory());
     // Nothing below waits but for the guest's own calls, so that no other guest is on the thread before `leave`.
@@ -81,7 +115,8 @@ export class ExtismGuest implements Guest {
     } catch (error) {
       if (bridge.isStopped) return { state: 'stopped' };
       const message = error instanceof Error ? error.message : String(error);
-      if (message.startsWith(errorPrefix)) return { state: 'failed', error: guestError(message.slice(errorPrefix.length)) };
+      if (message.startsWith(errorPrefix))
+        return { state: 'failed', error: guestError(message.slice(errorPrefix.length)) };
       return { state: 'trapped', reason: message };
     } finally {
       bridge.leave();
@@ -112,16 +147,25 @@ export class ExtismGuest implements Guest {
       if (!memory) throw new Error('the memory is not there yet');
       return new Uint8Array(memory.buffer, Number(pointer), length);
     });
-    const suspendable = mode === 'suspending' ? Object.fromEntries(Object.entries(waiting).map(([name, fn]) => [name, suspending(fn)])) : waiting;
-    const user = Object.fromEntries(Object.entries({ ...suspendable, ...others }).filter(([name]) => this.#imported.has(`extism:host/user ${name}`)));
-    const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => writeLog(bridge, invocation, level, text, '');
+    const suspendable =
+      mode === 'suspending'
+        ? Object.fromEntries(Object.entries(waiting).map(([name, fn]) => [name, suspending(fn)]))
+        : waiting;
+    const user = Object.fromEntries(
+      Object.entries({ ...suspendable, ...others }).filter(([name]) => this.#imported.has(`extism:host/user ${name}`)),
+    );
+    const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) =>
+      writeLog(bridge, invocation, level, text, '');
     const plugin = await createPlugin(
       { wasm: [{ module }] },
       {
         functions: {
           'extism:host/env': { alloc: (context: CallContext, bytes: bigint) => blocks.alloc(context, bytes) },
           'extism:host/user': user,
-          [hookModule]: { grow: (_: CallContext, delta: number, bytesEach: number) => ownMemory.grow(delta, bytesEach), isOver: () => Number(bridge.isStopped) },
+          [hookModule]: {
+            grow: (_: CallContext, delta: number, bytesEach: number) => ownMemory.grow(delta, bytesEach),
+            isOver: () => Number(bridge.isStopped),
+          },
           env: {
             abort: (_: CallContext, message: number, file: number, line: number, column: number) => {
               throw new Error(`${textAt(memory, message) || 'abort'} (${textAt(memory, file)}:${line}:${column})`);
@@ -132,7 +176,13 @@ export class ExtismGuest implements Guest {
         },
         config: Object.create(null) as Record<string, string>, // whose keys are no one's prototype's
         memory: { maxVarBytes: memoryBytes },
-        logger: { trace: log('debug'), debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } as unknown as Console,
+        logger: {
+          trace: log('debug'),
+          debug: log('debug'),
+          info: log('info'),
+          warn: log('warn'),
+          error: log('error'),
+        } as unknown as Console,
         logLevel: 'trace',
         useWasi: false,
         enableWasiOutput: false,
@@ -177,5 +227,7 @@ function parsedJson(text: string): unknown {
 function textAt(memory: WebAssembly.Memory | undefined, pointer: number): string {
   if (!memory || pointer < 4 || pointer > memory.buffer.byteLength) return '';
   const bytes = new DataView(memory.buffer).getUint32(pointer - 4, true);
-  return new TextDecoder('utf-16le').decode(new Uint8Array(memory.buffer, pointer).subarray(0, Math.min(bytes, 2 * maxAbortChars)));
+  return new TextDecoder('utf-16le').decode(
+    new Uint8Array(memory.buffer, pointer).subarray(0, Math.min(bytes, 2 * maxAbortChars)),
+  );
 }

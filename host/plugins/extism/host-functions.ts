@@ -19,7 +19,12 @@ export interface HostFunctions {
   readonly others: Partial<Record<UserFunction, (context: CallContext, ...args: bigint[]) => bigint | number | void>>;
 }
 
-const Source = z.strictObject({ path: z.optional(z.string()), url: z.optional(z.string()), content: z.optional(z.string()), media_id: z.optional(z.string()) });
+const Source = z.strictObject({
+  path: z.optional(z.string()),
+  url: z.optional(z.string()),
+  content: z.optional(z.string()),
+  media_id: z.optional(z.string()),
+});
 const AudioHandles = z.array(z.number());
 const HttpRequest = z.strictObject({
   method: z._default(z.enum(['get', 'post']), 'get'),
@@ -31,10 +36,15 @@ const done = 1n;
 const failed = 0n;
 
 /**
- * The functions of `extism:host/user` for one run. What can fail gives 0 then, and `host_error` says why. `current` is the invocation; it
- * throws when there is none. `memory` is the guest's, from `pointer` on.
+ * The functions of `extism:host/user` for one run. What can fail gives 0 then, and `host_error` says why. `current` is
+ * the invocation; it throws when there is none. `memory` is the guest's, from `pointer` on.
  */
-export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks: Blocks, memory: (pointer: bigint, length: number) => Uint8Array): HostFunctions {
+export function hostFunctions(
+  bridge: Bridge,
+  current: () => Invocation,
+  blocks: Blocks,
+  memory: (pointer: bigint, length: number) => Uint8Array,
+): HostFunctions {
   let lastError: WitError | undefined;
   let body: Uint8Array = new Uint8Array();
   /** Handles that the host has given and that were not released. */
@@ -66,54 +76,119 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
     if (info) infos.set(number, info);
     return BigInt(number);
   };
-  const optional = (context: CallContext, value: string | null | undefined): bigint => (typeof value === 'string' ? blocks.store(context, value) : failed);
+  const optional = (context: CallContext, value: string | null | undefined): bigint =>
+    typeof value === 'string' ? blocks.store(context, value) : failed;
   const json = (context: CallContext, value: unknown): bigint => blocks.store(context, JSON.stringify(value));
   const open = (context: CallContext, source: bigint): WitSource => {
     const { media_id: mediaId, ...rest } = parsed(Source, text(context, source), 'the source');
     return { ...rest, mediaId };
   };
-  const audio = (context: CallContext, handles: bigint): number[] => (handles === 0n ? [] : parsed(AudioHandles, text(context, handles), 'the audio'));
+  const audio = (context: CallContext, handles: bigint): number[] =>
+    handles === 0n ? [] : parsed(AudioHandles, text(context, handles), 'the audio');
   const call = bridge.call.bind(bridge);
 
   return {
     waiting: {
       output_write: attempt((context, chunk) => map(bridge.write(current(), text(context, chunk)), () => done)),
-      output_forward: attempt((_, stream) => map(bridge.forward(current(), 'output.forward', Number(stream)), () => done)),
+      output_forward: attempt((_, stream) =>
+        map(bridge.forward(current(), 'output.forward', Number(stream)), () => done),
+      ),
       media_open: attempt((context, source) =>
         map(call(current(), 'media.open', open(context, source)), ({ video, info }) =>
-          handle(video, { duration: info.duration, has_audio: info.hasAudio, has_video: info.hasVideo, title: info.title, description: info.description }),
+          handle(video, {
+            duration: info.duration,
+            has_audio: info.hasAudio,
+            has_video: info.hasVideo,
+            title: info.title,
+            description: info.description,
+          }),
         ),
       ),
-      media_open_image: attempt((context, source) => map(call(current(), 'media.open-image', open(context, source)), ({ image, info }) => handle(image, info))),
+      media_open_image: attempt((context, source) =>
+        map(call(current(), 'media.open-image', open(context, source)), ({ image, info }) => handle(image, info)),
+      ),
       media_extract_audio: attempt((_, video, separate) =>
-        map(call(current(), 'media.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'), ({ audio: number, duration }) => handle(number, { duration })),
+        map(
+          call(current(), 'media.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'),
+          ({ audio: number, duration }) => handle(number, { duration }),
+        ),
       ),
       image_pixels: attempt((context, image, width, height) =>
-        map(call(current(), 'media.image-pixels', Number(image), Number(width), Number(height)), (pixels) => blocks.store(context, pixels)),
+        map(call(current(), 'media.image-pixels', Number(image), Number(width), Number(height)), (pixels) =>
+          blocks.store(context, pixels),
+        ),
       ),
       deployments_call: attempt((context, deployment, method, args, handles) =>
-        map(call(current(), 'deployments.call', text(context, deployment), text(context, method), text(context, args), audio(context, handles)), (value) => blocks.store(context, value)),
+        map(
+          call(
+            current(),
+            'deployments.call',
+            text(context, deployment),
+            text(context, method),
+            text(context, args),
+            audio(context, handles),
+          ),
+          (value) => blocks.store(context, value),
+        ),
       ),
       deployments_open: attempt((context, deployment, method, args, handles) =>
-        map(call(current(), 'deployments.open', text(context, deployment), text(context, method), text(context, args), audio(context, handles)), (stream) => handle(stream)),
+        map(
+          call(
+            current(),
+            'deployments.open',
+            text(context, deployment),
+            text(context, method),
+            text(context, args),
+            audio(context, handles),
+          ),
+          (stream) => handle(stream),
+        ),
       ),
-      deployments_next: attempt((context, stream) => map(call(current(), 'deployments.next', Number(stream)), (values) => blocks.store(context, `[${values.join(',')}]`))),
-      storage_get: attempt((context, key) => map(call(current(), 'storage.get', text(context, key)), (value) => (value ? blocks.store(context, value) : failed))),
-      storage_set: attempt((context, key, value) => map(call(current(), 'storage.set', text(context, key), blocks.bytes(context, value)), () => done)),
-      storage_delete: attempt((context, key) => map(call(current(), 'storage.delete', text(context, key)), (wasThere) => (wasThere ? done : failed))),
+      deployments_next: attempt((context, stream) =>
+        map(call(current(), 'deployments.next', Number(stream)), (values) =>
+          blocks.store(context, `[${values.join(',')}]`),
+        ),
+      ),
+      storage_get: attempt((context, key) =>
+        map(call(current(), 'storage.get', text(context, key)), (value) =>
+          value ? blocks.store(context, value) : failed,
+        ),
+      ),
+      storage_set: attempt((context, key, value) =>
+        map(call(current(), 'storage.set', text(context, key), blocks.bytes(context, value)), () => done),
+      ),
+      storage_delete: attempt((context, key) =>
+        map(call(current(), 'storage.delete', text(context, key)), (wasThere) => (wasThere ? done : failed)),
+      ),
       storage_list: attempt((context, prefix, after, limit) =>
-        map(call(current(), 'storage.list', text(context, prefix), after === 0n ? undefined : text(context, after), Math.max(0, Number(limit))), (keys) => json(context, keys)),
+        map(
+          call(
+            current(),
+            'storage.list',
+            text(context, prefix),
+            after === 0n ? undefined : text(context, after),
+            Math.max(0, Number(limit)),
+          ),
+          (keys) => json(context, keys),
+        ),
       ),
       ...repositoryFunctions({ call: (operation, ...args) => call(current(), operation, ...args), attempt, blocks }),
       http_fetch: attempt((context, request, content) => {
-        const asked = { ...parsed(HttpRequest, text(context, request), 'the request'), ...(content !== 0n && { body: blocks.bytes(context, content) }) };
+        const asked = {
+          ...parsed(HttpRequest, text(context, request), 'the request'),
+          ...(content !== 0n && { body: blocks.bytes(context, content) }),
+        };
         return map(call(current(), 'http.fetch', asked), ({ body: received, ...head }) => {
           body = received;
           return json(context, head);
         });
       }),
-      remote_start: attempt((context, name, input) => map(call(current(), 'remote.start', text(context, name), text(context, input)), (task) => handle(task))),
-      remote_wait: attempt((context, task) => map(call(current(), 'remote.wait', Number(task)), (value) => blocks.store(context, value))),
+      remote_start: attempt((context, name, input) =>
+        map(call(current(), 'remote.start', text(context, name), text(context, input)), (task) => handle(task)),
+      ),
+      remote_wait: attempt((context, task) =>
+        map(call(current(), 'remote.wait', Number(task)), (value) => blocks.store(context, value)),
+      ),
     },
     others: {
       // Extism's own functions take a call for each eight bytes.
@@ -129,7 +204,8 @@ export function hostFunctions(bridge: Bridge, current: () => Invocation, blocks:
       user: (context) => optional(context, current().userId),
       priority: () => BigInt(current().priority ?? 0),
       traceparent: (context) => optional(context, current().traceparent),
-      random: (context, length) => blocks.store(context, new Uint8Array(randomBytes(Math.max(0, Math.min(Number(length), maxRandomBytes))))),
+      random: (context, length) =>
+        blocks.store(context, new Uint8Array(randomBytes(Math.max(0, Math.min(Number(length), maxRandomBytes))))),
       progress: (context, percent, what) => report(bridge, current(), Number(percent) / 100, text(context, what)),
       release: (_, number) => {
         infos.delete(Number(number));

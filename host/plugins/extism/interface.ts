@@ -1,6 +1,9 @@
 import type { Capability } from '../capabilities/catalogue.ts';
 
-/** Functions that a plugin may import from the module `extism:host/user`, each with its capability; those without one every plugin has. */
+/**
+ * Functions that a plugin may import from the module `extism:host/user`, each with its capability; those without one
+ * every plugin has.
+ */
 export const userFunctions = {
   block_of: undefined,
   copy_block: undefined,
@@ -50,10 +53,25 @@ export const userFunctions = {
 
 export type UserFunction = keyof typeof userFunctions;
 
-/** Functions of Extism's own module `extism:host/env`: input, output, blocks, variables and log. Its requests are not among them. */
+/**
+ * Functions of Extism's own module `extism:host/env`: input, output, blocks, variables and log. Its requests are not
+ * among them.
+ */
 const environment: readonly string[] = [
   ...['input_offset', 'input_length', 'input_load_u8', 'input_load_u64', 'output_set', 'error_set', 'error_get'],
-  ...['alloc', 'free', 'length', 'length_unsafe', 'load_u8', 'load_u64', 'store_u8', 'store_u64', 'config_get', 'var_get', 'var_set'],
+  ...[
+    'alloc',
+    'free',
+    'length',
+    'length_unsafe',
+    'load_u8',
+    'load_u64',
+    'store_u8',
+    'store_u64',
+    'config_get',
+    'var_get',
+    'var_set',
+  ],
   ...['log_trace', 'log_debug', 'log_info', 'log_warn', 'log_error', 'get_log_level'],
 ];
 
@@ -61,12 +79,19 @@ const environment: readonly string[] = [
 const assemblyScript: readonly string[] = ['abort', 'seed', 'Date.now'];
 
 /** The capability that an import belongs to; none for what every plugin has, `'unknown'` for what there is not. */
-export function capabilityOf({ module, name, kind }: WebAssembly.ModuleImportDescriptor): Capability | undefined | 'unknown' {
+export function capabilityOf({
+  module,
+  name,
+  kind,
+}: WebAssembly.ModuleImportDescriptor): Capability | undefined | 'unknown' {
   if (kind !== 'function') return 'unknown';
   if (module === 'extism:host/user' && Object.hasOwn(userFunctions, name)) return userFunctions[name as UserFunction];
   const known = module === 'extism:host/env' ? environment : module === 'env' ? assemblyScript : [];
   return known.includes(name) ? undefined : 'unknown';
 }
 
-/** The function that a plugin exports for an endpoint, or for `helper:<name>`: most languages' names cannot have "-" or ":". */
+/**
+ * The function that a plugin exports for an endpoint, or for `helper:<name>`: most languages' names cannot have "-" or
+ * ":".
+ */
 export const exportOf = (endpoint: string): string => endpoint.replace(':', '_').replaceAll('-', '_');

@@ -7,7 +7,12 @@ export function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: s
     return schema.parse(JSON.parse(json));
   } catch (cause) {
     const reason = cause instanceof z.core.$ZodError ? z.prettifyError(cause) : String(cause);
-    const payload: WitError = { kind: 'invalid-input', name: 'InvalidArguments', message: `${what} is not as it must be: ${reason}`, data: '{}' };
+    const payload: WitError = {
+      kind: 'invalid-input',
+      name: 'InvalidArguments',
+      message: `${what} is not as it must be: ${reason}`,
+      data: '{}',
+    };
     throw Object.assign(new Error(payload.message), { payload });
   }
 }

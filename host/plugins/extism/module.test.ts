@@ -24,7 +24,14 @@ interface Context {
 
 const run = (plugin: LoadedPlugin, name: string, input: unknown = {}): Promise<unknown> =>
   plugin
-    .run({ endpoint: name, input: JSON.stringify(input), requestId: 'request-1', deadlineMs: 30_000, signal: new AbortController().signal, files: new Map() })
+    .run({
+      endpoint: name,
+      input: JSON.stringify(input),
+      requestId: 'request-1',
+      deadlineMs: 30_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+    })
     .then((json): unknown => JSON.parse(json));
 const failure = async (promise: Promise<unknown>): Promise<AanaError> => {
   const error = await promise.then(
@@ -42,14 +49,29 @@ const Extism = suite<Context>('Extism plugins');
 Extism.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-extism-'));
   context.ports = new FakePorts();
-  context.host = new PluginHost({ ports: context.ports, cacheDir: join(context.dir, 'cache'), log: silentLogger, limits, grants: { other: { capabilities: [] } } });
+  context.host = new PluginHost({
+    ports: context.ports,
+    cacheDir: join(context.dir, 'cache'),
+    log: silentLogger,
+    limits,
+    grants: { other: { capabilities: [] } },
+  });
   let count = 0;
   context.write = async (module, manifest = {}) => {
     const folder = join(context.dir, `plugin-${++count}`);
     await mkdir(join(folder, 'dist'), { recursive: true });
-    const described = { name: 'sample', version: '1.0.0', runtime: 'extism', component: 'dist/plugin.wasm', ...manifest };
+    const described = {
+      name: 'sample',
+      version: '1.0.0',
+      runtime: 'extism',
+      component: 'dist/plugin.wasm',
+      ...manifest,
+    };
     await writeFile(join(folder, 'plugin.json'), JSON.stringify(described));
-    await writeFile(join(folder, 'dist', 'plugin.wasm'), module instanceof Uint8Array ? module : await extismModule(module));
+    await writeFile(
+      join(folder, 'dist', 'plugin.wasm'),
+      module instanceof Uint8Array ? module : await extismModule(module),
+    );
     return folder;
   };
   context.load = async (module, manifest) => context.host.load(await context.write(module, manifest));
@@ -61,8 +83,21 @@ Extism.after.each(async ({ host, dir }) => {
 });
 
 Extism('a plugin that needs nothing answers under the name that it describes', async ({ load }) => {
-  const plugin = await load({ functions: { 'say_hello': '(answer «"hello"»)' }, describes: [{ ...endpoint('say-hello'), summary: 'Says hello.' }] });
-  assert.equal(plugin.endpoints, [{ name: 'say-hello', path: '/extism/say-hello', summary: 'Says hello.', description: '', inputSchema: { type: 'object' }, outputSchema: {}, streaming: false }]);
+  const plugin = await load({
+    functions: { say_hello: '(answer «"hello"»)' },
+    describes: [{ ...endpoint('say-hello'), summary: 'Says hello.' }],
+  });
+  assert.equal(plugin.endpoints, [
+    {
+      name: 'say-hello',
+      path: '/extism/say-hello',
+      summary: 'Says hello.',
+      description: '',
+      inputSchema: { type: 'object' },
+      outputSchema: {},
+      streaming: false,
+    },
+  ]);
   assert.is(await run(plugin, 'say-hello'), 'hello');
 });
 
@@ -84,49 +119,102 @@ Extism('imports that there are not are refused by name', async ({ refusal }) => 
   ];
   for (const [module, name, type] of denied) {
     const imports = `(import "${module}" "${name}" (func ${type}))`;
-    assert.is(await refusal({ imports, functions: { a: '' } }), `plugin sample imports ${module} ${name}, which this host does not offer to Extism plugins`);
+    assert.is(
+      await refusal({ imports, functions: { a: '' } }),
+      `plugin sample imports ${module} ${name}, which this host does not offer to Extism plugins`,
+    );
   }
-  assert.match(await refusal({ imports: '(import "env" "abort" (global i32))', functions: { a: '' } }), /imports env abort/);
+  assert.match(
+    await refusal({ imports: '(import "env" "abort" (global i32))', functions: { a: '' } }),
+    /imports env abort/,
+  );
 });
 
-Extism('functions of a capability are there where it is asked for and granted', async ({ load, refusal, host, write }) => {
-  const module = { imports: user('storage_get', '(param i64) (result i64)'), functions: { a: '(answer (call $storage_get «key»))' } };
-  assert.match(await refusal(module), /imports aana:host\/storage, which its plugin\.json does not ask for: add "storage" to its capabilities$/);
-  assert.match(await refusal(module, { name: 'other', capabilities: ['storage'] }), /which plugin_grants does not grant to it$/);
-  const report = await host.inspect(await write(module, { capabilities: ['storage'] }));
-  assert.equal([report.imports.at(-1), report.gets.capabilities], ['extism:host/user storage_get', ['storage']]);
-  await load(module, { capabilities: ['storage'] });
-});
+Extism(
+  'functions of a capability are there where it is asked for and granted',
+  async ({ load, refusal, host, write }) => {
+    const module = {
+      imports: user('storage_get', '(param i64) (result i64)'),
+      functions: { a: '(answer (call $storage_get «key»))' },
+    };
+    assert.match(
+      await refusal(module),
+      /imports aana:host\/storage, which its plugin\.json does not ask for: add "storage" to its capabilities$/,
+    );
+    assert.match(
+      await refusal(module, { name: 'other', capabilities: ['storage'] }),
+      /which plugin_grants does not grant to it$/,
+    );
+    const report = await host.inspect(await write(module, { capabilities: ['storage'] }));
+    assert.equal([report.imports.at(-1), report.gets.capabilities], ['extism:host/user storage_get', ['storage']]);
+    await load(module, { capabilities: ['storage'] });
+  },
+);
 
 Extism('a plugin that is not what its plugin.json says is refused with a sentence', async ({ refusal }) => {
   const component = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
   assert.match(await refusal(component), /is not a WebAssembly core module, as Extism plugins are$/);
-  assert.match(await refusal({ functions: { a: '' } }, { runtime: 'component' }), /is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/);
-  assert.match(await refusal(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)), /does not export the function "describe"$/);
+  assert.match(
+    await refusal({ functions: { a: '' } }, { runtime: 'component' }),
+    /is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/,
+  );
+  assert.match(
+    await refusal(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)),
+    /does not export the function "describe"$/,
+  );
   assert.match(await refusal(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 99)), /cannot be compiled: /);
-  assert.match(await refusal({ functions: { a: '' }, pages: 17 }), /cannot be loaded: it needs 1114112 bytes of memory at once, the limit is 1048576$/);
-  assert.match(await refusal({ functions: { a: '' } }, { runtime: 'docker' }), /has an invalid plugin\.json \(runtime: /);
+  assert.match(
+    await refusal({ functions: { a: '' }, pages: 17 }),
+    /cannot be loaded: it needs 1114112 bytes of memory at once, the limit is 1048576$/,
+  );
+  assert.match(
+    await refusal({ functions: { a: '' } }, { runtime: 'docker' }),
+    /has an invalid plugin\.json \(runtime: /,
+  );
 });
 
 Extism('a wrong description is refused with a sentence', async ({ refusal }) => {
   const cannot = /^plugin sample cannot describe itself: /;
   assert.match(await refusal({ describes: 'x' }), cannot);
   assert.match(await refusal({ describes: [{ ...endpoint('a'), paths: 1 }], functions: { a: '' } }), cannot);
-  assert.match(await refusal({ describes: [endpoint('absent')] }), /there is no exported function "absent" for the endpoint "absent"$/);
+  assert.match(
+    await refusal({ describes: [endpoint('absent')] }),
+    /there is no exported function "absent" for the endpoint "absent"$/,
+  );
   assert.match(await refusal({ describes: [endpoint('describe')] }), /for the endpoint "describe"$/);
   assert.match(await refusal({ describes: [], functions: { a: '' } }), /has no endpoint/);
-  assert.match(await refusal({ describes: [{ ...endpoint('a'), path: 'a' }], functions: { a: '' } }), /must be a path such as/);
-  assert.match(await refusal({ imports: user('request_id', '(result i64)'), functions: { describe: '(answer (call $request_id))' } }), /the host can be called from endpoints only$/);
+  assert.match(
+    await refusal({ describes: [{ ...endpoint('a'), path: 'a' }], functions: { a: '' } }),
+    /must be a path such as/,
+  );
+  assert.match(
+    await refusal({
+      imports: user('request_id', '(result i64)'),
+      functions: { describe: '(answer (call $request_id))' },
+    }),
+    /the host can be called from endpoints only$/,
+  );
 });
 
 Extism('lines of the log carry the plugin and the request', async ({ load, ports }) => {
-  await run(await load({ imports: env('log_warn', '(param i64)'), functions: { a: '(call $log_warn «from the guest»)' } }), 'a');
+  await run(
+    await load({ imports: env('log_warn', '(param i64)'), functions: { a: '(call $log_warn «from the guest»)' } }),
+    'a',
+  );
   const line = ports.lines.map((text) => JSON.parse(text)).find((each) => each.message === 'from the guest');
   assert.equal([line.plugin, line.request, line.level], ['sample', 'request-1', 'warn']);
 });
 
 Extism('an error may be a text; nothing set is null; a block that there is not is a trap', async ({ load }) => {
-  const plugin = await load({ imports: env('error_set', '(param i64)'), functions: { a: '(call $error_set «it is late»)', b: '', c: '(answer (i64.const 281474976710656000))', d: 'unreachable' } });
+  const plugin = await load({
+    imports: env('error_set', '(param i64)'),
+    functions: {
+      a: '(call $error_set «it is late»)',
+      b: '',
+      c: '(answer (i64.const 281474976710656000))',
+      d: 'unreachable',
+    },
+  });
   const error = await failure(run(plugin, 'a'));
   assert.equal([error.name, error.kind, error.message], ['PluginError', 'internal', 'it is late']);
   assert.is(await run(plugin, 'b'), null);
@@ -134,9 +222,21 @@ Extism('an error may be a text; nothing set is null; a block that there is not i
 });
 
 Extism("a run sees neither memory, variables nor settings of another's", async ({ load }) => {
-  const imports = [env('var_get', '(param i64) (result i64)'), env('var_set', '(param i64 i64)'), env('config_get', '(param i64) (result i64)')].join('');
-  const remembered = '(if (i64.eqz (call $var_get «key»)) (then (call $var_set «key» «"kept"») (answer «"new"»)) (else unreachable))';
-  const plugin = await load({ imports, functions: { a: remembered, b: '(if (i64.eqz (call $config_get «constructor»)) (then (answer «"none"»)))', c: '(call $var_set «key» «"kept"») (answer (call $var_get «key»))' } });
+  const imports = [
+    env('var_get', '(param i64) (result i64)'),
+    env('var_set', '(param i64 i64)'),
+    env('config_get', '(param i64) (result i64)'),
+  ].join('');
+  const remembered =
+    '(if (i64.eqz (call $var_get «key»)) (then (call $var_set «key» «"kept"») (answer «"new"»)) (else unreachable))';
+  const plugin = await load({
+    imports,
+    functions: {
+      a: remembered,
+      b: '(if (i64.eqz (call $config_get «constructor»)) (then (answer «"none"»)))',
+      c: '(call $var_set «key» «"kept"») (answer (call $var_get «key»))',
+    },
+  });
   for (let n = 0; n < 3; n++) assert.is(await run(plugin, 'a'), 'new');
   assert.is(await run(plugin, 'b'), 'none');
   assert.is(await run(plugin, 'c'), 'kept', 'within a run they are there');
@@ -152,7 +252,8 @@ Extism('blocks have limits of their own, in bytes and in number', async ({ load 
       beyond: '(call $store (i64.add (call $alloc (i64.const 8)) (i64.const 8)) (i32.const 1))',
     },
   });
-  for (const name of ['large', 'negative', 'sum']) assert.match((await failure(run(plugin, name))).message, /the run put more than 1048576 bytes into blocks$/);
+  for (const name of ['large', 'negative', 'sum'])
+    assert.match((await failure(run(plugin, name))).message, /the run put more than 1048576 bytes into blocks$/);
   assert.match((await failure(run(plugin, 'number'))).message, /the run made more than 32000 blocks$/);
   assert.is((await failure(run(plugin, 'beyond'))).name, 'PluginTrapError');
 });
@@ -175,17 +276,35 @@ Extism('blocks are made of memory and copied to it, inside of it alone', async (
   assert.match((await failure(run(plugin, 'f'))).message, /the run put more than 1048576 bytes into blocks$/);
 });
 
-Extism('arguments that are not as they must be are the error of the call; a wrong number of them is a trap', async ({ load }) => {
-  const imports = user('media_open', '(param i64) (result i64)') + user('host_error', '(result i64)') + user('media_open_image', '(result i64)');
-  const attempt = (json: string): string => `(if (i64.eqz (call $media_open «${json}»)) (then (answer (call $host_error))))`;
-  const plugin = await load({ imports, functions: { a: attempt('[]'), b: attempt('{'), c: attempt('{"path":1}'), d: '(drop (call $media_open_image))' } }, { capabilities: ['media'] });
-  for (const name of ['a', 'b', 'c']) {
-    const error = (await run(plugin, name)) as { kind: string; name: string; message: string };
-    assert.equal([error.kind, error.name], ['invalid-input', 'InvalidArguments']);
-    assert.match(error.message, /^the source is not as it must be: /);
-  }
-  assert.is((await failure(run(plugin, 'd'))).name, 'PluginTrapError');
-});
+Extism(
+  'arguments that are not as they must be are the error of the call; a wrong number of them is a trap',
+  async ({ load }) => {
+    const imports =
+      user('media_open', '(param i64) (result i64)') +
+      user('host_error', '(result i64)') +
+      user('media_open_image', '(result i64)');
+    const attempt = (json: string): string =>
+      `(if (i64.eqz (call $media_open «${json}»)) (then (answer (call $host_error))))`;
+    const plugin = await load(
+      {
+        imports,
+        functions: {
+          a: attempt('[]'),
+          b: attempt('{'),
+          c: attempt('{"path":1}'),
+          d: '(drop (call $media_open_image))',
+        },
+      },
+      { capabilities: ['media'] },
+    );
+    for (const name of ['a', 'b', 'c']) {
+      const error = (await run(plugin, name)) as { kind: string; name: string; message: string };
+      assert.equal([error.kind, error.name], ['invalid-input', 'InvalidArguments']);
+      assert.match(error.message, /^the source is not as it must be: /);
+    }
+    assert.is((await failure(run(plugin, 'd'))).name, 'PluginTrapError');
+  },
+);
 
 Extism('two versions serve side by side until the older is drained', async ({ host, write, load }) => {
   const first = await load({ functions: { a: '(answer «1»)' } });

@@ -13,14 +13,21 @@ import { capabilityOf } from './interface.ts';
 const coreHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 /**
- * Reads the core module of an Extism plugin and checks what it imports and exports; `compile` puts a cap on its memory. The module with the host's hooks is kept
- * under `cacheDir` by content. Throws `PluginLoadError`.
+ * Reads the core module of an Extism plugin and checks what it imports and exports; `compile` puts a cap on its memory.
+ * The module with the host's hooks is kept under `cacheDir` by content. Throws `PluginLoadError`.
  */
-export async function readExtismModule(file: string, { plugin, cacheDir, mode }: ComponentOptions): Promise<TranslatedComponent> {
+export async function readExtismModule(
+  file: string,
+  { plugin, cacheDir, mode }: ComponentOptions,
+): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw pluginLoadError(plugin, `has no module at ${file}; build it first`, cause);
   });
-  if (!coreHeader.every((byte, n) => bytes[n] === byte)) throw pluginLoadError(plugin, `has a module (${file}) that is not a WebAssembly core module, as Extism plugins are`);
+  if (!coreHeader.every((byte, n) => bytes[n] === byte))
+    throw pluginLoadError(
+      plugin,
+      `has a module (${file}) that is not a WebAssembly core module, as Extism plugins are`,
+    );
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(cacheDir, 'plugins', `${digest}-extism-${mode}-${cacheFormat}`);
   const interrupts = interruptsOf(mode, 'extism');
@@ -29,19 +36,32 @@ export async function readExtismModule(file: string, { plugin, cacheDir, mode }:
     digest,
     imports,
     uses,
-    compile: (memoryBytes) => compileModules({ plugin, digest, glue: undefined, dir, modules, interrupts, memoryBytes }),
+    compile: (memoryBytes) =>
+      compileModules({ plugin, digest, glue: undefined, dir, modules, interrupts, memoryBytes }),
   };
 }
 
-async function translate(bytes: Uint8Array<ArrayBuffer>, dir: string, plugin: string, interrupts: Interrupts): Promise<CacheEntry> {
+async function translate(
+  bytes: Uint8Array<ArrayBuffer>,
+  dir: string,
+  plugin: string,
+  interrupts: Interrupts,
+): Promise<CacheEntry> {
   enableExtendedConstants();
   const module = await WebAssembly.compile(bytes).catch((cause: unknown) => {
-    throw pluginLoadError(plugin, `cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw pluginLoadError(
+      plugin,
+      `cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cause,
+    );
   });
   const imports = WebAssembly.Module.imports(module);
   const refused = imports.filter((each) => capabilityOf(each) === 'unknown').map(nameOf);
-  if (refused.length > 0) throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer to Extism plugins`);
-  const describes = WebAssembly.Module.exports(module).some(({ name, kind }) => name === 'describe' && kind === 'function');
+  if (refused.length > 0)
+    throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer to Extism plugins`);
+  const describes = WebAssembly.Module.exports(module).some(
+    ({ name, kind }) => name === 'describe' && kind === 'function',
+  );
   if (!describes) throw pluginLoadError(plugin, 'does not export the function "describe"');
   const { code, ...facts } = prepared(plugin, bytes, interrupts);
   const uses = capabilityNames.filter((capability) => imports.some((each) => capabilityOf(each) === capability));

@@ -5,14 +5,26 @@ import type { OutputRing } from '../invocation/output-ring.ts';
 import type { InstanceMemory } from './instance-memory.ts';
 import { isClientGone } from '../threads/slots.ts';
 import { enteredNow } from '../threads/thread-hold.ts';
-import { cell, type FromWorker, type HostCall, type HostCalls, type HostOperation, type HostReply, type RunMessage, type ToWorker, type WitError } from '../invocation/protocol.ts';
+import {
+  cell,
+  type FromWorker,
+  type HostCall,
+  type HostCalls,
+  type HostOperation,
+  type HostReply,
+  type RunMessage,
+  type ToWorker,
+  type WitError,
+} from '../invocation/protocol.ts';
 
 /** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
 const maxTurnMs = 10;
 
 /** A thread that waits for a processor does not compute. Older Nodes do not tell. */
 const { threadCpuUsage } = process as { threadCpuUsage?(): NodeJS.CpuUsage };
-const threadCpuMs = threadCpuUsage ? (): number => cpuMsOf(threadCpuUsage.call(process)) : (): number => performance.now();
+const threadCpuMs = threadCpuUsage
+  ? (): number => cpuMsOf(threadCpuUsage.call(process))
+  : (): number => performance.now();
 const cpuMsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
 
 /** A value now (blocking) or later (suspending). */
@@ -89,13 +101,21 @@ export abstract class Bridge {
     return isClientGone(this.control, invocation.slot);
   }
 
-  /** Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers. */
+  /**
+   * Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers.
+   */
   write(invocation: Invocation, chunk: string): Awaitable<undefined> {
     const { output } = invocation;
     if (output) {
       const bytes = Buffer.byteLength(chunk);
       output.leftBytes -= bytes;
-      if (output.leftBytes >= 0 && !this.isCancelled(invocation) && !this.#isTurnOver() && !isDeep(chunk) && output.ring.offer(chunk, bytes)) {
+      if (
+        output.leftBytes >= 0 &&
+        !this.isCancelled(invocation) &&
+        !this.#isTurnOver() &&
+        !isDeep(chunk) &&
+        output.ring.offer(chunk, bytes)
+      ) {
         if (output.ring.mustTell()) this.post({ type: 'output', id: invocation.id });
         return undefined;
       }
@@ -114,7 +134,11 @@ export abstract class Bridge {
   }
 
   /** The host's answer, or throws what the glue takes for a WIT error. */
-  abstract call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Awaitable<HostCalls[O]['value']>;
+  abstract call<O extends HostOperation>(
+    invocation: Invocation,
+    operation: O,
+    ...args: HostCalls[O]['args']
+  ): Awaitable<HostCalls[O]['value']>;
 
   /** Answers go to whom they are for; only a suspending bridge gets them so. */
   abstract onReply(message: ToWorker & { type: 'reply' }): void;
@@ -126,14 +150,24 @@ export abstract class Bridge {
     const args = bounded(operation, given, invocation.answerBytes);
     const call = ++this.#lastCall;
     this.leave();
-    this.post({ type: 'call', id: invocation.id, call, cpuMs: invocation.cpuMs, request: { operation, args } as HostCall });
+    this.post({
+      type: 'call',
+      id: invocation.id,
+      call,
+      cpuMs: invocation.cpuMs,
+      request: { operation, args } as HostCall,
+    });
     return call;
   }
 }
 
 /** Sleeps until the answer is there. */
 export class BlockingBridge extends Bridge {
-  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): HostCalls[O]['value'] {
+  override call<O extends HostOperation>(
+    invocation: Invocation,
+    operation: O,
+    ...args: HostCalls[O]['args']
+  ): HostCalls[O]['value'] {
     Atomics.store(this.control, cell.wake, 0);
     const call = this.send(invocation, operation, args);
     for (;;) {
@@ -161,7 +195,11 @@ interface Waiting {
 export class SuspendingBridge extends Bridge {
   readonly #waiting = new Map<number, Map<number, Waiting>>();
 
-  override call<O extends HostOperation>(invocation: Invocation, operation: O, ...args: HostCalls[O]['args']): Promise<HostCalls[O]['value']> {
+  override call<O extends HostOperation>(
+    invocation: Invocation,
+    operation: O,
+    ...args: HostCalls[O]['args']
+  ): Promise<HostCalls[O]['value']> {
     if (invocation.isAbandoned) {
       this.leave();
       return new Promise(() => {});

@@ -1,6 +1,11 @@
 import type { WitTranscription, WitTranscriptionParams } from '../capabilities/asr-records.ts';
 import type { WitChatOptions, WitMessage } from '../capabilities/llm-records.ts';
-import type { WitCaptionPlace, WitNewCaption, WitNewTranscript, WitNewVideo } from '../capabilities/repositories-records.ts';
+import type {
+  WitCaptionPlace,
+  WitNewCaption,
+  WitNewTranscript,
+  WitNewVideo,
+} from '../capabilities/repositories-records.ts';
 import type { HttpRequest, ImageInfo } from '../ports.ts';
 import type { WitSource } from '../invocation/protocol.ts';
 import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
@@ -15,7 +20,10 @@ export interface CapabilityImports {
   readonly interfaces: Record<string, Record<string, unknown>>;
 }
 
-/** The interfaces of `capabilities/` for one instance, and the resource `image` of `media`. `Resource` is what a guest holds by a number. */
+/**
+ * The interfaces of `capabilities/` for one instance, and the resource `image` of `media`. `Resource` is what a guest
+ * holds by a number.
+ */
 export function capabilityImports(bridge: Bridge, current: () => Invocation, Resource: Held): CapabilityImports {
   class Image extends Resource {
     readonly #info: ImageInfo;
@@ -71,36 +79,48 @@ export function capabilityImports(bridge: Bridge, current: () => Invocation, Res
       transcribe: (deployment: string, audio: { handle: number }, params: WitTranscriptionParams) =>
         bridge.call(current(), 'asr.transcribe', deployment, audio.handle, params),
       transcribeStream: (deployment: string, audio: { handle: number }, params: WitTranscriptionParams) =>
-        map(bridge.call(current(), 'asr.transcribe-stream', deployment, audio.handle, params), (stream) => new Transcriptions(stream)),
+        map(
+          bridge.call(current(), 'asr.transcribe-stream', deployment, audio.handle, params),
+          (stream) => new Transcriptions(stream),
+        ),
     },
     'aana:host/llm': {
       TextStream,
-      chat: (deployment: string, dialog: readonly WitMessage[], options: WitChatOptions) => bridge.call(current(), 'llm.chat', deployment, dialog, options),
+      chat: (deployment: string, dialog: readonly WitMessage[], options: WitChatOptions) =>
+        bridge.call(current(), 'llm.chat', deployment, dialog, options),
       chatStream: (deployment: string, dialog: readonly WitMessage[], options: WitChatOptions) =>
         map(bridge.call(current(), 'llm.chat-stream', deployment, dialog, options), (stream) => new TextStream(stream)),
-      countDialogTokens: (deployment: string, dialog: readonly WitMessage[]) => bridge.call(current(), 'llm.count-dialog-tokens', deployment, dialog),
+      countDialogTokens: (deployment: string, dialog: readonly WitMessage[]) =>
+        bridge.call(current(), 'llm.count-dialog-tokens', deployment, dialog),
       countTokens: (deployment: string, text: string) => bridge.call(current(), 'llm.count-tokens', deployment, text),
     },
     'aana:host/storage': {
       get: (key: string) => bridge.call(current(), 'storage.get', key),
       set: (key: string, value: Uint8Array) => bridge.call(current(), 'storage.set', key, value),
       delete: (key: string) => bridge.call(current(), 'storage.delete', key),
-      list: (prefix: string, after: string | undefined, limit: number) => bridge.call(current(), 'storage.list', prefix, after, limit),
+      list: (prefix: string, after: string | undefined, limit: number) =>
+        bridge.call(current(), 'storage.list', prefix, after, limit),
     },
     'aana:host/repositories': {
       mediaExists: (mediaId: string) => bridge.call(current(), 'repositories.media-exists', mediaId),
       readVideo: (mediaId: string) => bridge.call(current(), 'repositories.read-video', mediaId),
-      listVideos: (after: string | undefined, limit: number) => bridge.call(current(), 'repositories.list-videos', after, limit),
+      listVideos: (after: string | undefined, limit: number) =>
+        bridge.call(current(), 'repositories.list-videos', after, limit),
       readCaption: (id: number) => bridge.call(current(), 'repositories.read-caption', id),
-      listCaptions: (mediaId: string, after: WitCaptionPlace | undefined, limit: number) => bridge.call(current(), 'repositories.list-captions', mediaId, after, limit),
+      listCaptions: (mediaId: string, after: WitCaptionPlace | undefined, limit: number) =>
+        bridge.call(current(), 'repositories.list-captions', mediaId, after, limit),
       readTranscript: (id: number) => bridge.call(current(), 'repositories.read-transcript', id),
-      listTranscripts: (mediaId: string, after: number | undefined, limit: number) => bridge.call(current(), 'repositories.list-transcripts', mediaId, after, limit),
+      listTranscripts: (mediaId: string, after: number | undefined, limit: number) =>
+        bridge.call(current(), 'repositories.list-transcripts', mediaId, after, limit),
     },
     'aana:host/repositories-write': {
-      createMedia: (mediaId: string, mediaType: string) => bridge.call(current(), 'repositories-write.create-media', mediaId, mediaType),
+      createMedia: (mediaId: string, mediaType: string) =>
+        bridge.call(current(), 'repositories-write.create-media', mediaId, mediaType),
       saveVideo: (video: WitNewVideo) => bridge.call(current(), 'repositories-write.save-video', video),
-      saveCaptions: (captions: readonly WitNewCaption[]) => bridge.call(current(), 'repositories-write.save-captions', captions),
-      saveTranscript: (transcript: WitNewTranscript) => bridge.call(current(), 'repositories-write.save-transcript', transcript),
+      saveCaptions: (captions: readonly WitNewCaption[]) =>
+        bridge.call(current(), 'repositories-write.save-captions', captions),
+      saveTranscript: (transcript: WitNewTranscript) =>
+        bridge.call(current(), 'repositories-write.save-transcript', transcript),
       deleteMedia: (mediaId: string) => bridge.call(current(), 'repositories-write.delete-media', mediaId),
       deleteCaption: (id: number) => bridge.call(current(), 'repositories-write.delete-caption', id),
       deleteTranscript: (id: number) => bridge.call(current(), 'repositories-write.delete-transcript', id),

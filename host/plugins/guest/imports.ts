@@ -12,8 +12,9 @@ const maxLineChars = 16 * 1024;
 const maxLines = 1_000;
 
 /**
- * The `aana:host/*` interfaces for one instance, as the glue takes them. `current` is the invocation that the instance runs; it throws
- * when there is none. Resources are objects with a number that the host knows for that invocation alone.
+ * The `aana:host/*` interfaces for one instance, as the glue takes them. `current` is the invocation that the instance
+ * runs; it throws when there is none. Resources are objects with a number that the host knows for that invocation
+ * alone.
  */
 export function hostImports(bridge: Bridge, current: () => Invocation): Record<string, Record<string, unknown>> {
   class Resource {
@@ -65,7 +66,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
     }
 
     extractAudio(channels: 'mix' | 'separate'): Awaitable<Audio> {
-      return map(bridge.call(current(), 'media.extract-audio', this.handle, channels), ({ audio, duration }) => new Audio(audio, duration));
+      return map(
+        bridge.call(current(), 'media.extract-audio', this.handle, channels),
+        ({ audio, duration }) => new Audio(audio, duration),
+      );
     }
   }
 
@@ -80,7 +84,9 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
 
   return {
     'aana:host/types': {},
-    'aana:host/log': { log: (level: LogLevel, message: string, fields: string) => writeLog(bridge, current(), level, message, fields) },
+    'aana:host/log': {
+      log: (level: LogLevel, message: string, fields: string) => writeLog(bridge, current(), level, message, fields),
+    },
     'aana:host/random': { bytes: (length: number) => new Uint8Array(randomBytes(Math.min(length, maxRandomBytes))) },
     'aana:host/invocation': {
       requestId: () => current().requestId,
@@ -97,7 +103,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
       call: (deployment: string, method: string, args: string, audio: readonly Audio[]) =>
         bridge.call(current(), 'deployments.call', deployment, method, args, handles(audio)),
       open: (deployment: string, method: string, args: string, audio: readonly Audio[]) =>
-        map(bridge.call(current(), 'deployments.open', deployment, method, args, handles(audio)), (stream) => new Chunks(stream)),
+        map(
+          bridge.call(current(), 'deployments.open', deployment, method, args, handles(audio)),
+          (stream) => new Chunks(stream),
+        ),
     },
     'aana:host/output': {
       write: (chunk: string) => bridge.write(current(), chunk),
@@ -106,10 +115,33 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
   };
 }
 
-/** A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut, and fields that are nested too deep left out. */
-export function writeLog(bridge: Bridge, invocation: Invocation | undefined, level: LogLevel, message: string, fields: string): void {
+/**
+ * A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut, and
+ * fields that are nested too deep left out.
+ */
+export function writeLog(
+  bridge: Bridge,
+  invocation: Invocation | undefined,
+  level: LogLevel,
+  message: string,
+  fields: string,
+): void {
   const line = ++(invocation ?? bridge).lines;
   if (line > maxLines + 1) return;
-  if (line > maxLines) bridge.post({ type: 'log', id: invocation?.id, level: 'warn', message: `further lines are dropped after ${maxLines}`, fields: '' });
-  else bridge.post({ type: 'log', id: invocation?.id, level, message: message.slice(0, maxLineChars), fields: fields.length > maxLineChars || isDeep(fields) ? '' : fields });
+  if (line > maxLines)
+    bridge.post({
+      type: 'log',
+      id: invocation?.id,
+      level: 'warn',
+      message: `further lines are dropped after ${maxLines}`,
+      fields: '',
+    });
+  else
+    bridge.post({
+      type: 'log',
+      id: invocation?.id,
+      level,
+      message: message.slice(0, maxLineChars),
+      fields: fields.length > maxLineChars || isDeep(fields) ? '' : fields,
+    });
 }

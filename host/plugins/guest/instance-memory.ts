@@ -19,7 +19,10 @@ export class PluginMemory {
   /** Ends an instance that nobody uses, if there is one. */
   readonly #endIdle: () => boolean;
 
-  /** @param all one number, which all threads of the plugin share; `control` has this thread's part, which the host takes away when the thread is gone. */
+  /**
+   * @param all one number, which all threads of the plugin share; `control` has this thread's part, which the host
+   * takes away when the thread is gone.
+   */
   constructor(all: Int32Array, control: Int32Array, limits: MemoryLimits, endIdle: () => boolean) {
     this.#all = all;
     this.#control = control;
@@ -63,7 +66,10 @@ export class InstanceMemory {
     plugin.add(this.#pages);
   }
 
-  /** The hook of the modules: `delta` when it may grow by so many pages or entries, else -1, by which no memory and no table grows. */
+  /**
+   * The hook of the modules: `delta` when it may grow by so many pages or entries, else -1, by which no memory and no
+   * table grows.
+   */
   grow(delta: number, bytesEach: number): number {
     const bytes = this.#bytes + (delta >>> 0) * bytesEach;
     const pages = pagesOf(bytes);

@@ -71,7 +71,10 @@ export class GuestInstance implements Guest {
     this.#bridge = bridge;
     this.#memory = memory;
     this.#isRestorable = isRestorable;
-    const hooks: Hooks = { grow: (delta, bytesEach) => memory.grow(delta, bytesEach), isOver: () => Number(bridge.isStopped) };
+    const hooks: Hooks = {
+      grow: (delta, bytesEach) => memory.grow(delta, bytesEach),
+      isOver: () => Number(bridge.isStopped),
+    };
     const wasi = denyAllWasi((text) => this.#print(text));
     const known = hostImports(bridge, () => {
       if (!this.#invocation) throw new Error('the host can be called from `run` only');
@@ -82,7 +85,10 @@ export class GuestInstance implements Guest {
       (file) => modules[file]!,
       imports,
       (module, needs) => {
-        const instance = new WebAssembly.Instance(module, { ...needs, [hookModule]: { ...hooks, ...hookMemories(module, control) } });
+        const instance = new WebAssembly.Instance(module, {
+          ...needs,
+          [hookModule]: { ...hooks, ...hookMemories(module, control) },
+        });
         this.#collectState(instance);
         return instance;
       },
@@ -118,10 +124,15 @@ export class GuestInstance implements Guest {
     }
   }
 
-  /** Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown away instead. */
+  /**
+   * Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown
+   * away instead.
+   */
   reset(invocation: Invocation): boolean {
     if (!this.#isRestorable || invocation.held.size > 0 || this.#uses >= maxUses) return false;
-    const grown = this.#memories.some((memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.bytes ?? 0));
+    const grown = this.#memories.some(
+      (memory, n) => memory.buffer.byteLength > maxGrowth * (this.snapshot.memories[n]?.bytes ?? 0),
+    );
     if (grown) return false;
     this.#restore();
     return true;
@@ -134,7 +145,8 @@ export class GuestInstance implements Guest {
   #collectState(instance: WebAssembly.Instance): void {
     for (const exported of Object.values(instance.exports)) {
       if (exported instanceof WebAssembly.Memory && !this.#memories.includes(exported)) this.#memories.push(exported);
-      else if (exported instanceof WebAssembly.Global && !this.#globals.includes(exported) && isMutable(exported)) this.#globals.push(exported);
+      else if (exported instanceof WebAssembly.Global && !this.#globals.includes(exported) && isMutable(exported))
+        this.#globals.push(exported);
     }
   }
 
@@ -157,7 +169,9 @@ export class GuestInstance implements Guest {
     });
   }
 
-  /** A guest prints when its language runtime panics, with the stack; and what runtimes print besides is of no use here. */
+  /**
+   * A guest prints when its language runtime panics, with the stack; and what runtimes print besides is of no use here.
+   */
   #print(text: string): void {
     if (text.includes('RUST_BACKTRACE')) return;
     if (this.#printed.length >= maxPrinted) return;
@@ -167,7 +181,10 @@ export class GuestInstance implements Guest {
 
   /** What the guest printed as it died says more than the trap. */
   #lastWords(): string | undefined {
-    return /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ?? (this.#printed.trim().split('\n')[0] || undefined);
+    return (
+      /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ??
+      (this.#printed.trim().split('\n')[0] || undefined)
+    );
   }
 }
 
@@ -187,5 +204,12 @@ function isMutable(global: WebAssembly.Global): boolean {
 
 /** The glue throws the WIT error as it is; traps are `Error`s. */
 function isWitError(thrown: unknown): thrown is WitError {
-  return typeof thrown === 'object' && thrown !== null && !(thrown instanceof Error) && 'kind' in thrown && 'name' in thrown && 'message' in thrown;
+  return (
+    typeof thrown === 'object' &&
+    thrown !== null &&
+    !(thrown instanceof Error) &&
+    'kind' in thrown &&
+    'name' in thrown &&
+    'message' in thrown
+  );
 }

@@ -44,7 +44,15 @@ async function components(glueUrl: string): Promise<Guests> {
   const make = (snapshot: Snapshot | undefined): GuestInstance => {
     const own = new InstanceMemory(memory, initialBytes);
     try {
-      return new GuestInstance({ glue, modules: init.modules, bridge, control: init.control, memory: own, isRestorable: init.isRestorable, snapshot });
+      return new GuestInstance({
+        glue,
+        modules: init.modules,
+        bridge,
+        control: init.control,
+        memory: own,
+        isRestorable: init.isRestorable,
+        snapshot,
+      });
     } catch (error) {
       own.release();
       throw error;
@@ -83,10 +91,12 @@ try {
   const guests = init.glue === undefined ? await extismPlugin() : await components(init.glue);
   idle.push(guests.first);
 
-  // Guests whose answers are there go on before others begin: fewer instances take turns then, and those are in the processor's caches.
+  // Guests whose answers are there go on before others begin: fewer instances take turns then, and those are in the
+  // processor's caches.
   const waiting: RunMessage[] = [];
   let isStarting = false;
-  const hasRoom = (): boolean => idle.length > 0 || initialBytes <= init.memory.share || running.size === 0 || memory.hasRoom(initialBytes);
+  const hasRoom = (): boolean =>
+    idle.length > 0 || initialBytes <= init.memory.share || running.size === 0 || memory.hasRoom(initialBytes);
   const startNext = (): void => {
     isStarting = false;
     if (waiting.length === 0 || !hasRoom()) return; // the next one that ends starts it
@@ -104,7 +114,16 @@ try {
       bridge.post({ type: 'skipped', slot: message.slot });
       return;
     }
-    const invocation: Invocation = { ...message, output: outputOf(message), held: new Set(), cpuMs: 0, lines: 0, progress: { percent: -1, text: '', count: 0 }, isAbandoned: false, memory: undefined };
+    const invocation: Invocation = {
+      ...message,
+      output: outputOf(message),
+      held: new Set(),
+      cpuMs: 0,
+      lines: 0,
+      progress: { percent: -1, text: '', count: 0 },
+      isAbandoned: false,
+      memory: undefined,
+    };
     running.set(message.id, invocation);
     bridge.enter(invocation); // making an instance runs the guest's code, too
     let instance: Guest;
@@ -113,13 +132,24 @@ try {
     } catch (error) {
       bridge.leave();
       running.delete(message.id);
-      const outcome: Outcome = bridge.isStopped ? { state: 'stopped' } : { state: 'trapped', reason: error instanceof Error ? error.message : String(error) };
+      const outcome: Outcome = bridge.isStopped
+        ? { state: 'stopped' }
+        : { state: 'trapped', reason: error instanceof Error ? error.message : String(error) };
       bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome });
       return;
     }
-    const outcome = await instance.run(invocation).catch((error: unknown): Outcome => ({ state: 'trapped', reason: error instanceof Error ? error.message : String(error) }));
+    const outcome = await instance.run(invocation).catch((error: unknown): Outcome => ({
+      state: 'trapped',
+      reason: error instanceof Error ? error.message : String(error),
+    }));
     const isAbandoned = !running.delete(message.id);
-    if (!isAbandoned) bridge.post({ type: 'done', id: message.id, cpuMs: invocation.cpuMs, outcome: boundedOutcome(outcome, message.answerBytes) });
+    if (!isAbandoned)
+      bridge.post({
+        type: 'done',
+        id: message.id,
+        cpuMs: invocation.cpuMs,
+        outcome: boundedOutcome(outcome, message.answerBytes),
+      });
     const isWhole = outcome.state === 'returned' || outcome.state === 'failed';
     if (!isAbandoned && isWhole && idle.length < maxIdle && instance.reset(invocation)) idle.push(instance);
     else instance.release();

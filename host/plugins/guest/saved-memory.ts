@@ -12,7 +12,7 @@ const zeroRunBytes = 4096;
 export function saveMemory(memory: Uint8Array): SavedMemory {
   const parts: { at: number; content: Uint8Array }[] = [];
   const isZero = (at: number): boolean => memory.subarray(at, at + zeroRunBytes).every((byte) => byte === 0);
-  for (let at = 0; at < memory.length; ) {
+  for (let at = 0; at < memory.length;) {
     const start = at;
     while (at < memory.length && !isZero(at)) at += zeroRunBytes;
     if (at > start) parts.push({ at: start, content: memory.slice(start, at) });
@@ -25,8 +25,9 @@ export function saveMemory(memory: Uint8Array): SavedMemory {
 const noBytes = Buffer.alloc(16 * 1024);
 
 /**
- * Brings the content back, with zeros in what the memory has grown by. Every byte is written, for nothing tells which were changed, or seen
- * to be zero: most of a stack is never used, and looking at memory that nobody has written costs less than writing it, and takes no room.
+ * Brings the content back, with zeros in what the memory has grown by. Every byte is written, for nothing tells which
+ * were changed, or seen to be zero: most of a stack is never used, and looking at memory that nobody has written costs
+ * less than writing it, and takes no room.
  */
 export function restoreMemory(memory: Uint8Array, { parts }: SavedMemory): void {
   const buffer = Buffer.from(memory.buffer, memory.byteOffset, memory.length);

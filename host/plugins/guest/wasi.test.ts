@@ -17,7 +17,10 @@ for (const name of ['stdout', 'stderr'] as const) {
     stream.write(new TextEncoder().encode('héllo'));
     stream.write(new Uint8Array(100 * 1024 * 1024).fill(0x78));
     for (let n = 0; n < 1000; n++) stream.blockingWriteAndFlush(new Uint8Array());
-    assert.equal(written.map((text) => text.length), [5, 8192]);
+    assert.equal(
+      written.map((text) => text.length),
+      [5, 8192],
+    );
   });
 }
 

@@ -12,8 +12,9 @@ class EmptyInputStream {
 }
 
 /**
- * The `wasi:*` interfaces that language runtimes import whether a guest uses them or not. Clocks tell the time; standard output and error go
- * to `onOutput`; standard input, the environment, arguments and file system are empty; everything else traps.
+ * The `wasi:*` interfaces that language runtimes import whether a guest uses them or not. Clocks tell the time;
+ * standard output and error go to `onOutput`; standard input, the environment, arguments and file system are empty;
+ * everything else traps.
  */
 export function denyAllWasi(onOutput: (text: string) => void): (name: string) => Record<string, unknown> {
   class OutputStream {

@@ -5,8 +5,8 @@ import { toWitError } from '../capabilities/scope/wit-error.ts';
 import type { HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
 
 /**
- * What one message of a plugin's worker to the host may have. The worker checks each before it is sent, in the guest's time: the thread that
- * receives them serves every request.
+ * What one message of a plugin's worker to the host may have. The worker checks each before it is sent, in the guest's
+ * time: the thread that receives them serves every request.
  */
 export const borderLimits = {
   /** Characters of all texts of a call. */
@@ -36,15 +36,23 @@ const jsonArguments: { readonly [O in HostOperation]?: readonly number[] } = {
   'remote.start': [1],
 };
 
-/** The arguments of a call as they may cross. Throws `ArgumentsTooLarge`; a chunk over `answerBytes` is `OutputTooLarge`. */
-export function boundedArguments(operation: HostOperation, args: readonly unknown[], answerBytes: number): readonly unknown[] {
+/**
+ * The arguments of a call as they may cross. Throws `ArgumentsTooLarge`; a chunk over `answerBytes` is
+ * `OutputTooLarge`.
+ */
+export function boundedArguments(
+  operation: HostOperation,
+  args: readonly unknown[],
+  answerBytes: number,
+): readonly unknown[] {
   if (operation === 'output.write') {
     requireAnswer(String(args[0]), answerBytes);
     return args;
   }
   const size = new Size();
   const bounded = args.map((arg) => size.take(arg));
-  for (const n of jsonArguments[operation] ?? []) requireShape(String(args[n]), 'the arguments of a call are', 'ArgumentsTooLarge', borderLimits.jsonElements);
+  for (const n of jsonArguments[operation] ?? [])
+    requireShape(String(args[n]), 'the arguments of a call are', 'ArgumentsTooLarge', borderLimits.jsonElements);
   return bounded;
 }
 
@@ -92,7 +100,11 @@ export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
       case 'stopped':
         return outcome;
       case 'trapped':
-        return { state: 'trapped', reason: cut(outcome.reason, borderLimits.errorMessageChars), said: outcome.said && cut(outcome.said, borderLimits.errorMessageChars) };
+        return {
+          state: 'trapped',
+          reason: cut(outcome.reason, borderLimits.errorMessageChars),
+          said: outcome.said && cut(outcome.said, borderLimits.errorMessageChars),
+        };
     }
   } catch (error) {
     return { state: 'failed', error: toWitError(error) };
@@ -101,19 +113,41 @@ export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
 
 /** What a plugin says of its endpoints. Throws when that is too much. */
 export function boundedEndpoints(endpoints: readonly WitEndpoint[]): readonly WitEndpoint[] {
-  if (endpoints.length > borderLimits.endpoints) throw new Error(`it describes ${endpoints.length} endpoints, ${borderLimits.endpoints} are allowed`);
-  const chars = endpoints.reduce((sum, endpoint) => sum + Object.values(endpoint).reduce((own, value) => own + String(value).length, 0), 0);
-  if (chars > borderLimits.descriptionChars) throw new Error(`it describes its endpoints with ${chars} characters, ${borderLimits.descriptionChars} are allowed`);
+  if (endpoints.length > borderLimits.endpoints)
+    throw new Error(`it describes ${endpoints.length} endpoints, ${borderLimits.endpoints} are allowed`);
+  const chars = endpoints.reduce(
+    (sum, endpoint) => sum + Object.values(endpoint).reduce((own, value) => own + String(value).length, 0),
+    0,
+  );
+  if (chars > borderLimits.descriptionChars)
+    throw new Error(
+      `it describes its endpoints with ${chars} characters, ${borderLimits.descriptionChars} are allowed`,
+    );
   for (const { name, inputSchema, outputSchema } of endpoints) {
-    for (const schema of [inputSchema, outputSchema]) if (isDeep(schema)) throw new Error(`a schema of its endpoint ${cut(name, 64)} is nested deeper than ${borderLimits.jsonDepth} levels`);
+    for (const schema of [inputSchema, outputSchema])
+      if (isDeep(schema))
+        throw new Error(
+          `a schema of its endpoint ${cut(name, 64)} is nested deeper than ${borderLimits.jsonDepth} levels`,
+        );
   }
   return endpoints;
 }
 
 function boundedError({ kind, name, message, data }: WitError): WitError {
-  if (data.length > borderLimits.errorDataChars) throw new AanaError('OutputTooLarge', 'too-large', `the data of an error are over the limit of ${borderLimits.errorDataChars} characters`, { data: { limit: borderLimits.errorDataChars } });
+  if (data.length > borderLimits.errorDataChars)
+    throw new AanaError(
+      'OutputTooLarge',
+      'too-large',
+      `the data of an error are over the limit of ${borderLimits.errorDataChars} characters`,
+      { data: { limit: borderLimits.errorDataChars } },
+    );
   requireShallowError(data);
-  return { kind, name: cut(name, borderLimits.errorNameChars), message: cut(message, borderLimits.errorMessageChars), data };
+  return {
+    kind,
+    name: cut(name, borderLimits.errorNameChars),
+    message: cut(message, borderLimits.errorMessageChars),
+    data,
+  };
 }
 
 /** Throws `OutputTooLarge` for an error, or its data, that is nested too deep. */
@@ -122,16 +156,29 @@ export function requireShallowError(json: string): void {
 }
 
 function requireAnswer(json: string, answerBytes: number): void {
-  if (json.length > answerBytes || (3 * json.length > answerBytes && Buffer.byteLength(json) > answerBytes)) throw outputTooLarge(answerBytes);
+  if (json.length > answerBytes || (3 * json.length > answerBytes && Buffer.byteLength(json) > answerBytes))
+    throw outputTooLarge(answerBytes);
   requireShape(json, 'the answer is', 'OutputTooLarge', borderLimits.answerElements);
 }
 
-function requireShape(json: string, what: string, name: 'ArgumentsTooLarge' | 'OutputTooLarge', mostElements = Number.POSITIVE_INFINITY): void {
+function requireShape(
+  json: string,
+  what: string,
+  name: 'ArgumentsTooLarge' | 'OutputTooLarge',
+  mostElements = Number.POSITIVE_INFINITY,
+): void {
   if (json.length <= 2 * borderLimits.jsonDepth) return; // each level has two brackets
   const { depth, elements } = jsonShape(json);
-  if (depth > borderLimits.jsonDepth) throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, { data: { limit: borderLimits.jsonDepth } });
+  if (depth > borderLimits.jsonDepth)
+    throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
+      data: { limit: borderLimits.jsonDepth },
+    });
   if (elements <= mostElements) return;
-  throw name === 'ArgumentsTooLarge' ? tooLarge(mostElements, 'values') : new AanaError(name, 'too-large', `${what} over the limit of ${mostElements} values`, { data: { limit: mostElements } });
+  throw name === 'ArgumentsTooLarge'
+    ? tooLarge(mostElements, 'values')
+    : new AanaError(name, 'too-large', `${what} over the limit of ${mostElements} values`, {
+        data: { limit: mostElements },
+      });
 }
 
 /** Whether JSON is nested deeper than it may be. */
@@ -140,7 +187,12 @@ export function isDeep(json: string): boolean {
 }
 
 function tooLarge(limit: number, unit: string): AanaError {
-  return new AanaError('ArgumentsTooLarge', 'too-large', `the arguments of a call are over the limit of ${limit} ${unit}`, { data: { limit } });
+  return new AanaError(
+    'ArgumentsTooLarge',
+    'too-large',
+    `the arguments of a call are over the limit of ${limit} ${unit}`,
+    { data: { limit } },
+  );
 }
 
 const cut = (text: string, chars: number): string => (text.length > chars ? `${text.slice(0, chars)}…` : text);

@@ -23,14 +23,25 @@ interface Context {
 }
 
 const run = (plugin: LoadedPlugin, input: string): Promise<string> =>
-  plugin.run({ endpoint: 'go', input, requestId: 'r', deadlineMs: 60_000, signal: new AbortController().signal, files: new Map() });
+  plugin.run({
+    endpoint: 'go',
+    input,
+    requestId: 'r',
+    deadlineMs: 60_000,
+    signal: new AbortController().signal,
+    files: new Map(),
+  });
 const whenChanging = (code: string): string => `(if (i32.gt_u (local.get $length) (i32.const 2)) (then ${code}))`;
 
-/** State that one client could leave for the next: `go` changes it when it is told to, and answers with what it finds, 0 in a new instance. */
+/**
+ * State that one client could leave for the next: `go` changes it when it is told to, and answers with what it finds, 0
+ * in a new instance.
+ */
 const hidden: readonly (WatPlugin & { readonly what: string })[] = [
   {
     what: 'an entry of a table',
-    declarations: '(type $digit (func (result i32))) (func $zero (result i32) (i32.const 0)) (func $one (result i32) (i32.const 1)) (table $t 1 funcref) (elem (i32.const 0) $zero) (elem declare func $one)',
+    declarations:
+      '(type $digit (func (result i32))) (func $zero (result i32) (i32.const 0)) (func $one (result i32) (i32.const 1)) (table $t 1 funcref) (elem (i32.const 0) $zero) (elem declare func $one)',
     go: `${whenChanging('(table.set $t (i32.const 0) (ref.func $one))')} (call_indirect $t (type $digit) (i32.const 0))`,
   },
   {
@@ -62,7 +73,12 @@ const hidden: readonly (WatPlugin & { readonly what: string })[] = [
 ];
 
 const refused: readonly (WatPlugin & { readonly what: string; readonly reason: RegExp })[] = [
-  { what: 'a table larger than the limit', declarations: '(table 1000000 funcref)', go: '(i32.const 0)', reason: /it needs \d+ bytes of memory at once, the limit is 4194304/ },
+  {
+    what: 'a table larger than the limit',
+    declarations: '(table 1000000 funcref)',
+    go: '(i32.const 0)',
+    reason: /it needs \d+ bytes of memory at once, the limit is 4194304/,
+  },
   {
     what: 'objects of the garbage collector',
     declarations: '(type $s (struct (field i32)))',
@@ -83,8 +99,18 @@ function instances(mode: RuntimeMode): void {
   Instances.after.each(async ({ dir }) => rm(dir, { recursive: true, force: true }));
 
   /** Loads a plugin for as long as the test runs. */
-  const withPlugin = async (dir: string, plugin: WatPlugin, test: (loaded: LoadedPlugin) => Promise<void>): Promise<void> => {
-    const host = new PluginHost({ ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger, limits, mode });
+  const withPlugin = async (
+    dir: string,
+    plugin: WatPlugin,
+    test: (loaded: LoadedPlugin) => Promise<void>,
+  ): Promise<void> => {
+    const host = new PluginHost({
+      ports: new FakePorts(),
+      cacheDir: join(dir, 'cache'),
+      log: silentLogger,
+      limits,
+      mode,
+    });
     try {
       await test(await host.load(await watPlugin(join(dir, 'plugin'), plugin)));
     } finally {
@@ -104,7 +130,9 @@ function instances(mode: RuntimeMode): void {
 
   for (const { what, reason, ...plugin } of refused) {
     Instances(`a plugin with ${what} is refused`, async ({ dir }) => {
-      const error = await withPlugin(dir, plugin, async () => assert.unreachable('it was loaded')).catch((thrown: unknown) => thrown);
+      const error = await withPlugin(dir, plugin, async () => assert.unreachable('it was loaded')).catch(
+        (thrown: unknown) => thrown,
+      );
       assert.is((error as AanaError).name, 'PluginLoadError', String(error));
       assert.match((error as AanaError).message, reason);
     });
@@ -112,30 +140,51 @@ function instances(mode: RuntimeMode): void {
 
   Instances('a table grows to the limit of the memory and not beyond', async ({ dir }) => {
     const declarations = '(table $t 0 externref)';
-    const grow = (entries: number): string => `(i32.ge_s (table.grow $t (ref.null extern) (i32.const ${entries})) (i32.const 0))`;
-    await withPlugin(dir, { declarations, go: `(i32.add (i32.mul (i32.const 2) ${grow(9_000_000)}) ${grow(100_000)})` }, async (loaded) => assert.is(await run(loaded, look), '1'));
+    const grow = (entries: number): string =>
+      `(i32.ge_s (table.grow $t (ref.null extern) (i32.const ${entries})) (i32.const 0))`;
+    await withPlugin(
+      dir,
+      { declarations, go: `(i32.add (i32.mul (i32.const 2) ${grow(9_000_000)}) ${grow(100_000)})` },
+      async (loaded) => assert.is(await run(loaded, look), '1'),
+    );
   });
 
   Instances('a memory grows to the limit and not beyond, however often it is asked', async ({ dir }) => {
-    const go = '(local $n i32) (loop $more (if (i32.ge_s (memory.grow (i32.const 1)) (i32.const 0)) (then (local.set $n (i32.add (local.get $n) (i32.const 1))) (br $more)))) (i32.eq (memory.size) (i32.const 64))';
+    const go =
+      '(local $n i32) (loop $more (if (i32.ge_s (memory.grow (i32.const 1)) (i32.const 0)) (then (local.set $n (i32.add (local.get $n) (i32.const 1))) (br $more)))) (i32.eq (memory.size) (i32.const 64))';
     await withPlugin(dir, { go }, async (loaded) => {
       for (let n = 0; n < 3; n++) assert.is(await run(loaded, look), '1');
     });
   });
 
-  Instances('an instance made later that never describes itself ends the request that it is made for, and no other one', async ({ dir }) => {
-    const from = BigInt(Date.now() + 15_000) * 1_000_000n;
-    const imports = '(import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))';
-    const describe = `(drop (call $clock (i32.const 0) (i64.const 1) (i32.const 128))) (if (i64.gt_u (i64.load (i32.const 128)) (i64.const ${from})) (then (loop $for_ever (br $for_ever))))`;
-    // Each run needs a new instance, because it sets an entry of a table.
-    await withPlugin(dir, { imports, describe, declarations: '(table $t 1 funcref)', go: '(table.set $t (i32.const 0) (ref.null func)) (i32.const 0)' }, async (loaded) => {
-      assert.is(await run(loaded, look), '0');
-      while (BigInt(Date.now()) * 1_000_000n <= from) await delay(50);
-      const errors = await Promise.all([run(loaded, look), run(loaded, look)].map((each) => each.then(String, (error: AanaError) => error.name)));
-      for (const error of errors) assert.match(error, /^(InvocationTimeout|PluginUnavailable)$/);
-      assert.ok(errors.includes('InvocationTimeout'), errors.join());
-    });
-  });
+  Instances(
+    'an instance made later that never describes itself ends the request that it is made for, and no other one',
+    async ({ dir }) => {
+      const from = BigInt(Date.now() + 15_000) * 1_000_000n;
+      const imports =
+        '(import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))';
+      const describe = `(drop (call $clock (i32.const 0) (i64.const 1) (i32.const 128))) (if (i64.gt_u (i64.load (i32.const 128)) (i64.const ${from})) (then (loop $for_ever (br $for_ever))))`;
+      // Each run needs a new instance, because it sets an entry of a table.
+      await withPlugin(
+        dir,
+        {
+          imports,
+          describe,
+          declarations: '(table $t 1 funcref)',
+          go: '(table.set $t (i32.const 0) (ref.null func)) (i32.const 0)',
+        },
+        async (loaded) => {
+          assert.is(await run(loaded, look), '0');
+          while (BigInt(Date.now()) * 1_000_000n <= from) await delay(50);
+          const errors = await Promise.all(
+            [run(loaded, look), run(loaded, look)].map((each) => each.then(String, (error: AanaError) => error.name)),
+          );
+          for (const error of errors) assert.match(error, /^(InvocationTimeout|PluginUnavailable)$/);
+          assert.ok(errors.includes('InvocationTimeout'), errors.join());
+        },
+      );
+    },
+  );
 
   Instances('a list whose strings all are the same bytes ends the run alone', async ({ dir }) => {
     const manifest = { capabilities: ['llm'], deployments: ['model'] };
@@ -146,15 +195,26 @@ function instances(mode: RuntimeMode): void {
       (loop $next (i32.store8 ${message} (i32.const 1)) (i32.store offset=4 ${message} (i32.const 0)) (i32.store offset=8 ${message} (i32.const 1000000))
         (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $next (i32.lt_u (local.get $n) (i32.const 100000))))
       (call $count (i32.const 1024) (i32.const 2) (i32.const 1000000) (i32.const 100000) (i32.const 320))`;
-    await withPlugin(dir, { manifest, imports, go: `(local $n i32) ${whenChanging(bomb)} (i32.const 3)` }, async (loaded) => {
-      const error = await run(loaded, change).catch((thrown: unknown) => thrown as AanaError);
-      assert.match((error as AanaError).message, /the arguments of a call, or a result, have more than 134217728 bytes/);
-      assert.is(await run(loaded, look), '3');
-    });
+    await withPlugin(
+      dir,
+      { manifest, imports, go: `(local $n i32) ${whenChanging(bomb)} (i32.const 3)` },
+      async (loaded) => {
+        const error = await run(loaded, change).catch((thrown: unknown) => thrown as AanaError);
+        assert.match(
+          (error as AanaError).message,
+          /the arguments of a call, or a result, have more than 134217728 bytes/,
+        );
+        assert.is(await run(loaded, look), '3');
+      },
+    );
   });
 
   Instances('a plugin that computes for ever while it describes itself is not loaded', async ({ dir }) => {
-    const error = await withPlugin(dir, { describe: '(loop $for_ever (br $for_ever))', go: '(i32.const 0)' }, async () => assert.unreachable('it was loaded')).catch((thrown: unknown) => thrown);
+    const error = await withPlugin(
+      dir,
+      { describe: '(loop $for_ever (br $for_ever))', go: '(i32.const 0)' },
+      async () => assert.unreachable('it was loaded'),
+    ).catch((thrown: unknown) => thrown);
     assert.match(String(error), /cannot describe itself: it computed for/);
   });
 

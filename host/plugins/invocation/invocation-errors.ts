@@ -5,19 +5,34 @@ import { toWitError } from '../capabilities/scope/wit-error.ts';
 /** What a guest's invocation ends with when it did not return. `said`: what it said itself, which can be anything. */
 export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
   const why = said === undefined ? reason : `${said} (${reason})`;
-  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${why}`, { data: { plugin, endpoint }, unexpected: said !== undefined });
+  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${why}`, {
+    data: { plugin, endpoint },
+    unexpected: said !== undefined,
+  });
 }
 
 export function overDeadline(endpoint: string, deadlineMs: number): AanaError {
-  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, { data: { deadline_ms: deadlineMs } });
+  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, {
+    data: { deadline_ms: deadlineMs },
+  });
 }
 
 export function overCpuLimit(endpoint: string, cpuMs: number): AanaError {
-  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuMs} ms in all`, { data: { cpu_ms: cpuMs } });
+  return new AanaError(
+    'InvocationTimeout',
+    'deadline-exceeded',
+    `${endpoint} computed for more than ${cpuMs} ms in all`,
+    { data: { cpu_ms: cpuMs } },
+  );
 }
 
 export function overCpuSlice(endpoint: string, cpuSliceMs: number): AanaError {
-  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, { data: { cpu_slice_ms: cpuSliceMs } });
+  return new AanaError(
+    'InvocationTimeout',
+    'deadline-exceeded',
+    `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`,
+    { data: { cpu_slice_ms: cpuSliceMs } },
+  );
 }
 
 export function unavailable(plugin: string, what: string): AanaError {
@@ -31,9 +46,9 @@ export function endReason(reason: unknown): unknown {
 }
 
 /**
- * The fields of a line of the host's log for those that a guest gives as JSON. They lie under one key, so that none of them takes the place of
- * the host's own, such as `plugin` and `request`. `content` stays apart, because the application's logger leaves it out where the operator wants
- * that. What is no JSON is left out.
+ * The fields of a line of the host's log for those that a guest gives as JSON. They lie under one key, so that none of
+ * them takes the place of the host's own, such as `plugin` and `request`. `content` stays apart, because the
+ * application's logger leaves it out where the operator wants that. What is no JSON is left out.
  */
 export function guestFields(json: string): LogFields {
   if (json === '') return {};

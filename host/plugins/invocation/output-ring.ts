@@ -1,12 +1,15 @@
 /** Bytes of chunks that wait for their client at most; a power of two. */
 const ringBytes = 32 * 1024;
-/** In the 32-bit numbers before the chunks: bytes ever written, bytes ever taken (both modulo 2³²), and whether the reader knows of any. */
+/**
+ * In the 32-bit numbers before the chunks: bytes ever written, bytes ever taken (both modulo 2³²), and whether the
+ * reader knows of any.
+ */
 const cell = { written: 0, taken: 1, told: 2, count: 4 } as const;
 const lengthBytes = 4;
 
 /**
- * Chunks on their way from a worker to the host: one writes, one reads, and neither waits for the other. A chunk is its length and its UTF-8
- * bytes, and begins at a multiple of four.
+ * Chunks on their way from a worker to the host: one writes, one reads, and neither waits for the other. A chunk is its
+ * length and its UTF-8 bytes, and begins at a multiple of four.
  */
 export class OutputRing {
   readonly memory: SharedArrayBuffer;

@@ -5,7 +5,7 @@ import { PacedLog } from './paced-log.ts';
 
 /** Keeps the thread busy, as writing a long line does. */
 function work(ms: number): void {
-  for (const until = performance.now() + ms; performance.now() < until; );
+  for (const until = performance.now() + ms; performance.now() < until;);
 }
 
 const Paced = suite('lines that are written in turns');
@@ -25,7 +25,10 @@ Paced('many lines leave other work its turns, and keep their order', async () =>
   assert.ok(written.length < 40);
   for (; written.length < 40; turns++) await turn();
   assert.ok(turns >= 5, `${turns} turns`);
-  assert.equal(written, Array.from({ length: 40 }, (_, n) => n));
+  assert.equal(
+    written,
+    Array.from({ length: 40 }, (_, n) => n),
+  );
 });
 
 Paced('lines that are too many to wait are counted and told once', async () => {
@@ -46,14 +49,21 @@ Paced('the few lines of an ordinary invocation come before its end, whatever oth
   const written: string[] = [];
   const log = new PacedLog(() => assert.unreachable());
   log.add(1, 1, () => work(5));
-  for (let n = 0; n < 20; n++) for (const owner of [1, 2, undefined]) log.add(owner, 1, () => written.push(`${owner} ${n}`));
+  for (let n = 0; n < 20; n++)
+    for (const owner of [1, 2, undefined]) log.add(owner, 1, () => written.push(`${owner} ${n}`));
   log.end(2);
-  assert.equal(written, Array.from({ length: 20 }, (_, n) => `2 ${n}`));
+  assert.equal(
+    written,
+    Array.from({ length: 20 }, (_, n) => `2 ${n}`),
+  );
   for (let n = 20; n < 500; n++) log.add(1, 1, () => written.push(`1 ${n}`));
   log.end(1);
   assert.is(written.length, 70);
   while (written.length < 540) await turn();
-  assert.equal(written.filter((line) => line.startsWith('1 ')), Array.from({ length: 500 }, (_, n) => `1 ${n}`));
+  assert.equal(
+    written.filter((line) => line.startsWith('1 ')),
+    Array.from({ length: 500 }, (_, n) => `1 ${n}`),
+  );
 });
 
 Paced('a flush writes what waits', () => {

@@ -13,8 +13,9 @@ interface Waiting {
 }
 
 /**
- * Lets a plugin's guests write lines on the thread that serves HTTP, a few milliseconds in each turn of the event loop: a guest need not wait for
- * its lines, so that a thousand of them can come at once. Lines that are too many to wait are dropped and counted.
+ * Lets a plugin's guests write lines on the thread that serves HTTP, a few milliseconds in each turn of the event loop:
+ * a guest need not wait for its lines, so that a thousand of them can come at once. Lines that are too many to wait are
+ * dropped and counted.
  */
 export class PacedLog {
   readonly #onDropped: (lines: number) => void;
@@ -42,7 +43,7 @@ export class PacedLog {
 
   /** An invocation ends: writes what waits of it, but for what is too much for one turn. */
   end(owner: number): void {
-    for (let n = 0, written = 0; n < this.#waiting.length && written < mostAtEnd; ) {
+    for (let n = 0, written = 0; n < this.#waiting.length && written < mostAtEnd;) {
       const { owner: its, chars, write } = this.#waiting[n]!;
       if (its !== owner) n++;
       else {

@@ -60,19 +60,28 @@ export class PluginRuntime {
     this.#log = options.ports.log.child({ plugin: options.name });
     this.#held = new HeldChars(heldCharsLimits(options.granted.limits).plugin);
     this.#called = new CalledDeployments(options.granted.deployments);
-    this.#lines = new GuestLines({ log: this.#log, inSources: options.inSources, onFault: (id, error) => this.#onFault(id, error) });
+    this.#lines = new GuestLines({
+      log: this.#log,
+      inSources: options.inSources,
+      onFault: (id, error) => this.#onFault(id, error),
+    });
     const { component, mode, granted, helperThreads, pages } = options;
     const events: PluginWorkerEvents = {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
       onOutput: (id) => this.#tasks.get(id)?.scope.output.take(),
       onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
       onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
-      onLog: (id, level, message, fields) => this.#lines.add(id === undefined ? undefined : this.#tasks.get(id), level, message, fields),
+      onLog: (id, level, message, fields) =>
+        this.#lines.add(id === undefined ? undefined : this.#tasks.get(id), level, message, fields),
       onFree: () => this.#dispatch(),
       onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
       onFault: (id, error) => this.#onFault(id, error),
-      onStuck: (worker, slot) => this.#lose(worker, slot, 'computed too long', (task) => overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs)),
-      onDeath: (worker, slot, reason) => this.#lose(worker, slot, reason, (task) => trapError(options.name, task.invocation.endpoint, reason)),
+      onStuck: (worker, slot) =>
+        this.#lose(worker, slot, 'computed too long', (task) =>
+          overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs),
+        ),
+      onDeath: (worker, slot, reason) =>
+        this.#lose(worker, slot, reason, (task) => trapError(options.name, task.invocation.endpoint, reason)),
     };
     this.#threads = new PluginThreads({
       ...{ component, mode, limits: granted.limits, helperThreads, pages, events },
@@ -171,7 +180,18 @@ export class PluginRuntime {
       task.worker = worker;
       task.record.begin();
       const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
-      const ring = worker.run({ id: task.id, endpoint, input, requestId, userId, priority, traceparent, deadlineAt: task.deadlineAt, outputBytes: write && outputBytes, answerBytes: outputBytes });
+      const ring = worker.run({
+        id: task.id,
+        endpoint,
+        input,
+        requestId,
+        userId,
+        priority,
+        traceparent,
+        deadlineAt: task.deadlineAt,
+        outputBytes: write && outputBytes,
+        answerBytes: outputBytes,
+      });
       if (ring) task.scope.output.attach(ring);
     }
     this.#threads.wanted(this.#queue.size);
@@ -192,7 +212,9 @@ export class PluginRuntime {
 
   #onStartFailed(error: unknown, isLast: boolean): void {
     this.#log.error('plugin thread did not start', { error });
-    if (isLast) for (let task = this.#queue.peek(); task; task = this.#queue.peek()) this.#settle(task, { error: this.#unavailable('cannot start') });
+    if (isLast)
+      for (let task = this.#queue.peek(); task; task = this.#queue.peek())
+        this.#settle(task, { error: this.#unavailable('cannot start') });
   }
 
   /** A guest that floods the host, or has computed enough, is ended: telling it alone would let it go on. */
@@ -202,7 +224,9 @@ export class PluginRuntime {
     const answer = task.scope.answer(request);
     task.cpuMs = cpuMs + task.scope.hostMs;
     if (this.#queue.size > 0) this.#dispatch(); // the guest has given its thread back
-    const exceeded = task.scope.callsExceeded ?? (task.cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
+    const exceeded =
+      task.scope.callsExceeded ??
+      (task.cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
     if (exceeded) this.#end(task, exceeded);
     return answer;
   }
@@ -218,7 +242,11 @@ export class PluginRuntime {
   #onFault(id: number | undefined, error: unknown): void {
     const task = id === undefined ? undefined : this.#tasks.get(id);
     const reason = error instanceof Error ? error.message : String(error);
-    if (task) this.#end(task, trapError(this.#options.name, task.invocation.endpoint, `a message of it could not be handled: ${reason}`));
+    if (task)
+      this.#end(
+        task,
+        trapError(this.#options.name, task.invocation.endpoint, `a message of it could not be handled: ${reason}`),
+      );
   }
 
   /** The guest has ended: settles as soon as the client has what it sent before. */
@@ -239,7 +267,11 @@ export class PluginRuntime {
       case 'stopped':
         return { error: overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs) };
       case 'trapped':
-        task.log.warn('plugin trapped', { endpoint: task.invocation.endpoint, reason: outcome.reason, content: outcome.said });
+        task.log.warn('plugin trapped', {
+          endpoint: task.invocation.endpoint,
+          reason: outcome.reason,
+          content: outcome.said,
+        });
         return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason, outcome.said) };
     }
   }
@@ -263,7 +295,10 @@ export class PluginRuntime {
     };
   }
 
-  /** Gives an invocation up: a suspended guest is never resumed, one that computes is stopped, a thread that it holds alone is ended. */
+  /**
+   * Gives an invocation up: a suspended guest is never resumed, one that computes is stopped, a thread that it holds
+   * alone is ended.
+   */
   #give(task: Task, worker: PluginWorker, reason: unknown): void {
     task.log.warn('plugin did not stop in time', { endpoint: task.invocation.endpoint });
     this.#settle(task, { error: reason });
@@ -273,7 +308,10 @@ export class PluginRuntime {
     } else this.#lose(worker, undefined, 'did not stop', () => reason);
   }
 
-  /** A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried again by their clients. */
+  /**
+   * A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried
+   * again by their clients.
+   */
   #lose(worker: PluginWorker, slot: number | undefined, reason: string, errorFor: (task: Task) => unknown): void {
     const culprit = slot === undefined ? undefined : worker.slots.idIn(slot);
     const tasks = worker.slots.ids.map((id) => this.#tasks.get(id)).filter((task) => task !== undefined);
@@ -289,7 +327,8 @@ export class PluginRuntime {
       else if (!task.scope.isTouched && !task.wasLost) {
         task.wasLost = true;
         again.push(task);
-      } else this.#finish(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
+      } else
+        this.#finish(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
     }
     this.#waitAgain(again);
     this.#dispatch();
@@ -307,7 +346,9 @@ export class PluginRuntime {
     if ('json' in result) this.#called.add(task.invocation.endpoint, task.scope.calledDeployments);
     if (this.#tasks.size === 0) this.#idle?.resolve();
     this.#queue.remove(task);
-    const settling = this.#dispose(task).then(() => ('json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error)));
+    const settling = this.#dispose(task).then(() =>
+      'json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error),
+    );
     this.#settling.add(settling);
     void settling.then(() => this.#settling.delete(settling));
   }
@@ -320,7 +361,11 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(invocation: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
+  #newScope(
+    invocation: PluginInvocation,
+    deadlineAt: number,
+    onOutputFailed: (error: unknown) => void,
+  ): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, requestUrls = new RequestUrls(invocation.input) } = invocation;
     const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
@@ -328,7 +373,18 @@ export class PluginRuntime {
       expectedDeployments: this.#called.expectedOf(invocation.endpoint),
       ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held, telemetry },
       startHelper:
-        runHelper && ((helper, input, signal, traceparent) => runHelper({ ...context, traceparent, endpoint: `helper:${helper}`, input, deadlineMs: Math.max(0, deadlineAt - Date.now()), signal, files, requestUrls })),
+        runHelper &&
+        ((helper, input, signal, traceparent) =>
+          runHelper({
+            ...context,
+            traceparent,
+            endpoint: `helper:${helper}`,
+            input,
+            deadlineMs: Math.max(0, deadlineAt - Date.now()),
+            signal,
+            files,
+            requestUrls,
+          })),
       write: write && ((chunk) => invocation.write!(chunk)),
     });
   }

@@ -15,7 +15,12 @@ export interface InvocationRecord {
 const nothing = (): void => {};
 
 /** Steps of what was opened before: a stream has one for each batch, which would be more than its call. */
-const STEPS: ReadonlySet<string> = new Set(['output.write', 'deployments.next', 'asr.next', 'llm.next'] satisfies HostCall['operation'][]);
+const STEPS: ReadonlySet<string> = new Set([
+  'output.write',
+  'deployments.next',
+  'asr.next',
+  'llm.next',
+] satisfies HostCall['operation'][]);
 
 /** Reports the invocations of one plugin, and what they ask of the host. */
 export class PluginTelemetry {
@@ -31,17 +36,33 @@ export class PluginTelemetry {
   constructor(plugin: string, telemetry: Telemetry) {
     this.#isOff = telemetry === noTelemetry;
     this.#plugin = { 'aana.plugin': plugin };
-    this.#invocations = new WorkTelemetry(telemetry, 'aana.plugin.invocation', 'Time of an invocation, waiting for its turn included.');
+    this.#invocations = new WorkTelemetry(
+      telemetry,
+      'aana.plugin.invocation',
+      'Time of an invocation, waiting for its turn included.',
+    );
     this.#calls = new WorkTelemetry(telemetry, 'aana.plugin.call', 'Time of a call of the host by a plugin.');
-    this.#waits = telemetry.histogram('aana.plugin.invocation.wait', { unit: 's', description: 'Time that an invocation waited for its turn.' });
-    this.#computed = telemetry.histogram('aana.plugin.invocation.cpu', { unit: 's', description: 'Time that an invocation computed, and the host for it.' });
-    this.#open = telemetry.gauge('aana.plugin.invocations.open', { unit: '{invocation}', description: 'Invocations that wait for their turn or run.' });
+    this.#waits = telemetry.histogram('aana.plugin.invocation.wait', {
+      unit: 's',
+      description: 'Time that an invocation waited for its turn.',
+    });
+    this.#computed = telemetry.histogram('aana.plugin.invocation.cpu', {
+      unit: 's',
+      description: 'Time that an invocation computed, and the host for it.',
+    });
+    this.#open = telemetry.gauge('aana.plugin.invocations.open', {
+      unit: '{invocation}',
+      description: 'Invocations that wait for their turn or run.',
+    });
   }
 
   /** `endpoint` is its name, or `helper:<name>`; helpers are one to the labels, because guests name them. */
   invocation(endpoint: string, parent: string | undefined): InvocationRecord {
     if (this.#isOff) return { traceparent: parent, begin: nothing, end: nothing };
-    const attributes = { ...this.#plugin, 'aana.plugin.endpoint': endpoint.startsWith('helper:') ? 'helper' : endpoint };
+    const attributes = {
+      ...this.#plugin,
+      'aana.plugin.endpoint': endpoint.startsWith('helper:') ? 'helper' : endpoint,
+    };
     const work = this.#invocations.begin(attributes, parent);
     const cameAt = performance.now();
     let hasBegun = false;
@@ -62,7 +83,9 @@ export class PluginTelemetry {
 
   /** Undefined for what is not reported. */
   call(operation: HostCall['operation'], parent: string | undefined): Work | undefined {
-    return this.#isOff || STEPS.has(operation) ? undefined : this.#calls.begin({ ...this.#plugin, 'aana.operation': operation }, parent);
+    return this.#isOff || STEPS.has(operation)
+      ? undefined
+      : this.#calls.begin({ ...this.#plugin, 'aana.operation': operation }, parent);
   }
 
   #changeOpen(change: number): void {

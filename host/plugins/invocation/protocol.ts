@@ -5,7 +5,9 @@ import { stopCell } from '../component/core-modules/hooks.ts';
 import type { VideoInfo } from '../ports.ts';
 import type { MemoryLimits } from '../guest/instance-memory.ts';
 
-/** How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one). */
+/**
+ * How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one).
+ */
 export type RuntimeMode = 'suspending' | 'blocking';
 
 /** The record `error` of the world. */
@@ -39,15 +41,26 @@ export interface WitEndpoint {
 /** What a guest asks of the host, as it crosses between the threads. Handles are numbers of one invocation. */
 export interface HostCalls extends CapabilityCalls {
   'media.open': { args: readonly [source: WitSource]; value: { readonly video: number; readonly info: VideoInfo } };
-  'media.extract-audio': { args: readonly [video: number, channels: 'mix' | 'separate']; value: { readonly audio: number; readonly duration: number } };
-  'deployments.call': { args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; value: string };
-  'deployments.open': { args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; value: number };
+  'media.extract-audio': {
+    args: readonly [video: number, channels: 'mix' | 'separate'];
+    value: { readonly audio: number; readonly duration: number };
+  };
+  'deployments.call': {
+    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
+    value: string;
+  };
+  'deployments.open': {
+    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
+    value: number;
+  };
   'deployments.next': { args: readonly [stream: number]; value: readonly string[] };
   'output.write': { args: readonly [chunk: string]; value: undefined };
   'output.forward': { args: readonly [stream: number]; value: undefined };
 }
 export type HostOperation = keyof HostCalls;
-export type HostCall = { readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] } }[HostOperation];
+export type HostCall = {
+  readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] };
+}[HostOperation];
 export type HostReply = { readonly value: unknown } | { readonly error: WitError };
 
 export type Outcome =
@@ -90,12 +103,24 @@ export type FromWorker =
   | { readonly type: 'started'; readonly thread: string | undefined }
   | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
   | { readonly type: 'broken'; readonly reason: string }
-  | { readonly type: 'call'; readonly id: number; readonly call: number; /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number; readonly request: HostCall }
+  | {
+      readonly type: 'call';
+      readonly id: number;
+      readonly call: number;
+      /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number;
+      readonly request: HostCall;
+    }
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
   /** There are chunks in the ring of its slot. */
   | { readonly type: 'output'; readonly id: number }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
-  | { readonly type: 'log'; readonly id: number | undefined; readonly level: LogLevel; readonly message: string; readonly fields: string }
+  | {
+      readonly type: 'log';
+      readonly id: number | undefined;
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly fields: string;
+    }
   | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }
   | { readonly type: 'abandoned'; readonly id: number }
   /** The host had taken back the invocation in the slot before it began. */
@@ -118,10 +143,11 @@ export interface WorkerInit {
 }
 
 /**
- * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot (plus 1) whose
- * guest code is on the thread now, 0 when none is; the number after the last slot's stands for an instance that the thread makes as it starts.
- * `entries`: grows by 2 each time guest code is entered, and is odd when the guest that was entered must end. `pages`: of the thread's instances. `enteredAt`: the clock's
- * milliseconds, modulo 2³², when guest code was entered last. From `slots` on, one cell a slot, with the bits of `slots.ts`.
+ * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot
+ * (plus 1) whose guest code is on the thread now, 0 when none is; the number after the last slot's stands for an
+ * instance that the thread makes as it starts. `entries`: grows by 2 each time guest code is entered, and is odd when
+ * the guest that was entered must end. `pages`: of the thread's instances. `enteredAt`: the clock's milliseconds,
+ * modulo 2³², when guest code was entered last. From `slots` on, one cell a slot, with the bits of `slots.ts`.
  */
 export const cell = { wake: 0, running: 1, entries: stopCell, pages: 3, enteredAt: 4, slots: 5 } as const;
 

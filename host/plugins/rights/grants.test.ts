@@ -31,12 +31,17 @@ Grants('without a word of the operator a plugin gets what it asks for, and nothi
 
 Grants('what changes the data of the application is granted by its name, or with all', () => {
   const writer: PluginManifest = { ...manifest, capabilities: ['repositories', 'repositories-write'], deployments: [] };
-  const of = (grants: Parameters<typeof grantTo>[1]): string[] => [...grantTo(writer, grants, defaultLimits).capabilities];
+  const of = (grants: Parameters<typeof grantTo>[1]): string[] => [
+    ...grantTo(writer, grants, defaultLimits).capabilities,
+  ];
   assert.equal(of({}), ['repositories']);
   assert.equal(of({ sample: { limits: {} } }), ['repositories']);
   assert.equal(of({ sample: { capabilities: ['repositories-write'] } }), ['repositories-write']);
   assert.equal(of({ '*': { capabilities: ['*'] } }), ['repositories', 'repositories-write']);
-  assert.throws(() => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)), /it is granted by its name alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/);
+  assert.throws(
+    () => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)),
+    /it is granted by its name alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,
+  );
 });
 
 Grants("the plugin's own entry beats the one for all, key by key", () => {
@@ -49,7 +54,14 @@ Grants("the plugin's own entry beats the one for all, key by key", () => {
 });
 
 Grants('a limit is the least of what the operator allows and the manifest asks for', () => {
-  const { limits } = grantTo(manifest, { '*': { limits: { handles: 8 } }, sample: { limits: { host_calls: 200, memory_bytes: 2_000_000, concurrency: 6 } } }, defaultLimits);
+  const { limits } = grantTo(
+    manifest,
+    {
+      '*': { limits: { handles: 8 } },
+      sample: { limits: { host_calls: 200, memory_bytes: 2_000_000, concurrency: 6 } },
+    },
+    defaultLimits,
+  );
   assert.equal(
     [limits.hostCalls, limits.memoryBytes, limits.handles, limits.maxSuspended, limits.maxThreads, limits.maxQueued],
     [200, 1_000_000, 8, 4, 4, defaultLimits.maxQueued],
@@ -58,9 +70,15 @@ Grants('a limit is the least of what the operator allows and the manifest asks f
 });
 
 Grants('a component that uses what was not asked for or is not granted is refused by the name of it', () => {
-  assert.throws(() => checkUses(manifest, ['media'], grantTo(manifest, {}, defaultLimits)), /plugin sample imports aana:host\/media, which its plugin\.json does not ask for/);
+  assert.throws(
+    () => checkUses(manifest, ['media'], grantTo(manifest, {}, defaultLimits)),
+    /plugin sample imports aana:host\/media, which its plugin\.json does not ask for/,
+  );
   const none = grantTo(manifest, { sample: { capabilities: [] } }, defaultLimits);
-  assert.throws(() => checkUses(manifest, ['deployments'], none), /imports aana:host\/deployments, which plugin_grants does not grant to it/);
+  assert.throws(
+    () => checkUses(manifest, ['deployments'], none),
+    /imports aana:host\/deployments, which plugin_grants does not grant to it/,
+  );
   checkUses(manifest, [], none);
 });
 
@@ -68,16 +86,25 @@ Grants('requests go to no host without a word of the operator, and to none that 
   const asking: PluginManifest = { ...manifest, capabilities: ['http'], deployments: [] };
   const of = (grants: Parameters<typeof grantTo>[1]) => grantTo(asking, grants, defaultLimits);
   assert.equal(of({}).hosts, []);
-  assert.is(of({}).refusalOfUrl(new URL('https://a.example/x')), 'plugin_grants does not grant the host a.example to plugin sample');
+  assert.is(
+    of({}).refusalOfUrl(new URL('https://a.example/x')),
+    'plugin_grants does not grant the host a.example to plugin sample',
+  );
   const some = of({ '*': { hosts: ['a.example'] }, sample: { hosts: ['*.b.example', '*.c.example'] } });
   assert.equal(some.hosts, ['api.b.example', '*.c.example']);
   assert.is(some.refusalOfUrl(new URL('https://api.b.example/')), undefined);
   assert.match(some.refusalOfUrl(new URL('https://a.example/')) ?? '', /does not grant/);
-  assert.match(of({ '*': { hosts: ['*'] } }).refusalOfUrl(new URL('https://other.example/')) ?? '', /^the plugin\.json of sample does not name other\.example/);
+  assert.match(
+    of({ '*': { hosts: ['*'] } }).refusalOfUrl(new URL('https://other.example/')) ?? '',
+    /^the plugin\.json of sample does not name other\.example/,
+  );
 });
 
 Grants('a host in the grants that is none is an error of the configuration', () => {
-  assert.throws(() => checkGrants({ sample: { hosts: ['https://a.example'] } }), /"sample\.hosts": "https:\/\/a\.example" is not a host/);
+  assert.throws(
+    () => checkGrants({ sample: { hosts: ['https://a.example'] } }),
+    /"sample\.hosts": "https:\/\/a\.example" is not a host/,
+  );
   checkGrants({ sample: { hosts: ['*', '*.a.example:8080'], capabilities: ['http', '*'] } });
 });
 

@@ -18,11 +18,17 @@ export interface PluginGrant {
 export type PluginGrants = Readonly<Record<string, PluginGrant>>;
 
 /**
- * What is granted where the configuration says nothing: all that a manifest asks for. Media are those that a request names, and a
- * deployment does the same for every caller, so that a plugin cannot reach through them what a request could not. Hosts are for the
- * operator to name: a request can carry away what a plugin was given. So is what changes the application's own data, which others rely on.
+ * What is granted where the configuration says nothing: all that a manifest asks for. Media are those that a request
+ * names, and a deployment does the same for every caller, so that a plugin cannot reach through them what a request
+ * could not. Hosts are for the operator to name: a request can carry away what a plugin was given. So is what changes
+ * the application's own data, which others rely on.
  */
-const defaultGrant = { capabilities: capabilityNames.filter((name) => !capabilityDefinitions[name].isWithheld), deployments: ['*'], hosts: [], limits: {} } as const;
+const defaultGrant = {
+  capabilities: capabilityNames.filter((name) => !capabilityDefinitions[name].isWithheld),
+  deployments: ['*'],
+  hosts: [],
+  limits: {},
+} as const;
 
 /** What a plugin gets. */
 export interface Granted {
@@ -49,29 +55,47 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
     capabilities: new Set(manifest.capabilities.filter((name) => includes(capabilities, name))),
     limits: lowered(withLimits(limits, { ...all.limits, ...own.limits }), manifest.limits),
     refusalOf: (name) => {
-      if (!includes(manifest.deployments, name)) return `the plugin.json of ${manifest.name} does not name it among its deployments`;
+      if (!includes(manifest.deployments, name))
+        return `the plugin.json of ${manifest.name} does not name it among its deployments`;
       if (!includes(deployments, name)) return `plugin_grants does not grant it to plugin ${manifest.name}`;
       return undefined;
     },
-    deployments: includes(manifest.deployments, '*') ? deployments : manifest.deployments.filter((name) => includes(deployments, name)),
-    hosts: manifest.hosts.includes('*') ? hosts : manifest.hosts.filter((pattern) => isHostAmong(new URL(`http://${pattern.replace('*', 'any')}`), hosts)),
+    deployments: includes(manifest.deployments, '*')
+      ? deployments
+      : manifest.deployments.filter((name) => includes(deployments, name)),
+    hosts: manifest.hosts.includes('*')
+      ? hosts
+      : manifest.hosts.filter((pattern) => isHostAmong(new URL(`http://${pattern.replace('*', 'any')}`), hosts)),
     refusalOfUrl: (url) => {
-      if (!isHostAmong(url, manifest.hosts)) return `the plugin.json of ${manifest.name} does not name ${url.host} among its hosts`;
-      if (!isHostAmong(url, hosts)) return `plugin_grants does not grant the host ${url.host} to plugin ${manifest.name}`;
+      if (!isHostAmong(url, manifest.hosts))
+        return `the plugin.json of ${manifest.name} does not name ${url.host} among its hosts`;
+      if (!isHostAmong(url, hosts))
+        return `plugin_grants does not grant the host ${url.host} to plugin ${manifest.name}`;
       return undefined;
     },
   };
 }
 
-/** Refuses a component that imports what it was not asked for or is not granted. `uses` are the capabilities whose functions it imports. */
+/**
+ * Refuses a component that imports what it was not asked for or is not granted. `uses` are the capabilities whose
+ * functions it imports.
+ */
 export function checkUses(manifest: PluginManifest, uses: readonly Capability[], granted: Granted): void {
   for (const capability of uses) {
     if (!manifest.capabilities.includes(capability)) {
-      throw pluginLoadError(manifest.name, `imports aana:host/${capability}, which its plugin.json does not ask for: add "${capability}" to its capabilities`);
+      throw pluginLoadError(
+        manifest.name,
+        `imports aana:host/${capability}, which its plugin.json does not ask for: add "${capability}" to its capabilities`,
+      );
     }
     if (granted.capabilities.has(capability)) continue;
-    const how = capabilityDefinitions[capability].isWithheld ? `; it is granted by its name alone: "plugin_grants": ${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}` : '';
-    throw pluginLoadError(manifest.name, `imports aana:host/${capability}, which plugin_grants does not grant to it${how}`);
+    const how = capabilityDefinitions[capability].isWithheld
+      ? `; it is granted by its name alone: "plugin_grants": ${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}`
+      : '';
+    throw pluginLoadError(
+      manifest.name,
+      `imports aana:host/${capability}, which plugin_grants does not grant to it${how}`,
+    );
   }
 }
 
@@ -79,13 +103,24 @@ function includes(names: readonly string[], name: string): boolean {
   return names.includes('*') || names.includes(name);
 }
 
-/** Throws a `ConfigError` that names the entry when grants name a capability that there is not, or what is not a host. */
+/**
+ * Throws a `ConfigError` that names the entry when grants name a capability that there is not, or what is not a host.
+ */
 export function checkGrants(grants: PluginGrants): void {
   for (const [plugin, { capabilities = [], hosts = [] }] of Object.entries(grants)) {
     const unknown = capabilities.find((name) => name !== '*' && !capabilityNames.some((known) => known === name));
     const wrong = hosts.find((host) => host !== '*' && !hostPattern.test(host));
-    if (wrong !== undefined) throw new AanaError('ConfigError', 'invalid-input', `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one, or "*" for all`);
+    if (wrong !== undefined)
+      throw new AanaError(
+        'ConfigError',
+        'invalid-input',
+        `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one, or "*" for all`,
+      );
     if (unknown === undefined) continue;
-    throw new AanaError('ConfigError', 'invalid-input', `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ${capabilityNames.join(', ')}, and "*" for all`);
+    throw new AanaError(
+      'ConfigError',
+      'invalid-input',
+      `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ${capabilityNames.join(', ')}, and "*" for all`,
+    );
   }
 }

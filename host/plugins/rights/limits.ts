@@ -2,7 +2,9 @@
 export interface PluginLimits {
   /** Most bytes of memory an instance can grow to, in all of its memories and tables together. */
   readonly memoryBytes: number;
-  /** Most bytes of memory that all instances of a plugin have together. Each may have its equal share of it at any time. */
+  /**
+   * Most bytes of memory that all instances of a plugin have together. Each may have its equal share of it at any time.
+   */
   readonly totalMemoryBytes: number;
   /** Milliseconds that an invocation may compute in all. */
   readonly cpuMs: number;
@@ -20,7 +22,10 @@ export interface PluginLimits {
   readonly handles: number;
   /** Most invocations of one plugin at a time where guests are suspended (Node 24 and later). */
   readonly maxSuspended: number;
-  /** Most threads of one plugin. Before Node 24 each holds one invocation; later, further ones are started while a guest computes for long. */
+  /**
+   * Most threads of one plugin. Before Node 24 each holds one invocation; later, further ones are started while a guest
+   * computes for long.
+   */
   readonly maxThreads: number;
   /** Milliseconds that a thread beyond the first one of a plugin is kept without work, at least. */
   readonly idleMs: number;
@@ -94,7 +99,8 @@ export function namedLimits(limits: PluginLimits, concurrency: number): NamedLim
 }
 
 function merged(limits: PluginLimits, own: LimitsByName, pick: (theirs: number, own: number) => number): PluginLimits {
-  const of = (theirs: number, value: number | undefined): number => (value === undefined ? theirs : pick(theirs, value));
+  const of = (theirs: number, value: number | undefined): number =>
+    value === undefined ? theirs : pick(theirs, value);
   return {
     ...limits,
     memoryBytes: of(limits.memoryBytes, own.memory_bytes),

@@ -25,11 +25,15 @@ Find('finds the folders with a plugin.json and the component files of a folder, 
 });
 
 Find('takes a plugin folder and a component file as they are', () => {
-  for (const name of ['a', 'c.wasm']) assert.equal(findPluginFolders(join(root, 'plugins', name)), [join(root, 'plugins', name)]);
+  for (const name of ['a', 'c.wasm'])
+    assert.equal(findPluginFolders(join(root, 'plugins', name)), [join(root, 'plugins', name)]);
 });
 
 Find('says when there is nothing', () => {
-  assert.throws(() => findPluginFolders(join(root, 'plugins', 'none')), /there is no plugin in .*none: a plugin is a folder with a plugin\.json, or a \.wasm file/);
+  assert.throws(
+    () => findPluginFolders(join(root, 'plugins', 'none')),
+    /there is no plugin in .*none: a plugin is a folder with a plugin\.json, or a \.wasm file/,
+  );
   assert.throws(() => findPluginFolders(join(root, 'd.wasm')), /there is no folder .*d\.wasm/);
 });
 

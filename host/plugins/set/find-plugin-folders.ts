@@ -4,8 +4,8 @@ import { AanaError } from '../../core/errors.ts';
 import { isComponentFile } from './manifest.ts';
 
 /**
- * The plugins at `path`: itself when it is a component file or holds a `plugin.json`, else its subfolders that do and the component
- * files in it, by name. Throws when there is none.
+ * The plugins at `path`: itself when it is a component file or holds a `plugin.json`, else its subfolders that do and
+ * the component files in it, by name. Throws when there is none.
  */
 export function findPluginFolders(path: string): string[] {
   const root = resolve(path);
@@ -17,12 +17,15 @@ export function findPluginFolders(path: string): string[] {
     .sort()
     .map((name) => join(root, name))
     .filter(isPlugin);
-  if (plugins.length === 0) throw notFound(`there is no plugin in ${root}: a plugin is a folder with a plugin.json, or a .wasm file`);
+  if (plugins.length === 0)
+    throw notFound(`there is no plugin in ${root}: a plugin is a folder with a plugin.json, or a .wasm file`);
   return plugins;
 }
 
 function isPlugin(path: string): boolean {
-  return isComponentFile(path) ? (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) : existsSync(join(path, 'plugin.json'));
+  return isComponentFile(path)
+    ? (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false)
+    : existsSync(join(path, 'plugin.json'));
 }
 
 function notFound(message: string): AanaError {

@@ -2,11 +2,21 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
-import { type Capability, capabilityDefinitions, capabilityNames, commonInterfaces } from '../capabilities/catalogue.ts';
+import {
+  type Capability,
+  capabilityDefinitions,
+  capabilityNames,
+  commonInterfaces,
+} from '../capabilities/catalogue.ts';
 import { hostPattern } from '../capabilities/hosts.ts';
 import type { LimitsByName } from '../rights/limits.ts';
 
-const inside = z.string().refine((path) => !isAbsolute(path) && !relative('.', path).startsWith('..'), 'must be a path inside the plugin folder');
+const inside = z
+  .string()
+  .refine(
+    (path) => !isAbsolute(path) && !relative('.', path).startsWith('..'),
+    'must be a path inside the plugin folder',
+  );
 
 const whole = z.int().min(1);
 
@@ -29,9 +39,25 @@ const Manifest = z.strictObject({
   runtime: z.enum(['component', 'extism']).default('component'),
   component: z.optional(inside),
   entry: z.optional(inside),
-  capabilities: z.array(z.enum(capabilityNames, `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`)).default([]),
+  capabilities: z
+    .array(
+      z.enum(
+        capabilityNames,
+        `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`,
+      ),
+    )
+    .default([]),
   deployments: z.array(z.string().min(1)).default([]),
-  hosts: z.array(z.string().regex(hostPattern, 'must be a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one')).default([]),
+  hosts: z
+    .array(
+      z
+        .string()
+        .regex(
+          hostPattern,
+          'must be a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one',
+        ),
+    )
+    .default([]),
   endpoints: z.record(z.string().min(1), EndpointOptions).default({}),
   limits: z
     .strictObject({
@@ -49,14 +75,27 @@ const Manifest = z.strictObject({
     .partial()
     .default({}),
 });
-const CheckedManifest = Manifest.refine(({ deployments, capabilities }) => deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments), {
-  path: ['deployments'],
-  message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
-}).refine(({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http') || capabilities.includes('media'), { path: ['hosts'], message: 'are named, but neither "http" nor "media" is among the capabilities' })
+const CheckedManifest = Manifest.refine(
+  ({ deployments, capabilities }) =>
+    deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments),
+  {
+    path: ['deployments'],
+    message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
+  },
+)
+  .refine(
+    ({ hosts, capabilities }) => hosts.length === 0 || capabilities.includes('http') || capabilities.includes('media'),
+    { path: ['hosts'], message: 'are named, but neither "http" nor "media" is among the capabilities' },
+  )
   .check(({ value: { endpoints, limits }, issues }) => {
     for (const [name, { execution_timeout_s: seconds = 0 }] of Object.entries(endpoints)) {
       if (limits.timeout_s === undefined || seconds <= limits.timeout_s) continue;
-      issues.push({ code: 'custom', input: seconds, path: ['endpoints', name, 'execution_timeout_s'], message: `is longer than limits.timeout_s, after which every run is ended (${limits.timeout_s})` });
+      issues.push({
+        code: 'custom',
+        input: seconds,
+        path: ['endpoints', name, 'execution_timeout_s'],
+        message: `is longer than limits.timeout_s, after which every run is ended (${limits.timeout_s})`,
+      });
     }
   });
 
@@ -71,7 +110,10 @@ export interface PluginManifest {
   readonly runtime: 'component' | 'extism';
   /** The component file, `dist/<name>.wasm` unless the manifest says otherwise; it may not be built yet. */
   readonly component: string;
-  /** The source that the component is built from, `src/index.ts` unless the manifest says otherwise; plugins in other languages have none. */
+  /**
+   * The source that the component is built from, `src/index.ts` unless the manifest says otherwise; plugins in other
+   * languages have none.
+   */
   readonly entry: string;
   /** What it asks for beyond what every plugin has. */
   readonly capabilities: readonly Capability[];
@@ -86,8 +128,8 @@ export interface PluginManifest {
 }
 
 /**
- * Reads and checks the `plugin.json` of a folder. A component file by itself has none: it is called after the file and asks for all that
- * can be asked for. Throws `PluginLoadError` with what is wrong.
+ * Reads and checks the `plugin.json` of a folder. A component file by itself has none: it is called after the file and
+ * asks for all that can be asked for. Throws `PluginLoadError` with what is wrong.
  */
 export async function readManifest(source: string): Promise<PluginManifest> {
   const root = resolve(source);
@@ -104,11 +146,38 @@ export async function readManifest(source: string): Promise<PluginManifest> {
   }
   const parsed = CheckedManifest.safeParse(json);
   if (!parsed.success) {
-    const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`).join('; ');
+    const issues = parsed.error.issues
+      .map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`)
+      .join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const { name, version, description, runtime, component = `dist/${name}.wasm`, entry = 'src/index.ts', capabilities, deployments, hosts, limits, endpoints } = parsed.data;
-  return { dir: root, name, version, description, runtime, component: join(root, component), entry: join(root, entry), capabilities, deployments, hosts, limits, endpoints };
+  const {
+    name,
+    version,
+    description,
+    runtime,
+    component = `dist/${name}.wasm`,
+    entry = 'src/index.ts',
+    capabilities,
+    deployments,
+    hosts,
+    limits,
+    endpoints,
+  } = parsed.data;
+  return {
+    dir: root,
+    name,
+    version,
+    description,
+    runtime,
+    component: join(root, component),
+    entry: join(root, entry),
+    capabilities,
+    deployments,
+    hosts,
+    limits,
+    endpoints,
+  };
 }
 
 /** Whether a path is that of a component without a folder of its own. */
@@ -117,10 +186,26 @@ export function isComponentFile(path: string): boolean {
 }
 
 function bareManifest(file: string): PluginManifest {
-  const words = basename(file, '.wasm').toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const words =
+    basename(file, '.wasm')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-').replace(/^[^a-z]+/, '');
   if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
-  return { dir: dirname(file), name, version: '0.0.0', description: undefined, runtime: 'component', component: file, entry: file, capabilities: capabilityNames, deployments: ['*'], hosts: ['*'], limits: {}, endpoints: {} };
+  return {
+    dir: dirname(file),
+    name,
+    version: '0.0.0',
+    description: undefined,
+    runtime: 'component',
+    component: file,
+    entry: file,
+    capabilities: capabilityNames,
+    deployments: ['*'],
+    hosts: ['*'],
+    limits: {},
+    endpoints: {},
+  };
 }
 
 /** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */

@@ -56,8 +56,10 @@ async function reasonOf(promise: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-const describing = (endpoints: string): string => `export const endpoint = { describe: () => ${endpoints}, run: () => 'null' };`;
-const info = "{ name: 'a', path: '/a', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }";
+const describing = (endpoints: string): string =>
+  `export const endpoint = { describe: () => ${endpoints}, run: () => 'null' };`;
+const info =
+  "{ name: 'a', path: '/a', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }";
 
 Loading('a second load of a component translates nothing', async ({ dir, host }) => {
   await buildPlugin(fixture, { log: silentLogger });
@@ -79,8 +81,16 @@ Loading('two plugins of one name are refused', async ({ host }) => {
 
 Loading('a plugin that needs more memory than the limit is refused', async ({ dir }) => {
   await buildPlugin(fixture, { log: silentLogger });
-  const small = new PluginHost({ ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger, limits: { memoryBytes: 65_536 } });
-  assert.match(await reasonOf(small.load(fixture)), /^plugin conformance cannot be loaded: it needs \d+ bytes of memory/);
+  const small = new PluginHost({
+    ports: new FakePorts(),
+    cacheDir: join(dir, 'cache'),
+    log: silentLogger,
+    limits: { memoryBytes: 65_536 },
+  });
+  assert.match(
+    await reasonOf(small.load(fixture)),
+    /^plugin conformance cannot be loaded: it needs \d+ bytes of memory/,
+  );
   await small.close();
 });
 
@@ -89,14 +99,33 @@ Loading('a folder without plugin.json is refused', async ({ dir, host }) => {
 });
 
 Loading('a missing component is refused', async ({ dir, host }) => {
-  assert.match(await reasonOf(host.load(await pluginWith(dir, undefined))), /^plugin sample has no component at .*sample\.wasm; build it first$/);
+  assert.match(
+    await reasonOf(host.load(await pluginWith(dir, undefined))),
+    /^plugin sample has no component at .*sample\.wasm; build it first$/,
+  );
 });
 
 const damaged: readonly { what: string; bytes: Uint8Array; reason: RegExp }[] = [
-  { what: 'a file that is not WebAssembly', bytes: Buffer.from('not a component'), reason: /that is not a WebAssembly component$/ },
-  { what: 'a core module', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), reason: /that is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/ },
-  { what: 'a component that is cut off', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0, 1, 99, 0), reason: /^plugin sample has a broken component: / },
-  { what: 'a component that offers nothing', bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0), reason: /does not export aana:host\/endpoint@0\.1$/ },
+  {
+    what: 'a file that is not WebAssembly',
+    bytes: Buffer.from('not a component'),
+    reason: /that is not a WebAssembly component$/,
+  },
+  {
+    what: 'a core module',
+    bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0),
+    reason: /that is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/,
+  },
+  {
+    what: 'a component that is cut off',
+    bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0, 1, 99, 0),
+    reason: /^plugin sample has a broken component: /,
+  },
+  {
+    what: 'a component that offers nothing',
+    bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0),
+    reason: /does not export aana:host\/endpoint@0\.1$/,
+  },
 ];
 for (const { what, bytes, reason } of damaged) {
   Loading(`${what} is refused`, async ({ dir, host }) => {
@@ -110,44 +139,65 @@ Loading('a component that imports what the host does not offer is refused by the
     'package evil:thing@1.0.0;\ninterface files { read-all: func() -> string; }\nworld plugin { import files; export go: func() -> string; }',
     'import { readAll } from "evil:thing/files@1.0.0"; export function go() { return readAll(); }',
   );
-  assert.is(await reasonOf(host.load(await pluginWith(dir, component))), 'plugin sample imports evil:thing/files@1.0.0, which this host does not offer');
+  assert.is(
+    await reasonOf(host.load(await pluginWith(dir, component))),
+    'plugin sample imports evil:thing/files@1.0.0, which this host does not offer',
+  );
 });
 
 const invocation = { requestId: 'r', deadlineMs: 30_000, signal: new AbortController().signal, files: new Map() };
 
 Loading('a component that uses a capability it does not ask for is refused', async ({ dir, host }) => {
   const { component } = await buildPlugin(fixture, { log: silentLogger });
-  assert.match(await reasonOf(host.load(await pluginWith(dir, await readFile(component)))), /^plugin sample imports aana:host\/media, which its plugin\.json does not ask for/);
+  assert.match(
+    await reasonOf(host.load(await pluginWith(dir, await readFile(component)))),
+    /^plugin sample imports aana:host\/media, which its plugin\.json does not ask for/,
+  );
 });
 
 Loading('a plugin without a capability gets a sentence when it uses it all the same', async ({ dir, host }) => {
   const plugin = await pluginWith(dir, undefined);
   await mkdir(join(plugin, 'src'));
-  await writeFile(join(plugin, 'src', 'index.ts'), `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: () => call('model', 'echo', '{}', []) };`);
+  await writeFile(
+    join(plugin, 'src', 'index.ts'),
+    `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: () => call('model', 'echo', '{}', []) };`,
+  );
   await buildPlugin(plugin, { log: silentLogger });
   const loaded = await host.load(plugin);
-  const error = await loaded.run({ endpoint: 'a', input: '{}', ...invocation }).catch((reason: unknown) => reason as AanaError);
+  const error = await loaded
+    .run({ endpoint: 'a', input: '{}', ...invocation })
+    .catch((reason: unknown) => reason as AanaError);
   assert.equal([(error as AanaError).name, (error as AanaError).kind], ['CapabilityDenied', 'denied']);
   assert.match((error as AanaError).message, /add "deployments" to "capabilities"/);
 });
 
 Loading('a deployment that is not granted cannot be called, by name', async ({ dir }) => {
   await buildPlugin(fixture, { log: silentLogger });
-  const host = new PluginHost({ ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger, grants: { conformance: { deployments: ['other'] } } });
+  const host = new PluginHost({
+    ports: new FakePorts(),
+    cacheDir: join(dir, 'cache'),
+    log: silentLogger,
+    grants: { conformance: { deployments: ['other'] } },
+  });
   const loaded = await host.load(fixture);
-  const error = (await loaded.run({ endpoint: 'call', input: '{}', ...invocation }).catch((reason: unknown) => reason)) as AanaError;
+  const error = (await loaded
+    .run({ endpoint: 'call', input: '{}', ...invocation })
+    .catch((reason: unknown) => reason)) as AanaError;
   assert.equal([error.name, error.kind, error.data], ['DeploymentDenied', 'denied', { deployment: 'model' }]);
   await host.close();
 });
 
-Loading('a component file by itself is a plugin called after it, which asks for all that it imports', async ({ dir, host }) => {
-  const { component } = await buildPlugin(fixture, { log: silentLogger });
-  const file = join(dir, 'My Plugin.wasm');
-  await cp(component, file);
-  const { name, version, run } = await host.load(file);
-  assert.equal([name, version], ['my-plugin', '0.0.0']);
-  assert.is(await run({ endpoint: 'call', input: '{"args":{"n":1}}', ...invocation }), '{"n":1}');
-});
+Loading(
+  'a component file by itself is a plugin called after it, which asks for all that it imports',
+  async ({ dir, host }) => {
+    const { component } = await buildPlugin(fixture, { log: silentLogger });
+    const file = join(dir, 'My Plugin.wasm');
+    await cp(component, file);
+    const { name, version, run } = await host.load(file);
+    assert.equal([name, version], ['my-plugin', '0.0.0']);
+    assert.is(await run({ endpoint: 'call', input: '{"args":{"n":1}}', ...invocation }), '{"n":1}');
+  },
+);
 
 Loading('a component for another version of the world is refused', async ({ dir, host }) => {
   const component = await componentOf(
@@ -159,11 +209,23 @@ Loading('a component for another version of the world is refused', async ({ dir,
 });
 
 const descriptions: readonly { what: string; endpoints: string; reason: RegExp }[] = [
-  { what: 'that throws', endpoints: "(() => { throw new Error('not today'); })()", reason: /^plugin sample cannot describe itself: not today/ },
+  {
+    what: 'that throws',
+    endpoints: "(() => { throw new Error('not today'); })()",
+    reason: /^plugin sample cannot describe itself: not today/,
+  },
   { what: 'without an endpoint', endpoints: '[]', reason: /describes itself wrongly \(has no endpoint\)$/ },
-  { what: 'whose schema is not JSON', endpoints: `[{ ...${info}, inputSchema: 'x' }]`, reason: /wrongly \(a inputSchema is not a JSON Schema object\)$/ },
+  {
+    what: 'whose schema is not JSON',
+    endpoints: `[{ ...${info}, inputSchema: 'x' }]`,
+    reason: /wrongly \(a inputSchema is not a JSON Schema object\)$/,
+  },
   { what: 'whose path is none', endpoints: `[{ ...${info}, path: 'a' }]`, reason: /wrongly \(a path must be a path/ },
-  { what: 'with two endpoints of one path', endpoints: `[${info}, { ...${info}, name: 'b' }]`, reason: /has two endpoints with the path "\/a"$/ },
+  {
+    what: 'with two endpoints of one path',
+    endpoints: `[${info}, { ...${info}, name: 'b' }]`,
+    reason: /has two endpoints with the path "\/a"$/,
+  },
 ];
 for (const { what, endpoints, reason } of descriptions) {
   Loading(`a description ${what} is refused`, async ({ dir, host }) => {

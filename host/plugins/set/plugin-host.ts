@@ -135,7 +135,10 @@ export class PluginHost {
     this.#limits = { ...defaultLimits, ...options.limits };
   }
 
-  /** What a built plugin imports, asks for and would get, without running any of it. Rejects with a `PluginLoadError` as {@link load} does. */
+  /**
+   * What a built plugin imports, asks for and would get, without running any of it. Rejects with a `PluginLoadError` as
+   * {@link load} does.
+   */
   async inspect(source: string): Promise<PluginReport> {
     const { manifest, granted, translated } = await this.#read(source);
     const { name, version } = manifest;
@@ -152,15 +155,20 @@ export class PluginHost {
   }
 
   /**
-   * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and what is wrong
-   * with it. A plugin that is loaded already is loaded beside `replaces`, which goes on until it is drained or closed.
+   * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and
+   * what is wrong with it. A plugin that is loaded already is loaded beside `replaces`, which goes on until it is
+   * drained or closed.
    */
-  async load(source: string, { replaces }: { readonly replaces?: LoadedPlugin | undefined } = {}): Promise<LoadedPlugin> {
+  async load(
+    source: string,
+    { replaces }: { readonly replaces?: LoadedPlugin | undefined } = {},
+  ): Promise<LoadedPlugin> {
     const startedAt = performance.now();
     const { manifest, granted, translated } = await this.#read(source);
     const { name, version } = manifest;
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    const isTaken = (): boolean => this.#loaded.has(name) && (replaces === undefined || this.#loaded.get(name) !== this.#runningOf.get(replaces));
+    const isTaken = (): boolean =>
+      this.#loaded.has(name) && (replaces === undefined || this.#loaded.get(name) !== this.#runningOf.get(replaces));
     if (isTaken()) throw pluginLoadError(name, 'is loaded already');
     const { ports, log } = this.#options;
     const mode = this.#mode;
@@ -169,8 +177,20 @@ export class PluginHost {
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     if (isTaken()) throw pluginLoadError(name, 'is loaded already');
-    const shared = { name, component, mode, granted, ports, telemetry: this.#telemetry(name), inSources, pages: new Int32Array(new SharedArrayBuffer(4)) };
-    const helpers = new PluginRuntime({ ...shared, helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())) });
+    const shared = {
+      name,
+      component,
+      mode,
+      granted,
+      ports,
+      telemetry: this.#telemetry(name),
+      inSources,
+      pages: new Int32Array(new SharedArrayBuffer(4)),
+    };
+    const helpers = new PluginRuntime({
+      ...shared,
+      helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())),
+    });
     const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
     const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
     const previous = this.#loaded.get(name);
@@ -192,10 +212,20 @@ export class PluginHost {
     };
     try {
       const described = await runtime.start().catch((cause: unknown) => {
-        throw pluginLoadError(name, `cannot describe itself: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+        throw pluginLoadError(
+          name,
+          `cannot describe itself: ${cause instanceof Error ? cause.message : String(cause)}`,
+          cause,
+        );
       });
       const endpoints = withOptions(endpointsOf(name, described), manifest, granted.limits);
-      log.info('plugin loaded', { plugin: name, version, endpoints: endpoints.length, mode, ms: Math.round(performance.now() - startedAt) });
+      log.info('plugin loaded', {
+        plugin: name,
+        version,
+        endpoints: endpoints.length,
+        mode,
+        ms: Math.round(performance.now() - startedAt),
+      });
       const plugin: LoadedPlugin = {
         name,
         version,
@@ -227,7 +257,8 @@ export class PluginHost {
   }
 
   #telemetry(plugin: string): PluginTelemetry {
-    const telemetry = this.#telemetryOf.get(plugin) ?? new PluginTelemetry(plugin, this.#options.ports.telemetry ?? noTelemetry);
+    const telemetry =
+      this.#telemetryOf.get(plugin) ?? new PluginTelemetry(plugin, this.#options.ports.telemetry ?? noTelemetry);
     this.#telemetryOf.set(plugin, telemetry);
     return telemetry;
   }
@@ -236,7 +267,9 @@ export class PluginHost {
     return this.#options.mode ?? bestMode();
   }
 
-  async #read(source: string): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
+  async #read(
+    source: string,
+  ): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
     const manifest = await readManifest(source);
     const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
     const { name: plugin, component: file, runtime } = manifest;
@@ -262,13 +295,19 @@ export class PluginHost {
 /** What is granted of use: no deployments without a capability that calls them. */
 function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
   const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
-  return { capabilities: [...capabilities], deployments: callsDeployments ? deployments : [], hosts: capabilities.has('http') || capabilities.has('media') ? hosts : [] };
+  return {
+    capabilities: [...capabilities],
+    deployments: callsDeployments ? deployments : [],
+    hosts: capabilities.has('http') || capabilities.has('media') ? hosts : [],
+  };
 }
 
 function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointInfo[] {
   const parsed = Endpoints.safeParse(described);
   if (!parsed.success) {
-    const issues = parsed.error.issues.map(({ path: [index, field], message }) => [described[Number(index)]?.name, field, message].filter(Boolean).map(String).join(' '));
+    const issues = parsed.error.issues.map(({ path: [index, field], message }) =>
+      [described[Number(index)]?.name, field, message].filter(Boolean).map(String).join(' '),
+    );
     throw pluginLoadError(plugin, `describes itself wrongly (${issues.join('; ')})`);
   }
   for (const field of ['name', 'path'] as const) {
@@ -279,12 +318,32 @@ function endpointsOf(plugin: string, described: readonly WitEndpoint[]): Endpoin
   return parsed.data;
 }
 
-/** The endpoints with what the manifest says of them. A run as a task has no more time than the plugin's limit gives every run. */
-function withOptions(endpoints: readonly EndpointInfo[], { name: plugin, endpoints: options }: PluginManifest, { timeoutMs }: PluginLimits): EndpointInfo[] {
+/**
+ * The endpoints with what the manifest says of them. A run as a task has no more time than the plugin's limit gives
+ * every run.
+ */
+function withOptions(
+  endpoints: readonly EndpointInfo[],
+  { name: plugin, endpoints: options }: PluginManifest,
+  { timeoutMs }: PluginLimits,
+): EndpointInfo[] {
   const unknown = Object.keys(options).find((name) => !endpoints.some((endpoint) => endpoint.name === name));
-  if (unknown !== undefined) throw pluginLoadError(plugin, `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ${endpoints.map(({ name }) => name).join(', ')}`);
+  if (unknown !== undefined)
+    throw pluginLoadError(
+      plugin,
+      `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ${endpoints.map(({ name }) => name).join(', ')}`,
+    );
   return endpoints.map((endpoint) => {
-    const { defer, execution_timeout_s: seconds, tags } = Object.hasOwn(options, endpoint.name) ? options[endpoint.name]! : {};
-    return { ...endpoint, ...(defer && { deferOption: defer }), ...(seconds !== undefined && { executionTimeoutS: Math.min(seconds, timeoutMs / 1000) }), ...(tags && { tags }) };
+    const {
+      defer,
+      execution_timeout_s: seconds,
+      tags,
+    } = Object.hasOwn(options, endpoint.name) ? options[endpoint.name]! : {};
+    return {
+      ...endpoint,
+      ...(defer && { deferOption: defer }),
+      ...(seconds !== undefined && { executionTimeoutS: Math.min(seconds, timeoutMs / 1000) }),
+      ...(tags && { tags }),
+    };
   });
 }

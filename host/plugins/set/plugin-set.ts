@@ -11,8 +11,15 @@ import { PluginWatch } from './watch-plugins.ts';
 
 /** Where the endpoints of plugins are found. Both calls take effect at once, or not at all. */
 export interface EndpointsPort {
-  /** Puts a plugin's endpoints in place of those of `previous`: all, or those that were chosen. Throws when one of them cannot be served. */
-  replacePlugin(previous: string | undefined, plugin: LoadedPlugin, origin: { readonly source: string; readonly isWhole: boolean }): void;
+  /**
+   * Puts a plugin's endpoints in place of those of `previous`: all, or those that were chosen. Throws when one of them
+   * cannot be served.
+   */
+  replacePlugin(
+    previous: string | undefined,
+    plugin: LoadedPlugin,
+    origin: { readonly source: string; readonly isWhole: boolean },
+  ): void;
   removePlugin(name: string): void;
 }
 
@@ -40,8 +47,9 @@ interface Entry {
 const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, cpuMs: 0 };
 
 /**
- * The plugins of a server. A newer version is built and loaded beside the one that serves; then its endpoints take the other's place at
- * once, and the other goes when the requests that it has are done. Where a newer version cannot be loaded, the older one serves on.
+ * The plugins of a server. A newer version is built and loaded beside the one that serves; then its endpoints take the
+ * other's place at once, and the other goes when the requests that it has are done. Where a newer version cannot be
+ * loaded, the older one serves on.
  */
 export class PluginSet {
   readonly #options: PluginSetOptions;
@@ -66,10 +74,18 @@ export class PluginSet {
     this.#paths.add(resolve(path));
   }
 
-  /** Makes the one plugin at `path` a part of the set, of which only chosen endpoints are served, and gives its source. Throws when there is none, or more. */
+  /**
+   * Makes the one plugin at `path` a part of the set, of which only chosen endpoints are served, and gives its source.
+   * Throws when there is none, or more.
+   */
   choose(path: string): string {
     const [source, ...others] = findPluginFolders(path);
-    if (source === undefined || others.length > 0) throw new AanaError('PluginNotFound', 'not-found', `${resolve(path)} holds several plugins: name the folder of one`);
+    if (source === undefined || others.length > 0)
+      throw new AanaError(
+        'PluginNotFound',
+        'not-found',
+        `${resolve(path)} holds several plugins: name the folder of one`,
+      );
     this.#chosen.add(source);
     return source;
   }
@@ -99,19 +115,32 @@ export class PluginSet {
   }
 
   /**
-   * Loads the newest version of one plugin, or of all that there are now. What cannot be loaded serves on as it was, and is told of in the
-   * outcome. Rejects with `PluginNotFound` where no plugin has the name.
+   * Loads the newest version of one plugin, or of all that there are now. What cannot be loaded serves on as it was,
+   * and is told of in the outcome. Rejects with `PluginNotFound` where no plugin has the name.
    */
   reload(name?: string): Promise<readonly ReloadOutcome[]> {
     return this.#inTurn(async () => {
       const named = [...this.#entries.values()].filter((entry) => this.#nameOf(entry) === name);
       if (name !== undefined && named.length === 0) {
-        throw new AanaError('PluginNotFound', 'not-found', `there is no plugin ${name}; there are: ${this.list().map((plugin) => plugin.name).join(', ') || 'none'}`);
+        throw new AanaError(
+          'PluginNotFound',
+          'not-found',
+          `there is no plugin ${name}; there are: ${
+            this.list()
+              .map((plugin) => plugin.name)
+              .join(', ') || 'none'
+          }`,
+        );
       }
       if (name !== undefined) return this.#reloadEach(named, false);
       const sources = this.sources();
-      const gone = [...this.#entries.values()].filter((entry) => !sources.includes(entry.source)).map((entry) => this.#drop(entry));
-      const outcomes = await this.#reloadEach(sources.map((source) => this.#entryOf(source)), false);
+      const gone = [...this.#entries.values()]
+        .filter((entry) => !sources.includes(entry.source))
+        .map((entry) => this.#drop(entry));
+      const outcomes = await this.#reloadEach(
+        sources.map((source) => this.#entryOf(source)),
+        false,
+      );
       if (this.#isWatching) this.#watch.follow(sources);
       return [...gone, ...outcomes];
     });
@@ -127,7 +156,9 @@ export class PluginSet {
   list(): PluginState[] {
     return [...this.#entries.values()].map((entry) => {
       const { current, error = null, source } = entry;
-      const counters = [...(current ? [current] : []), ...entry.draining].map((plugin) => plugin.counters()).reduce(sum, entry.past);
+      const counters = [...(current ? [current] : []), ...entry.draining]
+        .map((plugin) => plugin.counters())
+        .reduce(sum, entry.past);
       return {
         name: this.#nameOf(entry),
         state: current ? 'running' : 'failed',
@@ -137,7 +168,13 @@ export class PluginSet {
         digest: current?.digest ?? null,
         endpoints: current?.endpoints.map(({ path }) => path) ?? [],
         limits: current?.limits ?? null,
-        counters: { running: counters.running, queued: counters.queued, done: counters.done, failed: { ...counters.failed }, cpu_ms: Math.round(counters.cpuMs) },
+        counters: {
+          running: counters.running,
+          queued: counters.queued,
+          done: counters.done,
+          failed: { ...counters.failed },
+          cpu_ms: Math.round(counters.cpuMs),
+        },
         draining: entry.draining.size,
       };
     });
@@ -148,11 +185,19 @@ export class PluginSet {
     for (const entry of entries) {
       try {
         if (!(await this.#bring(entry, onlyChanged))) continue;
-        outcomes.push({ name: this.#nameOf(entry), outcome: 'reloaded', detail: `version ${entry.current?.version}, ${entry.current?.digest.slice(0, 12)}` });
+        outcomes.push({
+          name: this.#nameOf(entry),
+          outcome: 'reloaded',
+          detail: `version ${entry.current?.version}, ${entry.current?.digest.slice(0, 12)}`,
+        });
       } catch (error) {
         this.#options.signal.throwIfAborted();
         outcomes.push({ name: this.#nameOf(entry), outcome: 'failed', detail: messageOf(error) });
-        this.#options.log.error('plugin not reloaded', { source: entry.source, reason: messageOf(error), serving: entry.current?.version });
+        this.#options.log.error('plugin not reloaded', {
+          source: entry.source,
+          reason: messageOf(error),
+          serving: entry.current?.version,
+        });
       }
     }
     return outcomes;
@@ -167,7 +212,12 @@ export class PluginSet {
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
       const manifest = JSON.stringify(described);
-      if (onlyChanged && entry.current && manifest === entry.manifest && (await host.inspect(entry.source)).digest === entry.current.digest) {
+      if (
+        onlyChanged &&
+        entry.current &&
+        manifest === entry.manifest &&
+        (await host.inspect(entry.source)).digest === entry.current.digest
+      ) {
         entry.error = undefined;
         return false;
       }
@@ -176,7 +226,10 @@ export class PluginSet {
       const next = await host.load(entry.source, { replaces: previous });
       try {
         signal.throwIfAborted();
-        endpoints.replacePlugin(previous?.name, next, { source: entry.source, isWhole: this.#whole().includes(entry.source) });
+        endpoints.replacePlugin(previous?.name, next, {
+          source: entry.source,
+          isWhole: this.#whole().includes(entry.source),
+        });
       } catch (error) {
         await host.restore(next, previous);
         throw error;
@@ -190,13 +243,27 @@ export class PluginSet {
     }
   }
 
-  /** A name decides what a plugin is granted and which values of the storage are its own, so that none of two that say the same name gets it. */
+  /**
+   * A name decides what a plugin is granted and which values of the storage are its own, so that none of two that say
+   * the same name gets it.
+   */
   async #requireOwnName(source: string): Promise<void> {
     const { name } = await readManifest(source);
     const others = this.sources().filter((other) => other !== source);
-    const names = await Promise.all(others.map((other) => readManifest(other).then((manifest) => manifest.name, () => undefined)));
+    const names = await Promise.all(
+      others.map((other) =>
+        readManifest(other).then(
+          (manifest) => manifest.name,
+          () => undefined,
+        ),
+      ),
+    );
     const other = others[names.indexOf(name)];
-    if (other !== undefined) throw pluginLoadError(name, `is there twice, in ${source} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`);
+    if (other !== undefined)
+      throw pluginLoadError(
+        name,
+        `is there twice, in ${source} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`,
+      );
   }
 
   #onChange(source: string): void {
@@ -219,7 +286,11 @@ export class PluginSet {
     const finished = plugin.drain().then(() => {
       entry.draining.delete(plugin);
       entry.past = sum(entry.past, plugin.counters());
-      this.#options.log.info('plugin drained', { plugin: plugin.name, version: plugin.version, digest: plugin.digest.slice(0, 12) });
+      this.#options.log.info('plugin drained', {
+        plugin: plugin.name,
+        version: plugin.version,
+        digest: plugin.digest.slice(0, 12),
+      });
     });
     finished.catch((error: unknown) => this.#options.log.error('plugin not drained', { plugin: plugin.name, error }));
   }
@@ -231,7 +302,14 @@ export class PluginSet {
   #entryOf(source: string): Entry {
     const found = this.#entries.get(source);
     if (found) return found;
-    const entry: Entry = { source, current: undefined, manifest: '', error: undefined, draining: new Set(), past: none };
+    const entry: Entry = {
+      source,
+      current: undefined,
+      manifest: '',
+      error: undefined,
+      draining: new Set(),
+      past: none,
+    };
     this.#entries.set(source, entry);
     return entry;
   }
@@ -250,7 +328,13 @@ export class PluginSet {
 function sum(a: InvocationCounters, b: InvocationCounters): InvocationCounters {
   const kinds = new Set([...Object.keys(a.failed), ...Object.keys(b.failed)]);
   const failed = Object.fromEntries([...kinds].map((kind) => [kind, (a.failed[kind] ?? 0) + (b.failed[kind] ?? 0)]));
-  return { running: a.running + b.running, queued: a.queued + b.queued, done: a.done + b.done, failed, cpuMs: a.cpuMs + b.cpuMs };
+  return {
+    running: a.running + b.running,
+    queued: a.queued + b.queued,
+    done: a.done + b.done,
+    failed,
+    cpuMs: a.cpuMs + b.cpuMs,
+  };
 }
 
 function foundAt(path: string): string[] {

@@ -10,7 +10,13 @@ export interface PluginState {
   readonly digest: string | null;
   readonly endpoints: string[];
   readonly limits: NamedLimits | null;
-  readonly counters: { readonly running: number; readonly queued: number; readonly done: number; readonly failed: Record<string, number>; readonly cpu_ms: number };
+  readonly counters: {
+    readonly running: number;
+    readonly queued: number;
+    readonly done: number;
+    readonly failed: Record<string, number>;
+    readonly cpu_ms: number;
+  };
   readonly draining: number;
 }
 

@@ -8,7 +8,10 @@ import * as assert from 'uvu/assert';
 import { AanaApp, loadConfig, silentLogger } from '../../index.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 
-/** `/sample` answers its version, after a few milliseconds of computing; `/stream` writes more than the sockets between hold. */
+/**
+ * `/sample` answers its version, after a few milliseconds of computing; `/stream` writes more than the sockets between
+ * hold.
+ */
 const source = (version: number): string => `
 import { write } from 'aana:host/output@0.1.0';
 const info = (name, path, streaming) => ({ name, path, summary: 'a', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming });
@@ -60,7 +63,11 @@ Reload.before.each(async (context) => {
   await writeFile(join(plugin, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
   context.app = await start(dir);
   context.ask = async (path = '/sample') => {
-    const response = await fetch(`${context.app.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+    const response = await fetch(`${context.app.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
     return { status: response.status, body: await response.json() };
   };
 });
@@ -70,8 +77,18 @@ Reload.after.each(async ({ app, dir }) => {
 });
 
 async function start(dir: string): Promise<AanaApp> {
-  const base = { cache_dir: join(built, 'cache'), data_dir: join(dir, 'data'), watch: true, plugin_limits: { threads: 1 }, media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') } };
-  const app = new AanaApp({ config: loadConfig({ cwd: dir, env: {}, base }), log: silentLogger, progress: { write: () => true } });
+  const base = {
+    cache_dir: join(built, 'cache'),
+    data_dir: join(dir, 'data'),
+    watch: true,
+    plugin_limits: { threads: 1 },
+    media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') },
+  };
+  const app = new AanaApp({
+    config: loadConfig({ cwd: dir, env: {}, base }),
+    log: silentLogger,
+    progress: { write: () => true },
+  });
   await app.registerPlugins(join(dir, 'plugins')).listen({ port: 0 });
   return app.deploy();
 }
@@ -108,7 +125,11 @@ Reload('no request fails while they run and arrive during 20 reloads that are as
       await context.put(n % 2 === 0 ? 'one' : 'two');
       const [outcome] = await context.app.reloadPlugins(n % 4 === 0 ? undefined : 'sample');
       assert.is(outcome?.outcome, 'reloaded');
-      assert.is((await context.ask()).body, n % 2 === 0 ? 1 : 2, 'the new version answers as soon as the reload is done');
+      assert.is(
+        (await context.ask()).body,
+        n % 2 === 0 ? 1 : 2,
+        'the new version answers as soon as the reload is done',
+      );
     }
   });
 });
@@ -123,7 +144,11 @@ Reload('no request fails while they run and arrive during 10 reloads by a change
 });
 
 Reload('a request that runs is finished by the version that it began with', async ({ app, ask, put }) => {
-  const asked = request(`${app.url}/stream`, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false }).end('{}');
+  const asked = request(`${app.url}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    agent: false,
+  }).end('{}');
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   await until(() => app.plugins()[0]?.counters.running === 1);
   await put('two');
@@ -142,69 +167,88 @@ Reload('a request that runs is finished by the version that it began with', asyn
   assert.is(app.plugins()[0]?.counters.running, 0);
 });
 
-Reload('a new version that cannot be loaded is told of, and what was there serves on', async ({ app, ask, put, dir }) => {
-  const file = join(dir, 'plugins/sample/dist/sample.wasm');
-  await writeFile(file, 'not a component');
-  await until(() => app.plugins()[0]?.error !== null);
-  const [broken] = app.plugins();
-  assert.is(broken?.state, 'running');
-  assert.match(broken?.error ?? '', /^plugin sample has a component \(.*sample\.wasm\) that is not a WebAssembly component$/);
-  const [outcome] = await app.reloadPlugins('sample');
-  assert.equal(outcome, { name: 'sample', outcome: 'failed', detail: broken?.error });
-  assert.equal(await ask(), { status: 200, body: 1 });
-  await put('two');
-  await until(async () => (await ask()).body === 2);
-  assert.is(app.plugins()[0]?.error, null);
-  await writeFile(join(dir, 'plugins/sample/plugin.json'), '{"name":"sample"}');
-  await until(() => app.plugins()[0]?.error !== null);
-  assert.match(app.plugins()[0]?.error ?? '', /has an invalid plugin\.json \(version: /);
-  assert.equal(await ask(), { status: 200, body: 2 });
-});
+Reload(
+  'a new version that cannot be loaded is told of, and what was there serves on',
+  async ({ app, ask, put, dir }) => {
+    const file = join(dir, 'plugins/sample/dist/sample.wasm');
+    await writeFile(file, 'not a component');
+    await until(() => app.plugins()[0]?.error !== null);
+    const [broken] = app.plugins();
+    assert.is(broken?.state, 'running');
+    assert.match(
+      broken?.error ?? '',
+      /^plugin sample has a component \(.*sample\.wasm\) that is not a WebAssembly component$/,
+    );
+    const [outcome] = await app.reloadPlugins('sample');
+    assert.equal(outcome, { name: 'sample', outcome: 'failed', detail: broken?.error });
+    assert.equal(await ask(), { status: 200, body: 1 });
+    await put('two');
+    await until(async () => (await ask()).body === 2);
+    assert.is(app.plugins()[0]?.error, null);
+    await writeFile(join(dir, 'plugins/sample/plugin.json'), '{"name":"sample"}');
+    await until(() => app.plugins()[0]?.error !== null);
+    assert.match(app.plugins()[0]?.error ?? '', /has an invalid plugin\.json \(version: /);
+    assert.equal(await ask(), { status: 200, body: 2 });
+  },
+);
 
-Reload('a folder that another takes the place of is followed, and paths go with the version that has them', async ({ app, ask, dir }) => {
-  await cp(join(built, 'two'), join(dir, 'other'), { recursive: true });
-  assert.is((await ask('/own-1')).status, 200);
-  await rename(join(dir, 'plugins/sample'), join(dir, 'earlier'));
-  await rename(join(dir, 'other'), join(dir, 'plugins/sample'));
-  await until(async () => (await ask('/own-2')).status === 200);
-  assert.is((await ask('/own-1')).status, 404);
-  assert.equal([app.plugins()[0]?.version, app.plugins()[0]?.endpoints], ['2.0.0', ['/sample', '/stream', '/own-2']]);
-});
+Reload(
+  'a folder that another takes the place of is followed, and paths go with the version that has them',
+  async ({ app, ask, dir }) => {
+    await cp(join(built, 'two'), join(dir, 'other'), { recursive: true });
+    assert.is((await ask('/own-1')).status, 200);
+    await rename(join(dir, 'plugins/sample'), join(dir, 'earlier'));
+    await rename(join(dir, 'other'), join(dir, 'plugins/sample'));
+    await until(async () => (await ask('/own-2')).status === 200);
+    assert.is((await ask('/own-1')).status, 404);
+    assert.equal([app.plugins()[0]?.version, app.plugins()[0]?.endpoints], ['2.0.0', ['/sample', '/stream', '/own-2']]);
+  },
+);
 
-Reload('plugins that were added are loaded and those that have gone are ended; one that takes the path of another is refused', async ({ app, ask, dir }) => {
-  const second = join(dir, 'plugins/second');
-  const outcomes = async (): Promise<string[]> => (await app.reloadPlugins()).map(({ name, outcome }) => `${name} ${outcome}`);
-  await cp(join(built, 'two'), second, { recursive: true });
-  await writeFile(join(second, 'plugin.json'), '{"name":"second","version":"1.0.0","component":"dist/sample.wasm"}');
-  assert.equal(await outcomes(), ['sample reloaded', 'second failed']);
-  assert.match(app.plugins()[1]?.error ?? '', /^endpoint sample: the name is already registered$/);
-  assert.equal(await ask(), { status: 200, body: 1 });
-  await rm(join(dir, 'plugins/sample'), { recursive: true });
-  assert.equal(await outcomes(), ['sample removed', 'second reloaded']);
-  assert.equal(await ask(), { status: 200, body: 2 });
-});
+Reload(
+  'plugins that were added are loaded and those that have gone are ended; one that takes the path of another is refused',
+  async ({ app, ask, dir }) => {
+    const second = join(dir, 'plugins/second');
+    const outcomes = async (): Promise<string[]> =>
+      (await app.reloadPlugins()).map(({ name, outcome }) => `${name} ${outcome}`);
+    await cp(join(built, 'two'), second, { recursive: true });
+    await writeFile(join(second, 'plugin.json'), '{"name":"second","version":"1.0.0","component":"dist/sample.wasm"}');
+    assert.equal(await outcomes(), ['sample reloaded', 'second failed']);
+    assert.match(app.plugins()[1]?.error ?? '', /^endpoint sample: the name is already registered$/);
+    assert.equal(await ask(), { status: 200, body: 1 });
+    await rm(join(dir, 'plugins/sample'), { recursive: true });
+    assert.equal(await outcomes(), ['sample removed', 'second reloaded']);
+    assert.equal(await ask(), { status: 200, body: 2 });
+  },
+);
 
-Reload('of two folders whose plugins say the same name neither is loaded, whichever comes first, and one that runs serves on', async (context) => {
-  const { dir, ask } = context;
-  const folders = ['a-first', 'sample'].map((name) => join(dir, 'plugins', name));
-  await cp(join(built, 'two'), folders[0]!, { recursive: true });
-  await writeFile(join(folders[0]!, 'plugin.json'), '{"name":"sample","version":"2.0.0"}');
-  const outcomes = await context.app.reloadPlugins();
-  const isThereTwice = (one: string, other: string): string =>
-    `plugin sample is there twice, in ${one} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`;
-  assert.equal(outcomes, [
-    { name: 'a-first', outcome: 'failed', detail: isThereTwice(folders[0]!, folders[1]!) },
-    { name: 'sample', outcome: 'failed', detail: isThereTwice(folders[1]!, folders[0]!) },
-  ]);
-  assert.equal(await ask(), { status: 200, body: 1 });
-  await context.app.shutdown();
-  context.app = await start(dir);
-  assert.equal(context.app.plugins().map(({ state, source }) => [state, source]), folders.map((folder) => ['failed', folder]));
-  assert.is((await ask()).status, 404);
-  await rm(folders[0]!, { recursive: true });
-  await context.app.reloadPlugins();
-  assert.equal(await ask(), { status: 200, body: 1 });
-});
+Reload(
+  'of two folders whose plugins say the same name neither is loaded, whichever comes first, and one that runs serves on',
+  async (context) => {
+    const { dir, ask } = context;
+    const folders = ['a-first', 'sample'].map((name) => join(dir, 'plugins', name));
+    await cp(join(built, 'two'), folders[0]!, { recursive: true });
+    await writeFile(join(folders[0]!, 'plugin.json'), '{"name":"sample","version":"2.0.0"}');
+    const outcomes = await context.app.reloadPlugins();
+    const isThereTwice = (one: string, other: string): string =>
+      `plugin sample is there twice, in ${one} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`;
+    assert.equal(outcomes, [
+      { name: 'a-first', outcome: 'failed', detail: isThereTwice(folders[0]!, folders[1]!) },
+      { name: 'sample', outcome: 'failed', detail: isThereTwice(folders[1]!, folders[0]!) },
+    ]);
+    assert.equal(await ask(), { status: 200, body: 1 });
+    await context.app.shutdown();
+    context.app = await start(dir);
+    assert.equal(
+      context.app.plugins().map(({ state, source }) => [state, source]),
+      folders.map((folder) => ['failed', folder]),
+    );
+    assert.is((await ask()).status, 404);
+    await rm(folders[0]!, { recursive: true });
+    await context.app.reloadPlugins();
+    assert.equal(await ask(), { status: 200, body: 1 });
+  },
+);
 
 Reload('names the plugins that there are where one is to be reloaded that there is not', async ({ app }) => {
   const error = await app.reloadPlugins('other').catch((reason: Error) => reason);

@@ -77,7 +77,9 @@ function stop({ watchers, timer }: Watched): void {
 /** The folder and those in it, as far as they are there. */
 function foldersIn(folder: string): string[] {
   try {
-    const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !skipped.has(entry.name) && !isByproduct(entry.name));
+    const inside = readdirSync(folder, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && !skipped.has(entry.name) && !isByproduct(entry.name),
+    );
     return [folder, ...inside.flatMap(({ name }) => foldersIn(join(folder, name)))];
   } catch {
     return [];

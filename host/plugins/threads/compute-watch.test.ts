@@ -6,19 +6,29 @@ import { skip } from '../../test/skip.ts';
 import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import { cell, newControl } from '../invocation/protocol.ts';
 
-/** A watch over a guest that is on its thread in slot 4, with 1 s as the limit. `looks` gives which of so many looks found it. */
-function watched(cpuPerLookMs: number | undefined, measure: 'stop' | 'end' = 'end', isInterruptible = false): { control: Int32Array; looks(count: number): number[] } {
+/**
+ * A watch over a guest that is on its thread in slot 4, with 1 s as the limit. `looks` gives which of so many looks
+ * found it.
+ */
+function watched(
+  cpuPerLookMs: number | undefined,
+  measure: 'stop' | 'end' = 'end',
+  isInterruptible = false,
+): { control: Int32Array; looks(count: number): number[] } {
   const control = new Int32Array(newControl().buffer);
   Atomics.store(control, cell.running, 5);
   let looked = 0;
-  const watch = new ComputeWatch(control, { cpuSliceMs: 1000, isInterruptible }, () => (cpuPerLookMs === undefined ? undefined : 5000 + looked * cpuPerLookMs));
+  const watch = new ComputeWatch(control, { cpuSliceMs: 1000, isInterruptible }, () =>
+    cpuPerLookMs === undefined ? undefined : 5000 + looked * cpuPerLookMs,
+  );
   return {
     control,
     looks: (count) => {
       const found: number[] = [];
       for (let n = 1; n <= count; n++, looked++) {
         const overdue = watch.look();
-        if (overdue?.slot === 4 && overdue.entry === Atomics.load(control, cell.entries) && overdue.measure === measure) found.push(n);
+        if (overdue?.slot === 4 && overdue.entry === Atomics.load(control, cell.entries) && overdue.measure === measure)
+          found.push(n);
       }
       return found;
     },

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { cell } from '../invocation/protocol.ts';
 
 export const watchIntervalMs = 100;
-/** A guest that was told to stop looks that often at the latest; the call of the host's that it is in may take a while. */
+/**
+ * A guest that was told to stop looks that often at the latest; the call of the host's that it is in may take a while.
+ */
 const stopMs = 500;
 /** A guest that has been on its thread for so many times its limit goes, however little of a processor it got. */
 const maxStarvation = 30;
@@ -25,8 +27,9 @@ export interface Overdue {
 }
 
 /**
- * Finds the guest that has computed too long without giving its thread back. Time is counted in looks, since a stall of the whole process is
- * no guest's fault, and besides in the thread's own computing time where the system tells it: on a busy machine a thread waits for a processor.
+ * Finds the guest that has computed too long without giving its thread back. Time is counted in looks, since a stall of
+ * the whole process is no guest's fault, and besides in the thread's own computing time where the system tells it: on a
+ * busy machine a thread waits for a processor.
  */
 export class ComputeWatch {
   readonly #control: Int32Array;
@@ -39,7 +42,11 @@ export class ComputeWatch {
    * @param isInterruptible whether guests look for themselves if they must stop.
    * @param threadCpuMs what the thread has computed so far, in milliseconds; undefined where nobody knows.
    */
-  constructor(control: Int32Array, { cpuSliceMs, isInterruptible }: { readonly cpuSliceMs: number; readonly isInterruptible: boolean }, threadCpuMs: () => number | undefined) {
+  constructor(
+    control: Int32Array,
+    { cpuSliceMs, isInterruptible }: { readonly cpuSliceMs: number; readonly isInterruptible: boolean },
+    threadCpuMs: () => number | undefined,
+  ) {
     this.#control = control;
     this.#cpuSliceMs = cpuSliceMs;
     this.#isInterruptible = isInterruptible;

@@ -3,11 +3,14 @@ import type { PluginLimits } from '../rights/limits.ts';
 import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { RuntimeMode, WitEndpoint } from '../invocation/protocol.ts';
 
-/** How often threads are looked at while invocations wait for one, in milliseconds. Each look wakes the host's thread: every 5 ms, looks cost 4 % of the computing of a no-op under load. */
+/**
+ * How often threads are looked at while invocations wait for one, in milliseconds. Each look wakes the host's thread:
+ * every 5 ms, looks cost 4 % of the computing of a no-op under load.
+ */
 const lookIntervalMs = 10;
 /**
- * Most invocations that a thread has and has not begun. Enough for one turn of the host's event loop to answer many at once, which costs less than waking both threads for each; further ones wait
- * in the host, where users take turns.
+ * Most invocations that a thread has and has not begun. Enough for one turn of the host's event loop to answer many at
+ * once, which costs less than waking both threads for each; further ones wait in the host, where users take turns.
  */
 const maxAhead = 64;
 
@@ -22,15 +25,19 @@ export interface PluginThreadsOptions {
   readonly events: PluginWorkerEvents;
   /** Called when {@link PluginThreads.choose} may have a thread for those that wait. */
   onRoom(): void;
-  /** Called with invocations that a thread has not begun because a guest holds it. The thread will not run them: they go to another one. */
+  /**
+   * Called with invocations that a thread has not begun because a guest holds it. The thread will not run them: they go
+   * to another one.
+   */
   onTakenBack(ids: readonly number[]): void;
   /** Called when a further thread did not start. `isLast` says that there is no other one. */
   onStartFailed(error: unknown, isLast: boolean): void;
 }
 
 /**
- * The threads of one plugin. No invocation waits behind a guest that holds its thread: those that the thread has not begun are taken back when another thread is free, and have a further one started
- * when the guest goes on. Threads beyond the first end when they were not needed for a while.
+ * The threads of one plugin. No invocation waits behind a guest that holds its thread: those that the thread has not
+ * begun are taken back when another thread is free, and have a further one started when the guest goes on. Threads
+ * beyond the first end when they were not needed for a while.
  */
 export class PluginThreads {
   readonly #options: PluginThreadsOptions;
@@ -60,9 +67,16 @@ export class PluginThreads {
     const { component, mode, limits, pages, events, onRoom } = this.#options;
     const { memoryBytes, totalMemoryBytes, maxSuspended, maxThreads } = limits;
     const plugin = Math.max(totalMemoryBytes, memoryBytes);
-    const memory = { instance: memoryBytes, plugin, share: plugin / (mode === 'suspending' ? maxSuspended : maxThreads) };
+    const memory = {
+      instance: memoryBytes,
+      plugin,
+      share: plugin / (mode === 'suspending' ? maxSuspended : maxThreads),
+    };
     this.#starting++;
-    const thread = new PluginWorker({ component, mode, slotCount: this.#slotCount, cpuSliceMs: limits.cpuSliceMs, memory, pages }, events);
+    const thread = new PluginWorker(
+      { component, mode, slotCount: this.#slotCount, cpuSliceMs: limits.cpuSliceMs, memory, pages },
+      events,
+    );
     try {
       const endpoints = await thread.ready();
       if (this.#isClosed) throw new Error('the plugin was closed');
@@ -79,8 +93,9 @@ export class PluginThreads {
   }
 
   /**
-   * The thread for the next invocation: the first one that is free now, so that further ones can end; or else one whose guest came just now and may be done soon; or else one that a guest holds, from
-   * which the invocation can be taken back. Of several the one with the least to do. Undefined when the invocation must wait in the host.
+   * The thread for the next invocation: the first one that is free now, so that further ones can end; or else one whose
+   * guest came just now and may be done soon; or else one that a guest holds, from which the invocation can be taken
+   * back. Of several the one with the least to do. Undefined when the invocation must wait in the host.
    */
   choose(): PluginWorker | undefined {
     if (this.#isFull) return undefined;
@@ -154,7 +169,8 @@ export class PluginThreads {
   }
 
   get #isWorthStarting(): boolean {
-    if (!this.#mayGrow || this.#isClosed || this.#isFull || this.#threads.size + this.#starting >= this.#maxThreads) return false;
+    if (!this.#mayGrow || this.#isClosed || this.#isFull || this.#threads.size + this.#starting >= this.#maxThreads)
+      return false;
     if (!this.#isSuspending) return this.#waiting > this.#starting;
     const worth = [...this.#threads].filter(({ slots }) => slots.free > 0).map(({ hold }) => hold.isWorthThread());
     return this.#starting === 0 && worth.every(Boolean);

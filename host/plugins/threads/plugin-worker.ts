@@ -4,7 +4,18 @@ import type { LogLevel } from '../../core/log/logger.ts';
 import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import type { LoadedComponent } from '../component/loaded-component.ts';
 import { OutputRing } from '../invocation/output-ring.ts';
-import { cell, type FromWorker, type HostCall, type HostReply, newControl, type Outcome, type RunMessage, type RuntimeMode, type WitEndpoint, type WorkerInit } from '../invocation/protocol.ts';
+import {
+  cell,
+  type FromWorker,
+  type HostCall,
+  type HostReply,
+  newControl,
+  type Outcome,
+  type RunMessage,
+  type RuntimeMode,
+  type WitEndpoint,
+  type WorkerInit,
+} from '../invocation/protocol.ts';
 import { Slots } from './slots.ts';
 import { ThreadHold } from './thread-hold.ts';
 import type { MemoryLimits } from '../guest/instance-memory.ts';
@@ -60,7 +71,10 @@ export class PluginWorker {
   #watch: NodeJS.Timeout | undefined = setInterval(() => this.#look(), watchIntervalMs);
   #isEnded = false;
 
-  constructor({ component, mode, slotCount, cpuSliceMs, memory, pages }: PluginWorkerOptions, events: PluginWorkerEvents) {
+  constructor(
+    { component, mode, slotCount, cpuSliceMs, memory, pages }: PluginWorkerOptions,
+    events: PluginWorkerEvents,
+  ) {
     this.#events = events;
     this.#pages = pages;
     this.#cpuSliceMs = cpuSliceMs;
@@ -68,7 +82,11 @@ export class PluginWorker {
     this.#control = new Int32Array(control.buffer);
     this.#slots = new Slots(this.#control, slotCount);
     this.#hold = new ThreadHold(this.#control, () => threadCpuMs(this.#thread));
-    this.#computeWatch = new ComputeWatch(this.#control, { cpuSliceMs, isInterruptible: component.interrupts !== 'never' }, () => threadCpuMs(this.#thread));
+    this.#computeWatch = new ComputeWatch(
+      this.#control,
+      { cpuSliceMs, isInterruptible: component.interrupts !== 'never' },
+      () => threadCpuMs(this.#thread),
+    );
     const { glue, modules, isRestorable, initialBytes } = component;
     this.#worker = new Worker(new URL('../guest/main.js', import.meta.url), {
       workerData: { mode, glue, modules, isRestorable, initialBytes, memory, pages, control } satisfies WorkerInit,
@@ -89,7 +107,10 @@ export class PluginWorker {
 
   /** What the first instance says it offers. Rejects when the component cannot be instantiated. */
   async ready(): Promise<readonly WitEndpoint[]> {
-    const timer = setTimeout(() => this.#ready.reject(new Error(`it did not start within ${startTimeoutMs} ms`)), startTimeoutMs);
+    const timer = setTimeout(
+      () => this.#ready.reject(new Error(`it did not start within ${startTimeoutMs} ms`)),
+      startTimeoutMs,
+    );
     try {
       return await this.#ready.promise;
     } finally {
@@ -118,7 +139,12 @@ export class PluginWorker {
     const known = this.#rings[slot];
     known?.clear();
     const ring = invocation.outputBytes === undefined ? undefined : (this.#rings[slot] ??= new OutputRing());
-    this.#worker.postMessage({ type: 'run', slot, ...invocation, ...(ring && ring !== known && { ring: ring.memory }) } satisfies RunMessage);
+    this.#worker.postMessage({
+      type: 'run',
+      slot,
+      ...invocation,
+      ...(ring && ring !== known && { ring: ring.memory }),
+    } satisfies RunMessage);
     this.#watch ??= setInterval(() => this.#look(), watchIntervalMs);
     return ring;
   }

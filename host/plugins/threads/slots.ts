@@ -4,8 +4,9 @@ import { cell } from '../invocation/protocol.ts';
 const bit = { clientGone: 1, begun: 2, takenBack: 4 } as const;
 
 /**
- * The invocations that the host has given to one thread, each in a slot with a cell that both share. An invocation that the thread has not begun can be taken back, to be
- * run by another thread: host and thread each set a bit of the cell and look at the other's, so that exactly one of them has the invocation.
+ * The invocations that the host has given to one thread, each in a slot with a cell that both share. An invocation that
+ * the thread has not begun can be taken back, to be run by another thread: host and thread each set a bit of the cell
+ * and look at the other's, so that exactly one of them has the invocation.
  */
 export class Slots {
   readonly #control: Int32Array;
@@ -23,7 +24,10 @@ export class Slots {
     return this.#ids.length;
   }
 
-  /** Slots that can take an invocation. Those of invocations that were taken back cannot, until the thread has seen that. */
+  /**
+   * Slots that can take an invocation. Those of invocations that were taken back cannot, until the thread has seen
+   * that.
+   */
   get free(): number {
     return this.#ids.length - this.#used - this.#gone;
   }
@@ -46,7 +50,8 @@ export class Slots {
   /** Invocations that the thread has and has not begun. */
   get notBegun(): number {
     let count = 0;
-    for (let slot = 0; slot < this.#ids.length; slot++) if (typeof this.#ids[slot] === 'number' && !this.#has(slot, bit.begun)) count++;
+    for (let slot = 0; slot < this.#ids.length; slot++)
+      if (typeof this.#ids[slot] === 'number' && !this.#has(slot, bit.begun)) count++;
     return count;
   }
 
@@ -102,7 +107,9 @@ export class Slots {
   }
 }
 
-/** In the thread: begins the invocation in a slot. Returns false when the host has taken it back; it must not run then. */
+/**
+ * In the thread: begins the invocation in a slot. Returns false when the host has taken it back; it must not run then.
+ */
 export function begins(control: Int32Array, slot: number): boolean {
   return (Atomics.or(control, cell.slots + slot, bit.begun) & bit.takenBack) === 0;
 }

@@ -2,7 +2,10 @@ import { cell } from '../invocation/protocol.ts';
 
 /** Milliseconds that a guest may be on its thread before requests that have not begun there go to another one. */
 const longMs = 5;
-/** Milliseconds that it computes besides before a further thread is started for them, which costs a tenth of a second of computing and 12 MB. */
+/**
+ * Milliseconds that it computes besides before a further thread is started for them, which costs a tenth of a second of
+ * computing and 12 MB.
+ */
 const worthMs = 15;
 
 /** The guest that is on a thread, as requests see it that wait for the thread: for how long has it been there? */
@@ -29,8 +32,9 @@ export class ThreadHold {
   }
 
   /**
-   * Whether the guest on the thread has computed for so long that a further thread is worth its price. Time is the thread's own where the system tells it, from the first time on that
-   * this is asked, because a thread that waits for a processor would only wait longer beside another one.
+   * Whether the guest on the thread has computed for so long that a further thread is worth its price. Time is the
+   * thread's own where the system tells it, from the first time on that this is asked, because a thread that waits for
+   * a processor would only wait longer beside another one.
    */
   isWorthThread(): boolean {
     if (!this.isLong) return false;
@@ -46,7 +50,10 @@ export class ThreadHold {
   }
 }
 
-/** For the cell `enteredAt`: now. The clock is one that threads share; a person who sets it makes requests move without need, or later than they could. */
+/**
+ * For the cell `enteredAt`: now. The clock is one that threads share; a person who sets it makes requests move without
+ * need, or later than they could.
+ */
 export function enteredNow(control: Int32Array): void {
   Atomics.store(control, cell.enteredAt, Date.now() | 0);
 }

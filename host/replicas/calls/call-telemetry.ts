@@ -28,10 +28,22 @@ export class CallTelemetry {
     this.#deployment = deployment;
     this.#clock = clock;
     this.#telemetry = telemetry;
-    this.#calls = telemetry.counter('aana.deployment.calls', { unit: '{call}', description: 'Calls that ended, by their outcome: ok, or whose fault it was that they failed.' });
-    this.#durations = telemetry.histogram('aana.deployment.call.duration', { unit: 's', description: 'Time of a call on a replica.' });
-    this.#waits = telemetry.histogram('aana.deployment.call.wait', { unit: 's', description: 'Time that a call waited for a replica.' });
-    this.#running = telemetry.gauge('aana.deployment.calls.open', { unit: '{call}', description: 'Calls that wait for a replica or run on one.' });
+    this.#calls = telemetry.counter('aana.deployment.calls', {
+      unit: '{call}',
+      description: 'Calls that ended, by their outcome: ok, or whose fault it was that they failed.',
+    });
+    this.#durations = telemetry.histogram('aana.deployment.call.duration', {
+      unit: 's',
+      description: 'Time of a call on a replica.',
+    });
+    this.#waits = telemetry.histogram('aana.deployment.call.wait', {
+      unit: 's',
+      description: 'Time that a call waited for a replica.',
+    });
+    this.#running = telemetry.gauge('aana.deployment.calls.open', {
+      unit: '{call}',
+      description: 'Calls that wait for a replica or run on one.',
+    });
   }
 
   open(method: string, context: RequestContext): CallRecord {

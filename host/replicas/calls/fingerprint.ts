@@ -1,12 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
-/** Bytes of each end of a file that are looked at: two recordings that agree in both, and in their length, are taken for the same. */
+/**
+ * Bytes of each end of a file that are looked at: two recordings that agree in both, and in their length, are taken for
+ * the same.
+ */
 const END_BYTES = 64 * 1024;
 
 /**
- * What a call asks for, whoever asks and whenever: the same for the same method and arguments. Files count by what is in them, because each request has
- * its own copy at its own path.
+ * What a call asks for, whoever asks and whenever: the same for the same method and arguments. Files count by what is
+ * in them, because each request has its own copy at its own path.
  */
 export async function fingerprint(method: string, args: Record<string, unknown>): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(method));

@@ -18,7 +18,8 @@ Poison.after.each(stopAll);
 const POLICY = { clock: systemClock, random: Math.random, retries: DEFAULT_RETRIES };
 
 /** As handles call. */
-const call = (set: ReplicaSet, method: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> => callWithRetry((_, admitted) => set.call(method, args, { admitted, signal }), { ...POLICY, signal });
+const call = (set: ReplicaSet, method: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> =>
+  callWithRetry((_, admitted) => set.call(method, args, { admitted, signal }), { ...POLICY, signal });
 const restarts = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.restarts, 0);
 const ongoing = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.ongoing, 0);
 const isWhole = (set: ReplicaSet): boolean => set.status().replicas.every(({ state }) => state === 'ready');
@@ -31,14 +32,18 @@ Poison('take two replicas with them, then are refused by name, whoever asks agai
   assert.equal([method, replicas.length], ['crash', 2]);
   assert.match(error.message, `${replicas.join(' and ')} were lost while they worked on it`);
   await until(() => isWhole(set), 'the replicas were replaced');
-  for (let asked = 0; asked < 4; asked += 1) assert.is((await failure(call(set, 'crash', { signal: 'SIGSEGV' }))).name, 'PoisonousCallError');
+  for (let asked = 0; asked < 4; asked += 1)
+    assert.is((await failure(call(set, 'crash', { signal: 'SIGSEGV' }))).name, 'PoisonousCallError');
   assert.is(restarts(set), 2);
 });
 
 Poison('are refused as streams, too, also when their callers repeat nothing', async () => {
   const set = await started({ count: 3 });
   const stream = (): Promise<unknown[]> => collect(set.stream('countThenCrash', { to: 3 }));
-  assert.equal([(await failure(stream())).name, (await failure(stream())).name, (await failure(stream())).name], ['ReplicaLostError', 'PoisonousCallError', 'PoisonousCallError']);
+  assert.equal(
+    [(await failure(stream())).name, (await failure(stream())).name, (await failure(stream())).name],
+    ['ReplicaLostError', 'PoisonousCallError', 'PoisonousCallError'],
+  );
   await until(() => isWhole(set), 'the replicas were replaced');
   assert.is(restarts(set), 2);
 });
@@ -71,7 +76,10 @@ Poison('are tried one at a time once they are suspects', async () => {
   const set = await started({ count: 3 });
   assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
   const names = await Promise.all(Array.from({ length: 6 }, async () => (await failure(set.call('crash', {}))).name));
-  assert.equal(names, Array.from({ length: 6 }, () => 'PoisonousCallError'));
+  assert.equal(
+    names,
+    Array.from({ length: 6 }, () => 'PoisonousCallError'),
+  );
   await until(() => isWhole(set), 'the replicas were replaced');
   assert.is(restarts(set), 2);
 });
@@ -116,7 +124,8 @@ const quick: Clock = { now: () => performance.now() * 10, delay: (ms, signal) =>
 Poison('are tried alone although a suspect that has outlived its trial ends beside them', async () => {
   const set = await started({ clock: quick });
   const callers = [1, 2, 3].map(() => new AbortController());
-  const ask = (n: number): Promise<unknown> => set.call('wait', { ms: 600_000 + n }, { signal: callers[n]!.signal }).catch(() => {});
+  const ask = (n: number): Promise<unknown> =>
+    set.call('wait', { ms: 600_000 + n }, { signal: callers[n]!.signal }).catch(() => {});
   const lost = [0, 1, 2].map(ask);
   await until(() => ongoing(set) === 3, 'the calls run');
   process.kill(pidOf(set), 'SIGKILL');
@@ -138,7 +147,8 @@ Poison('are told from long calls that go on beside them, also where there is one
   const set = await started();
   const controller = new AbortController();
   const signal = controller.signal;
-  const outcome = (running: Promise<unknown>): Promise<unknown> => running.catch((error: unknown) => (error === signal.reason ? 'ran on' : (error as Error).name));
+  const outcome = (running: Promise<unknown>): Promise<unknown> =>
+    running.catch((error: unknown) => (error === signal.reason ? 'ran on' : (error as Error).name));
   const first = outcome(call(set, 'wait', { ms: 600_000 }, signal));
   await until(() => ongoing(set) === 1, 'the long call runs');
   assert.is((await failure(call(set, 'crashLater', { ms: 50 }))).name, 'PoisonousCallError');
@@ -146,34 +156,44 @@ Poison('are told from long calls that go on beside them, also where there is one
   await until(() => isWhole(set) && ongoing(set) >= 1, 'the same long call runs again');
   controller.abort(cancelledError('enough'));
   assert.is(await again, 'ran on');
-  assert.ok(['ran on', 'ReplicaLostError'].includes(String(await first)), 'it was lost twice at most, and is not suspected');
+  assert.ok(
+    ['ran on', 'ReplicaLostError'].includes(String(await first)),
+    'it was lost twice at most, and is not suspected',
+  );
 });
 
-Poison('wait in the queue while another call with the same arguments is tried, and are refused when it is full', async () => {
-  const set = await started({ maxQueued: 2 });
-  const controller = new AbortController();
-  const ask = (userId: string, signal = controller.signal): Promise<AanaError> => failure(set.call('wait', { ms: 600_000 }, { signal, userId }));
-  const lost = ask('a');
-  await until(() => ongoing(set) === 1, 'the call runs');
-  process.kill(pidOf(set), 'SIGKILL');
-  assert.is((await lost).name, 'ReplicaLostError');
-  const first = new AbortController();
-  const tried = ask('a', first.signal);
-  await until(() => ongoing(set) === 1, 'it is tried');
-  const held = [ask('a'), ask('a')];
-  await until(() => set.status().queued === 2, 'others wait for the end of the trial');
-  const full = await ask('a');
-  assert.equal([full.name, full.kind, (full.data as { max_queued_requests: number }).max_queued_requests], ['DeploymentFull', 'unavailable', 2]);
-  const other = ask('b');
-  assert.is((await held[1]!).name, 'DeploymentFull', 'the user with the most calls makes room for another one');
-  assert.equal(await set.call('echo', { n: 1 }), { n: 1 }, 'what is no suspect is served');
-  assert.equal([set.status().queued, ongoing(set)], [2, 1]);
-  first.abort(cancelledError('enough'));
-  assert.is((await tried).name, 'CancelledError');
-  await until(() => set.status().queued === 1 && ongoing(set) === 1, 'the next one is tried');
-  controller.abort(cancelledError('enough'));
-  assert.equal([(await held[0]!).name, (await other).name], ['CancelledError', 'CancelledError']);
-});
+Poison(
+  'wait in the queue while another call with the same arguments is tried, and are refused when it is full',
+  async () => {
+    const set = await started({ maxQueued: 2 });
+    const controller = new AbortController();
+    const ask = (userId: string, signal = controller.signal): Promise<AanaError> =>
+      failure(set.call('wait', { ms: 600_000 }, { signal, userId }));
+    const lost = ask('a');
+    await until(() => ongoing(set) === 1, 'the call runs');
+    process.kill(pidOf(set), 'SIGKILL');
+    assert.is((await lost).name, 'ReplicaLostError');
+    const first = new AbortController();
+    const tried = ask('a', first.signal);
+    await until(() => ongoing(set) === 1, 'it is tried');
+    const held = [ask('a'), ask('a')];
+    await until(() => set.status().queued === 2, 'others wait for the end of the trial');
+    const full = await ask('a');
+    assert.equal(
+      [full.name, full.kind, (full.data as { max_queued_requests: number }).max_queued_requests],
+      ['DeploymentFull', 'unavailable', 2],
+    );
+    const other = ask('b');
+    assert.is((await held[1]!).name, 'DeploymentFull', 'the user with the most calls makes room for another one');
+    assert.equal(await set.call('echo', { n: 1 }), { n: 1 }, 'what is no suspect is served');
+    assert.equal([set.status().queued, ongoing(set)], [2, 1]);
+    first.abort(cancelledError('enough'));
+    assert.is((await tried).name, 'CancelledError');
+    await until(() => set.status().queued === 1 && ongoing(set) === 1, 'the next one is tried');
+    controller.abort(cancelledError('enough'));
+    assert.equal([(await held[0]!).name, (await other).name], ['CancelledError', 'CancelledError']);
+  },
+);
 
 Poison('may come again to another version', async () => {
   const set = await started({ count: 2 });
@@ -189,14 +209,21 @@ Poison('are known by what their files hold, wherever these lie', async () => {
     return join(folder, name);
   };
   try {
-    const of = (path: string, more: object = {}): Promise<string> => fingerprint('transcribe', { audio: { channels: [{ path, samples: 4 }] }, ...more });
+    const of = (path: string, more: object = {}): Promise<string> =>
+      fingerprint('transcribe', { audio: { channels: [{ path, samples: 4 }] }, ...more });
     const one = await of(file('a', 'same'));
     assert.is(await of(file('b', 'same')), one);
     assert.is.not(await of(file('c', 'else')), one);
     assert.is.not(await of(file('b', 'same'), { params: null }), one);
     assert.is.not(await of(join(folder, 'absent')), await of(join(folder, 'absent too')));
-    assert.is(await fingerprint('a', { x: { sha256: 'f00', id: 1 } }), await fingerprint('a', { x: { sha256: 'f00', id: 2 } }));
-    assert.is(await fingerprint('a', { x: 1, y: [2, '3'] }), await fingerprint('a', { y: [2, '3'], x: 1, z: undefined }));
+    assert.is(
+      await fingerprint('a', { x: { sha256: 'f00', id: 1 } }),
+      await fingerprint('a', { x: { sha256: 'f00', id: 2 } }),
+    );
+    assert.is(
+      await fingerprint('a', { x: 1, y: [2, '3'] }),
+      await fingerprint('a', { y: [2, '3'], x: 1, z: undefined }),
+    );
     assert.is.not(await fingerprint('a', { x: '1' }), await fingerprint('a', { x: 1 }));
   } finally {
     rmSync(folder, { recursive: true });
@@ -205,7 +232,9 @@ Poison('are known by what their files hold, wherever these lie', async () => {
 
 Poison('end a stream that handles repeat after two replicas', async () => {
   const set = await started({ count: 3 });
-  const error = await failure(collect(streamWithRetry((_, admitted) => set.stream('countThenCrash', { to: 0 }, { admitted }), POLICY)));
+  const error = await failure(
+    collect(streamWithRetry((_, admitted) => set.stream('countThenCrash', { to: 0 }, { admitted }), POLICY)),
+  );
   assert.is(error.name, 'PoisonousCallError');
 });
 

@@ -84,7 +84,11 @@ export class ReplicaCalls {
     }
   }
 
-  async *stream(method: string, args: Record<string, unknown>, options: SetCallOptions): AsyncGenerator<unknown[], void, undefined> {
+  async *stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: SetCallOptions,
+  ): AsyncGenerator<unknown[], void, undefined> {
     const call = this.#recorded(method, args, options);
     let failure: unknown = cancelledError('the reader left the stream');
     try {
@@ -105,7 +109,9 @@ export class ReplicaCalls {
 
   async #call(call: Call): Promise<unknown> {
     const { method, args } = call;
-    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.call(method, args, callOptions));
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
+      chosen.call(method, args, callOptions),
+    );
     try {
       const result = await value;
       this.#options.pool.observe(run, true);
@@ -126,7 +132,9 @@ export class ReplicaCalls {
 
   async *#stream(call: Call): AsyncGenerator<unknown[], void, undefined> {
     const { method, args } = call;
-    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) => chosen.stream(method, args, callOptions));
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
+      chosen.stream(method, args, callOptions),
+    );
     let hasEnded = false;
     try {
       yield* value;
@@ -170,7 +178,12 @@ export class ReplicaCalls {
   }
 
   /** Returns the error that the call ends with. */
-  async #failure(error: unknown, call: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<unknown> {
+  async #failure(
+    error: unknown,
+    call: Call,
+    { replica, run }: Omit<Used<unknown>, 'value'>,
+    trial: Trial | undefined,
+  ): Promise<unknown> {
     const { fleet, pool } = this.#options;
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
     if (call.options.signal?.aborted) return error; // it says nothing about the replica, which may still work on the call
@@ -180,8 +193,15 @@ export class ReplicaCalls {
     return error;
   }
 
-  /** Notes that the replica was lost with the call. Returns the error that the call is refused with from now on, if it is. */
-  async #onLoss({ method, args, options: { requestId } }: Call, { replica, run }: Omit<Used<unknown>, 'value'>, trial: Trial | undefined): Promise<AanaError | undefined> {
+  /**
+   * Notes that the replica was lost with the call. Returns the error that the call is refused with from now on, if it
+   * is.
+   */
+  async #onLoss(
+    { method, args, options: { requestId } }: Call,
+    { replica, run }: Omit<Used<unknown>, 'value'>,
+    trial: Trial | undefined,
+  ): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
     const blamed = pool.trials.suspectOn(replica);
     if (trial && blamed && blamed !== trial) return undefined; // this call has outlived its own trial, and the replica tried another suspect

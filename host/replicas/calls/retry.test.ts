@@ -63,13 +63,16 @@ Retry('waits by chance between nothing and a bound that doubles up to 2 s', asyn
 Retry('gives up with the last error after the tries', async () => {
   const { options: given } = options({ isRetried });
   let tries = 0;
-  const error = await failure(callWithRetry(() => Promise.reject(new AanaError('DeploymentFull', 'unavailable', `full ${(tries += 1)}`)), given));
+  const error = await failure(
+    callWithRetry(() => Promise.reject(new AanaError('DeploymentFull', 'unavailable', `full ${(tries += 1)}`)), given),
+  );
   assert.is(error.message, `full ${DEFAULT_RETRIES + 1}`);
 });
 
 Retry('moves a call whose replica was ended by plan as often as that happens', async () => {
   const { options: given, waits } = options({ retries: 1 });
-  const moved = (): AanaError => replicaLost({ deployment: 'asr', replica: 'asr#1', signal: null, how: 'it was told to stop', planned: true });
+  const moved = (): AanaError =>
+    replicaLost({ deployment: 'asr', replica: 'asr#1', signal: null, how: 'it was told to stop', planned: true });
   const errors = [moved(), moved(), lost(), moved()];
   const call = async (): Promise<string> => {
     const error = errors.shift();
@@ -86,7 +89,10 @@ Retry('moves a call whose replica was ended by plan as often as that happens', a
 for (const name of ['DeploymentFull', 'PromptTooLongException', 'InferenceException', 'FailedDeployment']) {
   Retry(`does not repeat a call that failed with ${name}`, async () => {
     const { options: given, waits } = options();
-    assert.is((await failure(callWithRetry(() => Promise.reject(new AanaError(name, 'unavailable', '')), given))).name, name);
+    assert.is(
+      (await failure(callWithRetry(() => Promise.reject(new AanaError(name, 'unavailable', '')), given))).name,
+      name,
+    );
     assert.equal(waits, []);
   });
 }

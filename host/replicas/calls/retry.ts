@@ -6,7 +6,10 @@ export interface RetryOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** Tries after the first. A call whose replica the host ended by plan is moved to another one, which is no try of its own; with 0 nothing is repeated. The loss of a replica is one reason for one repeat only. */
+  /**
+   * Tries after the first. A call whose replica the host ended by plan is moved to another one, which is no try of its
+   * own; with 0 nothing is repeated. The loss of a replica is one reason for one repeat only.
+   */
   readonly retries: number;
   /** The longest first wait, and the longest wait of all. */
   readonly delayMs?: number | undefined;
@@ -20,10 +23,16 @@ export const DEFAULT_RETRIES = 3;
 const BASE_MS = 200;
 const CEILING_MS = 2000;
 
-/** Which try it is, 1 for the first, and whether the one before had a replica: what was admitted once is not refused for want of room. */
+/**
+ * Which try it is, 1 for the first, and whether the one before had a replica: what was admitted once is not refused for
+ * want of room.
+ */
 export type Attempt<T> = (attempt: number, wasAdmitted: boolean) => T;
 
-/** Runs `call`, once more when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at most, unless the options say otherwise. */
+/**
+ * Runs `call`, once more when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at
+ * most, unless the options say otherwise.
+ */
 export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: RetryOptions): Promise<T> {
   let wasAdmitted = false;
   const failures = new Failures();
@@ -38,8 +47,13 @@ export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: Retry
   }
 }
 
-/** Runs `stream`, once more when the replica was lost before the first value. One that gave a value ends with the error. */
-export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, options: RetryOptions): AsyncGenerator<T, void, undefined> {
+/**
+ * Runs `stream`, once more when the replica was lost before the first value. One that gave a value ends with the error.
+ */
+export async function* streamWithRetry<T>(
+  stream: Attempt<AsyncIterable<T>>,
+  options: RetryOptions,
+): AsyncGenerator<T, void, undefined> {
   let isDelivered = false;
   let wasAdmitted = false;
   const failures = new Failures();
@@ -62,7 +76,10 @@ export async function* streamWithRetry<T>(stream: Attempt<AsyncIterable<T>>, opt
 /** Replicas that may be lost with a call before it is repeated no more: it may be what ends them. */
 const MAX_LOSSES = 1;
 
-/** What went wrong with one call so far. That its replica was ended by plan says nothing about the next try, and is not counted. */
+/**
+ * What went wrong with one call so far. That its replica was ended by plan says nothing about the next try, and is not
+ * counted.
+ */
 class Failures {
   #count = 0;
   #losses = 0;

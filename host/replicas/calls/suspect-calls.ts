@@ -33,9 +33,9 @@ export interface Trial extends TriedSuspect {
 }
 
 /**
- * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more, and is cleared when its replica
- * survives it. Calls with the same fingerprint are tried one at a time. After two losses the call is refused for every caller, so that no further replica dies
- * of it.
+ * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more,
+ * and is cleared when its replica survives it. Calls with the same fingerprint are tried one at a time. After two
+ * losses the call is refused for every caller, so that no further replica dies of it.
  */
 export class SuspectCalls {
   readonly #deployment: string;
@@ -57,10 +57,14 @@ export class SuspectCalls {
   }
 
   /**
-   * Begins the trial of a suspect; returns undefined for a call that is none. While another call with the same fingerprint is tried, waits with `hold`.
-   * Throws `PoisonousCallError`, or what `hold` throws.
+   * Begins the trial of a suspect; returns undefined for a call that is none. While another call with the same
+   * fingerprint is tried, waits with `hold`. Throws `PoisonousCallError`, or what `hold` throws.
    */
-  async begin(fingerprint: string, method: string, hold: (trial: Promise<void>) => Promise<void>): Promise<Trial | undefined> {
+  async begin(
+    fingerprint: string,
+    method: string,
+    hold: (trial: Promise<void>) => Promise<void>,
+  ): Promise<Trial | undefined> {
     for (;;) {
       const suspect = this.#find(fingerprint);
       if (!suspect) return undefined;
@@ -71,10 +75,23 @@ export class SuspectCalls {
     }
   }
 
-  /** A replica was lost when it had worked on the call for `ranMs` milliseconds. Returns the error that the call is refused with from now on, if it is. */
-  onLoss(fingerprint: string, method: string, replica: { readonly name: string }, ranMs: number): AanaError | undefined {
+  /**
+   * A replica was lost when it had worked on the call for `ranMs` milliseconds. Returns the error that the call is
+   * refused with from now on, if it is.
+   */
+  onLoss(
+    fingerprint: string,
+    method: string,
+    replica: { readonly name: string },
+    ranMs: number,
+  ): AanaError | undefined {
     const before = this.#find(fingerprint);
-    const suspect: Suspect = { ranMs: Math.max(before?.ranMs ?? 0, ranMs), lost: before?.lost ?? new Map(), trial: before?.trial, until: this.#clock.now() + REMEMBERED_MS };
+    const suspect: Suspect = {
+      ranMs: Math.max(before?.ranMs ?? 0, ranMs),
+      lost: before?.lost ?? new Map(),
+      trial: before?.trial,
+      until: this.#clock.now() + REMEMBERED_MS,
+    };
     suspect.lost.set(replica, replica.name);
     this.#suspects.delete(fingerprint); // the oldest come first
     this.#suspects.set(fingerprint, suspect);

@@ -2,13 +2,16 @@ import type { Clock } from '../../core/clock.ts';
 
 /** A suspect that a replica tries alone. */
 export interface TriedSuspect {
-  /** Milliseconds for which its replica tries no other suspect. Then it has outlived what ended the replica before, and a longer trial would only hold up other suspects. */
+  /**
+   * Milliseconds for which its replica tries no other suspect. Then it has outlived what ended the replica before, and
+   * a longer trial would only hold up other suspects.
+   */
   readonly aloneMs: number;
 }
 
 /**
- * Knows which suspect each replica tries alone. This is the only record of it: the pool reads it to choose a replica for a suspect, and when a replica is
- * lost, it tells which of the suspects there is to blame.
+ * Knows which suspect each replica tries alone. This is the only record of it: the pool reads it to choose a replica
+ * for a suspect, and when a replica is lost, it tells which of the suspects there is to blame.
  */
 export class Trials<Member extends object> {
   readonly #clock: Clock;
@@ -49,7 +52,10 @@ export class Trials<Member extends object> {
     if (this.#stopTimer(replica, suspect)) this.#alone.delete(replica);
   }
 
-  /** The replica was lost with the suspect. {@link suspectOn} goes on to name it, because other suspects on the replica are told of the loss after this one. */
+  /**
+   * The replica was lost with the suspect. {@link suspectOn} goes on to name it, because other suspects on the replica
+   * are told of the loss after this one.
+   */
   endByLoss(replica: Member, suspect: TriedSuspect): void {
     this.#stopTimer(replica, suspect);
   }

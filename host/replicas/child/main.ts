@@ -30,8 +30,8 @@ const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_
   onClose: () => process.kill(process.pid, 'SIGKILL'),
 });
 
-// A terminal sends these to the whole group, and systemd to all processes of a unit. The host decides when a replica ends: calls may
-// still finish on it. When the host ends, the socket closes, and the kernel kills this process.
+// A terminal sends these to the whole group, and systemd to all processes of a unit. The host decides when a replica
+// ends: calls may still finish on it. When the host ends, the socket closes, and the kernel kills this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('uncaughtException', (error) => void outsideOfCalls('uncaught exception', error));
 process.on('unhandledRejection', (error) => void outsideOfCalls('unhandled rejection', error));
@@ -44,7 +44,12 @@ function onFrame(frame: HostFrame): void {
       return;
     case 'call':
       if (server) void server.run(frame);
-      else socket.send({ type: 'error', id: frame.id, error: toErrorRecord(new AanaError('ReplicaNotReady', 'unavailable', 'the replica is not ready')) });
+      else
+        socket.send({
+          type: 'error',
+          id: frame.id,
+          error: toErrorRecord(new AanaError('ReplicaNotReady', 'unavailable', 'the replica is not ready')),
+        });
       return;
     case 'reconfigure':
       void reconfigure(frame.id, frame.spec);
@@ -77,7 +82,12 @@ async function start(frame: StartFrame): Promise<void> {
     });
     await warmUp(implementation);
     server = new CallServer(implementation.methods, (answer) => socket.send(answer));
-    socket.send({ type: 'ready', info: implementation.info ?? null, code: implementation.code, memory: memoryOf(implementation) });
+    socket.send({
+      type: 'ready',
+      info: implementation.info ?? null,
+      code: implementation.code,
+      memory: memoryOf(implementation),
+    });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
@@ -106,7 +116,13 @@ async function answerPing(): Promise<void> {
     return lastWords('health check failed', error);
   }
   const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
-  socket.send({ type: 'pong', steps: implementation?.steps?.() ?? 0, busy, beats, memory: implementation && memoryOf(implementation) });
+  socket.send({
+    type: 'pong',
+    steps: implementation?.steps?.() ?? 0,
+    busy,
+    beats,
+    memory: implementation && memoryOf(implementation),
+  });
 }
 
 /** Undefined for one that does not tell, such as a stand-in. */
@@ -116,7 +132,12 @@ function memoryOf({ gpuMemory }: Implementation): ReplicaMemory | undefined {
 
 async function reconfigure(id: number, spec: unknown): Promise<void> {
   try {
-    if (!server || !implementation?.reconfigure) throw new AanaError('NotReconfigurable', 'conflict', 'the implementation takes no other configuration while it runs');
+    if (!server || !implementation?.reconfigure)
+      throw new AanaError(
+        'NotReconfigurable',
+        'conflict',
+        'the implementation takes no other configuration while it runs',
+      );
     await implementation.reconfigure(spec);
     socket.send({ type: 'result', id, value: null });
   } catch (error) {
@@ -138,7 +159,9 @@ async function shutdown(): Promise<void> {
 function outsideOfCalls(message: string, error: unknown): Promise<void> {
   if (!server) return lastWords(message, error);
   const { error: name, content } = errorLogFields(error);
-  return content === undefined ? lastWords(message, error) : end(message, { error: name, content, stack: loggedStack(error) });
+  return content === undefined
+    ? lastWords(message, error)
+    : end(message, { error: name, content, stack: loggedStack(error) });
 }
 
 function lastWords(message: string, error: unknown): Promise<void> {
@@ -167,5 +190,11 @@ function remoteLogger(bound: LogFields): Logger {
         socket.send({ type: 'log', level, message: message.slice(0, MAX_MESSAGE_CHARACTERS), fields: {} });
       }
     };
-  return { debug: emit('debug'), info: emit('info'), warn: emit('warn'), error: emit('error'), child: (fields) => remoteLogger({ ...bound, ...fields }) };
+  return {
+    debug: emit('debug'),
+    info: emit('info'),
+    warn: emit('warn'),
+    error: emit('error'),
+    child: (fields) => remoteLogger({ ...bound, ...fields }),
+  };
 }

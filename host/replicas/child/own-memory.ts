@@ -4,9 +4,12 @@ import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 /** Returns the main memory of this process. Elsewhere than on Linux all of it counts as its own. */
 export function ownMemory(): Pick<ReplicaMemory, 'privateBytes' | 'fileBytes'> {
   const status = readStatus();
-  const kilobytesOf = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
+  const kilobytesOf = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
   const privateBytes = (kilobytesOf('RssAnon') + kilobytesOf('RssShmem')) * 1024;
-  return privateBytes > 0 ? { privateBytes, fileBytes: kilobytesOf('RssFile') * 1024 } : { privateBytes: process.memoryUsage.rss(), fileBytes: 0 };
+  return privateBytes > 0
+    ? { privateBytes, fileBytes: kilobytesOf('RssFile') * 1024 }
+    : { privateBytes: process.memoryUsage.rss(), fileBytes: 0 };
 }
 
 function readStatus(): string {

@@ -49,13 +49,31 @@ export class Admission {
   }
 
   /** The call as a queue sees it. */
-  applicant({ userId = null, client, priority = 0, method, deadlineAt }: Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'> & { readonly method?: string | undefined }): Applicant {
+  applicant({
+    userId = null,
+    client,
+    priority = 0,
+    method,
+    deadlineAt,
+  }: Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'> & {
+    readonly method?: string | undefined;
+  }): Applicant {
     const { mean = 0, deviation = 0 } = this.#options.workload.expect(method) ?? {};
     const key = typeof userId === 'string' ? `user ${userId}` : client === undefined ? undefined : `client ${client}`;
-    return { userId, key, priority, cost: Math.max(LEAST_COST_MS, mean), margin: deviation, leftMs: remainingMs({ deadlineAt }) };
+    return {
+      userId,
+      key,
+      priority,
+      cost: Math.max(LEAST_COST_MS, mean),
+      margin: deviation,
+      leftMs: remainingMs({ deadlineAt }),
+    };
   }
 
-  /** Throws `DeploymentFull` or `DeploymentOverloaded` when the call may not wait. When the queue is full, a user with more calls in it loses the last one. */
+  /**
+   * Throws `DeploymentFull` or `DeploymentOverloaded` when the call may not wait. When the queue is full, a user with
+   * more calls in it loses the last one.
+   */
   admit(applicant: Applicant, room: Room): void {
     const { clock, waiting } = this.#options;
     const now = clock.now();
@@ -73,14 +91,29 @@ export class Admission {
     if (waitMs > 0 && waitMs > share * mostMs) throw this.#overloaded(applicant, room, waitMs, now);
   }
 
-  /** Returns why a call whose turn has come may not begin any more: less time is left than such calls take. Undefined when it may begin. */
-  lateness({ deadline, method, cost }: { readonly deadline: number | undefined; readonly method: string | undefined; readonly cost: number }, room: Room): AanaError | undefined {
+  /**
+   * Returns why a call whose turn has come may not begin any more: less time is left than such calls take. Undefined
+   * when it may begin.
+   */
+  lateness(
+    {
+      deadline,
+      method,
+      cost,
+    }: { readonly deadline: number | undefined; readonly method: string | undefined; readonly cost: number },
+    room: Room,
+  ): AanaError | undefined {
     const { deployment, clock, workload } = this.#options;
     if (deadline === undefined || workload.running === 0 || room.slots === 0) return undefined;
     const { mean, deviation } = workload.expect(method) ?? { mean: cost, deviation: 0 };
     const leftMs = deadline - clock.now();
     if (leftMs >= mean - deviation) return undefined;
-    return deploymentOverloaded(deployment, { waitMs: 0, serviceMs: mean, leftMs, retryAfterS: secondsOf(this.#waitOf({ userId: null, priority: 0, cost: mean }, room)) });
+    return deploymentOverloaded(deployment, {
+      waitMs: 0,
+      serviceMs: mean,
+      leftMs,
+      retryAfterS: secondsOf(this.#waitOf({ userId: null, priority: 0, cost: mean }, room)),
+    });
   }
 
   #waitOf(call: Queued, { slots }: Room): number {
@@ -95,10 +128,16 @@ export class Admission {
   }
 
   #full(applicant: Applicant, room: Room, now: number): AanaError {
-    return deploymentFull(this.#options.deployment, room.maxQueued, room.slots === 0 ? 1 : this.#comeBack(applicant, room, now, 0));
+    return deploymentFull(
+      this.#options.deployment,
+      room.maxQueued,
+      room.slots === 0 ? 1 : this.#comeBack(applicant, room, now, 0),
+    );
   }
 
-  /** Returns the seconds after which a refused caller finds a place and waits for `waitMs` at most. Keeps that place. */
+  /**
+   * Returns the seconds after which a refused caller finds a place and waits for `waitMs` at most. Keeps that place.
+   */
   #comeBack(applicant: Applicant, room: Room, now: number, waitMs: number): number {
     const ahead = this.#waitOf(applicant, room) + this.#promises.cost(now) / room.slots;
     const seconds = secondsOf(ahead - waitMs);

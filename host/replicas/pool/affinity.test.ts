@@ -4,7 +4,8 @@ import { preferred } from './affinity.ts';
 
 const Affinity = suite('affinity');
 
-const members = (...ongoing: number[]): { name: string; ongoing: number }[] => ongoing.map((count, index) => ({ name: `llm#${index + 1}`, ongoing: count }));
+const members = (...ongoing: number[]): { name: string; ongoing: number }[] =>
+  ongoing.map((count, index) => ({ name: `llm#${index + 1}`, ongoing: count }));
 const KEYS = Array.from({ length: 1000 }, (_, n) => `You are assistant number ${n}`);
 
 Affinity('gives the same key the same replica, whatever the order of the replicas', () => {

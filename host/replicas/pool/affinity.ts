@@ -7,10 +7,15 @@ interface Loaded {
 }
 
 /**
- * The first of `members` in the order of preference for `key` that has room and is not far busier than the others. The order is
- * that of a rendezvous hash: a member that comes or goes changes nothing for keys that prefer another. Undefined when all are full.
+ * The first of `members` in the order of preference for `key` that has room and is not far busier than the others. The
+ * order is that of a rendezvous hash: a member that comes or goes changes nothing for keys that prefer another.
+ * Undefined when all are full.
  */
-export function preferred<Member extends Loaded>(key: string, members: readonly Member[], maxOngoing: number): Member | undefined {
+export function preferred<Member extends Loaded>(
+  key: string,
+  members: readonly Member[],
+  maxOngoing: number,
+): Member | undefined {
   const ongoing = members.reduce((sum, member) => sum + member.ongoing, 0);
   const bound = Math.min(maxOngoing, Math.ceil((LOAD_BOUND * (ongoing + 1)) / members.length));
   let best: Member | undefined;

@@ -42,7 +42,12 @@ interface Member {
 class World {
   readonly timeline = new Timeline();
   readonly member: Member = { name: 'only', ongoing: 0 };
-  readonly pool = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: SLOTS, maxQueued: 1000, clock: this.timeline.clock });
+  readonly pool = new ReplicaPool<Member>({
+    deployment: 'asr',
+    maxOngoing: SLOTS,
+    maxQueued: 1000,
+    clock: this.timeline.clock,
+  });
   inTime = 0;
   begun = 0;
   returned = 0;
@@ -53,7 +58,15 @@ class World {
   }
 
   /** Sends a call; `onRefused` hears how long its client is told to wait. */
-  send(client: string, { userId = null, serviceMs = SERVICE_MS, onRefused = () => {}, onServed = () => {} }: { userId?: string | null; serviceMs?: number; onRefused?: (waitMs: number) => void; onServed?: () => void } = {}): void {
+  send(
+    client: string,
+    {
+      userId = null,
+      serviceMs = SERVICE_MS,
+      onRefused = () => {},
+      onServed = () => {},
+    }: { userId?: string | null; serviceMs?: number; onRefused?: (waitMs: number) => void; onServed?: () => void } = {},
+  ): void {
     const { timeline, pool, member } = this;
     const sentAt = timeline.time;
     const use = (to: Member, run: Run): void => {
@@ -68,12 +81,14 @@ class World {
       });
     };
     // The deadline is given by the clock of the world, which begins at 0: the pool reads only what is left of it.
-    pool.dispatch(use, { method: 'transcribe', userId, client, deadlineAt: Date.now() + DEADLINE_MS }).catch((error: unknown) => {
-      assert.instance(error, AanaError);
-      const { name, data } = error as AanaError;
-      assert.is(name, 'DeploymentOverloaded');
-      onRefused((data as { retry_after_s: number }).retry_after_s * 1000);
-    });
+    pool
+      .dispatch(use, { method: 'transcribe', userId, client, deadlineAt: Date.now() + DEADLINE_MS })
+      .catch((error: unknown) => {
+        assert.instance(error, AanaError);
+        const { name, data } = error as AanaError;
+        assert.is(name, 'DeploymentOverloaded');
+        onRefused((data as { retry_after_s: number }).retry_after_s * 1000);
+      });
   }
 }
 
@@ -83,13 +98,16 @@ const SECONDS = 120;
 const MOST = (SECONDS * 1000) / EVERY_MS;
 
 for (const load of [1, 2, 3, 5]) {
-  Overload(`answers at ${load} times of what it can nearly as many in time as it could, and begins none in vain`, async () => {
-    const world = new World();
-    for (let n = 0; n < MOST * load; n += 1) world.timeline.at((n * EVERY_MS) / load, () => world.send(`c${n}`));
-    await world.timeline.runUntil(SECONDS * 1000 + DEADLINE_MS);
-    assert.ok(world.inTime >= 0.97 * MOST, `${world.inTime} of ${MOST}`);
-    assert.ok(world.inTime >= 0.99 * world.begun, `${world.inTime} of ${world.begun} begun`);
-  });
+  Overload(
+    `answers at ${load} times of what it can nearly as many in time as it could, and begins none in vain`,
+    async () => {
+      const world = new World();
+      for (let n = 0; n < MOST * load; n += 1) world.timeline.at((n * EVERY_MS) / load, () => world.send(`c${n}`));
+      await world.timeline.runUntil(SECONDS * 1000 + DEADLINE_MS);
+      assert.ok(world.inTime >= 0.97 * MOST, `${world.inTime} of ${MOST}`);
+      assert.ok(world.inTime >= 0.99 * world.begun, `${world.inTime} of ${world.begun} begun`);
+    },
+  );
 }
 
 Overload('serves nine of ten clients who come back when they were told to, while others go on coming', async () => {
@@ -118,8 +136,12 @@ Overload('holds up no user by another one who sends ten times as much', async ()
   const world = new World();
   let refused = 0;
   let served = 0;
-  for (let n = 0; n < MOST * 4; n += 1) world.timeline.at((n * EVERY_MS) / 4, () => world.send('greedy', { userId: 'greedy' }));
-  for (let n = 0; n < MOST / 4; n += 1) world.timeline.at(n * EVERY_MS * 4, () => world.send('modest', { userId: 'modest', onServed: () => (served += 1), onRefused: () => (refused += 1) }));
+  for (let n = 0; n < MOST * 4; n += 1)
+    world.timeline.at((n * EVERY_MS) / 4, () => world.send('greedy', { userId: 'greedy' }));
+  for (let n = 0; n < MOST / 4; n += 1)
+    world.timeline.at(n * EVERY_MS * 4, () =>
+      world.send('modest', { userId: 'modest', onServed: () => (served += 1), onRefused: () => (refused += 1) }),
+    );
   await world.timeline.runUntil(SECONDS * 1000 + DEADLINE_MS);
   assert.ok(refused <= 0.02 * served, `${refused} refused, ${served} served`);
 });

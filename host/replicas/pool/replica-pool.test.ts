@@ -28,7 +28,12 @@ Pool('gives a call to a replica with room at once', async () => {
 
 Pool('takes the less busy one of two', async () => {
   const drawn = [0.1, 0.9, 0.9, 0.1];
-  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 9, maxQueued: 1, random: () => drawn.shift() ?? 0 });
+  const replicas = new ReplicaPool<Member>({
+    deployment: 'asr',
+    maxOngoing: 9,
+    maxQueued: 1,
+    random: () => drawn.shift() ?? 0,
+  });
   replicas.add(member('a', 4));
   replicas.add(member('b', 2));
   assert.is((await replicas.dispatch(take)).value, 'b');
@@ -78,7 +83,12 @@ Pool('gives calls with the same affinity to the same replica, also those that wa
   const waiting = replicas.dispatch(() => 'first', { affinity: 'a' });
   for (const name of ['a', 'b', 'c', 'd']) replicas.add(member(name));
   await waiting;
-  const names = await Promise.all(Array.from({ length: 20 }, async () => (await replicas.dispatch(({ name }) => name, { affinity: 'You are' })).value));
+  const names = await Promise.all(
+    Array.from(
+      { length: 20 },
+      async () => (await replicas.dispatch(({ name }) => name, { affinity: 'You are' })).value,
+    ),
+  );
   assert.is(new Set(names).size, 1);
 });
 
@@ -133,14 +143,25 @@ Pool('when closed refuses new calls, and those who wait if told so', async () =>
 });
 
 Pool('waits longer before each restart, between 0.1 s and 10 s, and up to a minute when starts are refused', () => {
-  assert.equal([1, 2, 3, 6, 7, 50].map((failures) => restartDelayMs(failures, false, () => 0)), [200, 400, 800, 6400, 10_000, 10_000]);
-  assert.is(restartDelayMs(1, false, () => 1), 100);
+  assert.equal(
+    [1, 2, 3, 6, 7, 50].map((failures) => restartDelayMs(failures, false, () => 0)),
+    [200, 400, 800, 6400, 10_000, 10_000],
+  );
+  assert.is(
+    restartDelayMs(1, false, () => 1),
+    100,
+  );
 });
 
 Pool('refuses calls at once that find no replica and are told that none will come soon', async () => {
   const unavailable = new AanaError('DeploymentUnavailable', 'unavailable', '');
   let reason: AanaError | undefined = unavailable;
-  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 1, maxQueued: 100, unavailable: () => reason });
+  const replicas = new ReplicaPool<Member>({
+    deployment: 'asr',
+    maxOngoing: 1,
+    maxQueued: 100,
+    unavailable: () => reason,
+  });
   assert.is(await failure(replicas.dispatch(take)), unavailable);
   reason = undefined;
   const waiting = replicas.dispatch(take);

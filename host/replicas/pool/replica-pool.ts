@@ -19,14 +19,18 @@ export interface PoolOptions {
   readonly unavailable?: () => AanaError | undefined;
 }
 
-export interface DispatchOptions extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'>, WaitOptions {
+export interface DispatchOptions
+  extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'>, WaitOptions {
   /** Calls of the same method take about the same time. */
   readonly method?: string | undefined;
   /** Calls with the same key prefer the same replica. */
   readonly affinity?: string | undefined;
   /** Was admitted before: it waits although the queue is full or the wait is long. */
   readonly admitted?: boolean | undefined;
-  /** A replica was lost with this call: it goes to a replica that tries no other suspect, and {@link ReplicaPool.trials} has it from then on. */
+  /**
+   * A replica was lost with this call: it goes to a replica that tries no other suspect, and {@link ReplicaPool.trials}
+   * has it from then on.
+   */
   readonly suspect?: TriedSuspect | undefined;
 }
 
@@ -36,8 +40,9 @@ export interface Used<T> {
 }
 
 /**
- * Gives the calls of a deployment to its ready replicas. Users take turns. The pool refuses a call at once when the calls before it leave too little time until
- * its deadline, and later when its turn comes too late, so that no replica works for a caller that does not wait any more.
+ * Gives the calls of a deployment to its ready replicas. Users take turns. The pool refuses a call at once when the
+ * calls before it leave too little time until its deadline, and later when its turn comes too late, so that no replica
+ * works for a caller that does not wait any more.
  */
 export class ReplicaPool<Member extends Choosable> {
   readonly trials: Trials<Member>;
@@ -85,9 +90,9 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Runs `use` with a replica that has room, as soon as there is one and it is the call's turn. `use` must add to the replica's `ongoing`
-   * before it returns. Call {@link settle} when `ongoing` sinks. Rejects with `DeploymentFull` when too many wait, `DeploymentOverloaded` when the call
-   * cannot be answered until its deadline, or the signal's reason.
+   * Runs `use` with a replica that has room, as soon as there is one and it is the call's turn. `use` must add to the
+   * replica's `ongoing` before it returns. Call {@link settle} when `ongoing` sinks. Rejects with `DeploymentFull` when
+   * too many wait, `DeploymentOverloaded` when the call cannot be answered until its deadline, or the signal's reason.
    */
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
@@ -99,10 +104,17 @@ export class ReplicaPool<Member extends Choosable> {
     const { leftMs, ...applicant } = this.#admit(options);
     const { affinity, suspect, method } = options;
     const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
-    return this.#waiting.wait({ ...applicant, affinity, suspect, deadline, method }, (member) => ({ value: this.#start(use, member, options) }), options);
+    return this.#waiting.wait(
+      { ...applicant, affinity, suspect, deadline, method },
+      (member) => ({ value: this.#start(use, member, options) }),
+      options,
+    );
   }
 
-  /** Lets a call wait until `trial` of another call has settled. Meanwhile it counts as waiting. Rejects as {@link dispatch} does. */
+  /**
+   * Lets a call wait until `trial` of another call has settled. Meanwhile it counts as waiting. Rejects as {@link
+   * dispatch} does.
+   */
   async hold(trial: Promise<void>, options: DispatchOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
@@ -110,7 +122,8 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Keeps a place for a call that comes after other work of its request. Throws what {@link dispatch} would reject with if the call came now.
+   * Keeps a place for a call that comes after other work of its request. Throws what {@link dispatch} would reject with
+   * if the call came now.
    */
   reserve(options: Omit<DispatchOptions, 'signal' | 'affinity' | 'admitted'> = {}): Reservation {
     if (this.#closedBy) throw this.#closedBy();
@@ -173,7 +186,10 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   get #isBusy(): boolean {
-    return this.#members.length > 0 && this.#workload.running + this.#waiting.inTurn.size + this.#workload.reserved >= this.#room.slots;
+    return (
+      this.#members.length > 0 &&
+      this.#workload.running + this.#waiting.inTurn.size + this.#workload.reserved >= this.#room.slots
+    );
   }
 
   get #room(): Room {
@@ -195,7 +211,11 @@ export class ReplicaPool<Member extends Choosable> {
     return chooseReplica(this.#members, affinity, maxOngoing, this.#random);
   }
 
-  #start<T>(use: (member: Member, run: Run) => T, member: Member, { method, suspect }: Pick<DispatchOptions, 'method' | 'suspect'>): T {
+  #start<T>(
+    use: (member: Member, run: Run) => T,
+    member: Member,
+    { method, suspect }: Pick<DispatchOptions, 'method' | 'suspect'>,
+  ): T {
     if (suspect) this.trials.begin(member, suspect);
     const run = this.#workload.begin(method);
     try {

@@ -15,8 +15,8 @@ const MOST = 10_000;
 const MOST_OF_KEY = 64;
 
 /**
- * Keeps places for callers that were refused and told when to come back. Without these places, new callers would take the room that the returning callers
- * waited for, and most of them would wait in vain.
+ * Keeps places for callers that were refused and told when to come back. Without these places, new callers would take
+ * the room that the returning callers waited for, and most of them would wait in vain.
  */
 export class ReturnPromises {
   /** In the order in which they were made, which is about the order in which they expire. */
@@ -38,7 +38,12 @@ export class ReturnPromises {
   add(key: string, now: number, waitMs: number, cost: number): void {
     const own = this.#byKey.get(key) ?? new Set();
     if (this.#all.size >= MOST || own.size >= MOST_OF_KEY) return;
-    const promised: Promised = { key, dueAt: now + waitMs, expiresAt: now + waitMs + LATE_MS + waitMs * LATE_SHARE, cost };
+    const promised: Promised = {
+      key,
+      dueAt: now + waitMs,
+      expiresAt: now + waitMs + LATE_MS + waitMs * LATE_SHARE,
+      cost,
+    };
     this.#all.add(promised);
     this.#byKey.set(key, own.add(promised));
     this.#cost += cost;

@@ -15,8 +15,9 @@ interface Moments {
 const WEIGHT = 0.1;
 
 /**
- * Learns how long calls take, for each method by itself, because counting tokens and answering a dialog differ by a factor of a thousand. Means and variances
- * are exponentially weighted. Source: Finch, "Incremental calculation of weighted mean and variance" (2009), section 9.
+ * Learns how long calls take, for each method by itself, because counting tokens and answering a dialog differ by a
+ * factor of a thousand. Means and variances are exponentially weighted. Source: Finch, "Incremental calculation of
+ * weighted mean and variance" (2009), section 9.
  */
 export class ServiceTimes {
   readonly #methods = new Map<string, Moments>();
@@ -30,12 +31,18 @@ export class ServiceTimes {
     add(this.#all, ms);
   }
 
-  /** A call of `method` was given up after `ms`. It would have taken longer, so it counts only when it has taken longer than expected. */
+  /**
+   * A call of `method` was given up after `ms`. It would have taken longer, so it counts only when it has taken longer
+   * than expected.
+   */
   observeAtLeast(method: string, ms: number): void {
     if (ms > (this.expect(method)?.mean ?? 0)) this.observe(method, ms);
   }
 
-  /** Returns the time of calls of `method`, or of all calls when there was none of this method or when `method` is undefined. Undefined before the first call. */
+  /**
+   * Returns the time of calls of `method`, or of all calls when there was none of this method or when `method` is
+   * undefined. Undefined before the first call.
+   */
   expect(method?: string): ServiceTime | undefined {
     const { count, mean, variance } = (method === undefined ? undefined : this.#methods.get(method)) ?? this.#all;
     return count === 0 ? undefined : { mean, deviation: Math.sqrt(variance) };

@@ -97,7 +97,10 @@ export class WaitingCalls<Member> {
     }
   }
 
-  /** Returns the call that makes room for a call of `userId`: the last one of the user with the most calls, if that user has at least two calls more. */
+  /**
+   * Returns the call that makes room for a call of `userId`: the last one of the user with the most calls, if that user
+   * has at least two calls more.
+   */
   victimFor(userId: string | null): WaitingCall | undefined {
     if (this.inTurn.size === this.size) return this.inTurn.victimFor(userId);
     const byUser = new Map<string | null, WaitingCall[]>();

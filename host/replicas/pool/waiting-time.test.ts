@@ -13,7 +13,8 @@ const CASES: readonly [what: string, slots: number, remaining: number[], work: n
   ['does not wait for a slot that is busy for longer than the work takes', 2, [50, 10_000], 100, 150],
   ['counts calls that run over the number of slots', 1, [10, 20], 0, 10],
 ];
-for (const [what, slots, remaining, work, expected] of CASES) Waiting(what, () => assert.is(waitingTime(slots, remaining, work), expected));
+for (const [what, slots, remaining, work, expected] of CASES)
+  Waiting(what, () => assert.is(waitingTime(slots, remaining, work), expected));
 
 Waiting('never ends without slots', () => assert.is(waitingTime(0, [], 0), Number.POSITIVE_INFINITY));
 

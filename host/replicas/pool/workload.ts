@@ -19,7 +19,10 @@ export interface Reservation {
 /** A running call that has taken longer than expected is expected to take this share of its time again. */
 const OVERDUE_SHARE = 0.1;
 
-/** The work that the replicas of a deployment have: calls that run, and places that are kept for calls that come later. Estimates how long a new call waits because of it. */
+/**
+ * The work that the replicas of a deployment have: calls that run, and places that are kept for calls that come later.
+ * Estimates how long a new call waits because of it.
+ */
 export class Workload {
   readonly #clock: Clock;
   readonly #running = new Set<Run>();

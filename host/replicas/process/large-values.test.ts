@@ -11,24 +11,38 @@ const MIB = 2 ** 20;
 
 Large('arrive whole when values of one turn are larger together than a frame', async () => {
   const values = await collect((await started()).stream('largeValues', { bytes: 30 * MIB, times: 5 }));
-  assert.equal(values.map((value) => String(value).length), Array.from({ length: 5 }, () => 30 * MIB));
+  assert.equal(
+    values.map((value) => String(value).length),
+    Array.from({ length: 5 }, () => 30 * MIB),
+  );
 });
 
-Large('end with an error after what was sent, never with a plain end, when a value is larger than a frame', async () => {
-  const set = await started();
-  const values: unknown[] = [];
-  const error = await failure(
-    (async () => {
-      for await (const batch of set.stream('oversized', { bytes: 65 * MIB })) values.push(...batch);
-    })(),
-  );
-  assert.equal([values, error.name, error.kind], [['before'], 'MessageTooLarge', 'too-large']);
-});
+Large(
+  'end with an error after what was sent, never with a plain end, when a value is larger than a frame',
+  async () => {
+    const set = await started();
+    const values: unknown[] = [];
+    const error = await failure(
+      (async () => {
+        for await (const batch of set.stream('oversized', { bytes: 65 * MIB })) values.push(...batch);
+      })(),
+    );
+    assert.equal([values, error.name, error.kind], [['before'], 'MessageTooLarge', 'too-large']);
+  },
+);
 
 Large('fail no other stream of the same turn', async () => {
   const set = await started();
-  const [, ...others] = await Promise.all([failure(collect(set.stream('oversized', { bytes: 65 * MIB }))), collect(set.stream('count', { to: 200 })), collect(set.stream('count', { to: 200 }))]);
-  for (const values of others) assert.equal(values, Array.from({ length: 200 }, (_, n) => n));
+  const [, ...others] = await Promise.all([
+    failure(collect(set.stream('oversized', { bytes: 65 * MIB }))),
+    collect(set.stream('count', { to: 200 })),
+    collect(set.stream('count', { to: 200 })),
+  ]);
+  for (const values of others)
+    assert.equal(
+      values,
+      Array.from({ length: 200 }, (_, n) => n),
+    );
 });
 
 Large.run();

@@ -10,18 +10,42 @@ const mistake = new AanaError('PromptTooLongException', 'bad-request', 'too long
 const secret = new AanaError('TypeError', 'internal', 'the prompt was: my secret', { unexpected: true });
 const times = <T>(count: number, outcome: T): T[] => Array.from({ length: count }, () => outcome);
 
-const CASES: readonly (readonly [what: string, outcomes: readonly (Error | undefined)[], reason: string | undefined])[] = [
+const CASES: readonly (readonly [
+  what: string,
+  outcomes: readonly (Error | undefined)[],
+  reason: string | undefined,
+])[] = [
   ['no call at all', [], undefined],
   ['calls that succeed', times(9, undefined), ''],
   ['exactly half', [...times(3, failed), ...times(3, undefined)], ''],
-  ['more than half', [...times(4, failed), ...times(3, undefined)], '4 of its last 7 calls failed by its own fault: CUDA error 700'],
+  [
+    'more than half',
+    [...times(4, failed), ...times(3, undefined)],
+    '4 of its last 7 calls failed by its own fault: CUDA error 700',
+  ],
   ['too few calls', times(4, failed), undefined],
   ['mistakes of callers', times(50, mistake), undefined],
-  ['mistakes of callers among failures', [...times(50, mistake), ...times(5, failed)], '5 of its last 5 calls failed by its own fault: CUDA error 700'],
+  [
+    'mistakes of callers among failures',
+    [...times(50, mistake), ...times(5, failed)],
+    '5 of its last 5 calls failed by its own fault: CUDA error 700',
+  ],
   ['calls that were cancelled', times(50, new AanaError('CancelledError', 'cancelled', '')), undefined],
-  ['calls that lost it', times(50, new AanaError('ReplicaLostError', 'unavailable', '', { fault: 'replica-lost' })), undefined],
-  ['an engine’s refusal of what the caller asks', times(50, new AanaError('InferenceException', 'internal', 'the prompt is empty', { fault: 'caller' })), undefined],
-  ['errors that nobody threw on purpose, without what they say', times(5, secret), '5 of its last 5 calls failed by its own fault: TypeError'],
+  [
+    'calls that lost it',
+    times(50, new AanaError('ReplicaLostError', 'unavailable', '', { fault: 'replica-lost' })),
+    undefined,
+  ],
+  [
+    'an engine’s refusal of what the caller asks',
+    times(50, new AanaError('InferenceException', 'internal', 'the prompt is empty', { fault: 'caller' })),
+    undefined,
+  ],
+  [
+    'errors that nobody threw on purpose, without what they say',
+    times(5, secret),
+    '5 of its last 5 calls failed by its own fault: TypeError',
+  ],
 ];
 for (const [what, outcomes, reason] of CASES) {
   Outcomes(`${reason ? 'finds a replica unhealthy by' : 'finds nothing wrong in'} ${what}`, () => {

@@ -5,7 +5,10 @@ export const MIN_SAMPLE = 5;
 /** Health checks after which too few calls say nothing any more. */
 const MAX_CHECKS = 30;
 
-/** How calls ended: well, or by the fault of the deployment. Other ends, as by a mistake of the caller, say nothing about it. */
+/**
+ * How calls ended: well, or by the fault of the deployment. Other ends, as by a mistake of the caller, say nothing
+ * about it.
+ */
 export class Tally {
   #calls = 0;
   #failed = 0;
@@ -52,7 +55,10 @@ export class Tally {
   }
 }
 
-/** Looks at the outcomes of one replica's calls with each health check. One most of whose calls fail by its own fault is not healthy, although it answers. */
+/**
+ * Looks at the outcomes of one replica's calls with each health check. One most of whose calls fail by its own fault is
+ * not healthy, although it answers.
+ */
 export class OutcomeHealth {
   #tally = new Tally();
   #checks = 0;
@@ -68,6 +74,8 @@ export class OutcomeHealth {
     const isEnough = calls >= MIN_SAMPLE;
     if (isEnough || this.#checks >= MAX_CHECKS) [this.#tally, this.#checks] = [new Tally(), 0];
     if (!isEnough) return undefined;
-    return isMostlyFailures ? { isHealthy: false, reason: `${failed} of its last ${calls} calls failed by its own fault: ${lastReason}` } : { isHealthy: true, reason: '' };
+    return isMostlyFailures
+      ? { isHealthy: false, reason: `${failed} of its last ${calls} calls failed by its own fault: ${lastReason}` }
+      : { isHealthy: true, reason: '' };
   }
 }

@@ -7,7 +7,10 @@
  */
 export type ReplicaState = 'starting' | 'ready' | 'draining' | 'stopped' | 'exited';
 
-/** `loaded`: it said that it is ready. `drain`: take no more calls. `drained`: no call is left, or they were given up. `exit`: the process is gone. */
+/**
+ * `loaded`: it said that it is ready. `drain`: take no more calls. `drained`: no call is left, or they were given up.
+ * `exit`: the process is gone.
+ */
 export type ReplicaEvent = 'loaded' | 'drain' | 'drained' | 'exit';
 
 const TRANSITIONS: Readonly<Record<ReplicaState, Readonly<Partial<Record<ReplicaEvent, ReplicaState>>>>> = {
@@ -18,7 +21,10 @@ const TRANSITIONS: Readonly<Record<ReplicaState, Readonly<Partial<Record<Replica
   exited: {},
 };
 
-/** The state after `event`; undefined when the event means nothing in `state`, such as a `loaded` that comes after `drain`. */
+/**
+ * The state after `event`; undefined when the event means nothing in `state`, such as a `loaded` that comes after
+ * `drain`.
+ */
 export function nextState(state: ReplicaState, event: ReplicaEvent): ReplicaState | undefined {
   return TRANSITIONS[state][event];
 }

@@ -14,7 +14,9 @@ export interface ReplicaWorkOptions {
   onState?: ((state: ReplicaState) => void) | undefined;
 }
 
-/** The state of a replica and the calls on it. It knows nothing of processes, so that simulated ones run the same code. */
+/**
+ * The state of a replica and the calls on it. It knows nothing of processes, so that simulated ones run the same code.
+ */
 export class ReplicaWork {
   readonly #options: ReplicaWorkOptions;
   readonly #connection: CallClient;
@@ -62,9 +64,9 @@ export class ReplicaWork {
   }
 
   /**
-   * Takes no more calls and lets those that run finish, for `graceMs` or until `exited`. Those that are left then end with a `ReplicaLostError`, so
-   * that they are repeated on another replica: the replica would answer them as if their callers had cancelled them. Called again, the
-   * shorter grace holds.
+   * Takes no more calls and lets those that run finish, for `graceMs` or until `exited`. Those that are left then end
+   * with a `ReplicaLostError`, so that they are repeated on another replica: the replica would answer them as if their
+   * callers had cancelled them. Called again, the shorter grace holds.
    */
   async drain(graceMs: number, exited: Promise<unknown>, reason: string): Promise<void> {
     this.enter('drain');

@@ -33,7 +33,10 @@ export interface ReplicaOptions {
   /** Milliseconds that loading may go without a sign of progress. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
-  /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
+  /**
+   * Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which
+   * the process is killed.
+   */
   readonly healthTimeoutMs: number;
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
   /** Tells what memory the process uses, when it has loaded and with each health check. */
@@ -117,8 +120,19 @@ export class Replica implements RunningReplica {
       onFrame: (frame) => this.#onFrame(frame),
       onClose: (error) => void this.#onSocketClosed(error),
     });
-    this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: systemClock, send: (frame) => this.#socket.send(frame), onState: options.onState });
-    this.#socket.send({ type: 'start', implementation: options.implementation.href, spec: options.spec, artifactsDirs: artifactFolders(options.env) });
+    this.#work = new ReplicaWork({
+      deployment: options.deployment,
+      name: options.name,
+      clock: systemClock,
+      send: (frame) => this.#socket.send(frame),
+      onState: options.onState,
+    });
+    this.#socket.send({
+      type: 'start',
+      implementation: options.implementation.href,
+      spec: options.spec,
+      artifactsDirs: artifactFolders(options.env),
+    });
     this.#restartStartTimer();
   }
 
@@ -171,8 +185,9 @@ export class Replica implements RunningReplica {
   }
 
   /**
-   * Lets running calls finish for `graceMs`, ends those that are left with a `ReplicaLostError`, then ends the process: by asking, then by SIGKILL.
-   * Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace holds.
+   * Lets running calls finish for `graceMs`, ends those that are left with a `ReplicaLostError`, then ends the process:
+   * by asking, then by SIGKILL. Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace
+   * holds.
    */
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     await this.#work.drain(graceMs, this.exited, reason);
@@ -213,7 +228,8 @@ export class Replica implements RunningReplica {
         this.#options.onProgress?.(frame.fraction, frame.text);
         return;
       case 'log':
-        if (frame.level === 'error') this.#lastWords = typeof frame.fields['error'] === 'string' ? frame.fields['error'] : frame.message;
+        if (frame.level === 'error')
+          this.#lastWords = typeof frame.fields['error'] === 'string' ? frame.fields['error'] : frame.message;
         this.#log[frame.level]?.(frame.message, frame.fields);
         return;
       case 'pong':
@@ -260,11 +276,14 @@ export class Replica implements RunningReplica {
     if (performance.now() - pingedAt < this.#options.healthTimeoutMs) return;
     // An answer may be waiting to be read when it was this process that was held up.
     setImmediate(() => {
-      if (this.#pingedAt === pingedAt) this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
+      if (this.#pingedAt === pingedAt)
+        this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
     });
   }
 
-  /** The event loop answers; is the engine alive too? Checks are counted, not time: this process may have been held up. */
+  /**
+   * The event loop answers; is the engine alive too? Checks are counted, not time: this process may have been held up.
+   */
   #followEngine(busy: boolean, beats: number): void {
     const stalled = busy && beats === this.#beats;
     this.#beats = busy ? beats : undefined;
@@ -278,7 +297,10 @@ export class Replica implements RunningReplica {
     clearTimeout(this.#startTimer);
     if (this.#work.state !== 'starting') return;
     const { startTimeoutMs } = this.#options;
-    this.#startTimer = setTimeout(() => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`), startTimeoutMs);
+    this.#startTimer = setTimeout(
+      () => this.kill(`it was not ready after ${startTimeoutMs / 1000} s without progress`),
+      startTimeoutMs,
+    );
   }
 
   async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
@@ -288,7 +310,12 @@ export class Replica implements RunningReplica {
     await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // what it sent before its end is still to be read
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
-    const exit: ReplicaExit = { code, signal, reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last), lastLines: this.#lines.all.slice(-KEPT_LINES) };
+    const exit: ReplicaExit = {
+      code,
+      signal,
+      reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last),
+      lastLines: this.#lines.all.slice(-KEPT_LINES),
+    };
     this.#work.lose(signal, this.#endReason ?? (signal ? `it was ended by ${signal}` : 'it exited'));
     this.#started.resolve({ ok: false, final: false, reason: exit.reason });
     this.#log.debug('replica process gone', { code, signal, uptime_ms: Math.round(this.uptimeMs) });
@@ -304,7 +331,8 @@ export class Replica implements RunningReplica {
 
 function socketOf(child: ChildProcess): Duplex {
   const socket = child.stdio[3];
-  if (!(socket instanceof Duplex)) throw new AanaError('ReplicaStartError', 'internal', 'the replica process could not be given a socket');
+  if (!(socket instanceof Duplex))
+    throw new AanaError('ReplicaStartError', 'internal', 'the replica process could not be given a socket');
   return socket;
 }
 

@@ -5,28 +5,50 @@ import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
 
 const Scaling = suite('the autoscaler');
 
-const OPTIONS: AutoscalerOptions = { minReplicas: 1, maxReplicas: 8, targetOngoing: 2, upscaleDelayMs: 30_000, downscaleDelayMs: 600_000 };
+const OPTIONS: AutoscalerOptions = {
+  minReplicas: 1,
+  maxReplicas: 8,
+  targetOngoing: 2,
+  upscaleDelayMs: 30_000,
+  downscaleDelayMs: 600_000,
+};
 
 /** How many replicas there are in each second when `load` calls are running or waiting. */
-function simulate(options: Partial<AutoscalerOptions>, seconds: number, load: (second: number) => number, first = options.minReplicas ?? 1): number[] {
+function simulate(
+  options: Partial<AutoscalerOptions>,
+  seconds: number,
+  load: (second: number) => number,
+  first = options.minReplicas ?? 1,
+): number[] {
   const scaler = new Autoscaler({ ...OPTIONS, ...options });
   let replicas = first;
-  return Array.from({ length: seconds }, (_, second) => (replicas = scaler.decide(second * 1000, load(second), replicas)));
+  return Array.from(
+    { length: seconds },
+    (_, second) => (replicas = scaler.decide(second * 1000, load(second), replicas)),
+  );
 }
 
 const changes = (replicas: readonly number[]): [second: number, replicas: number][] =>
-  replicas.flatMap((count, second): [number, number][] => (second > 0 && count !== replicas[second - 1] ? [[second, count]] : []));
+  replicas.flatMap((count, second): [number, number][] =>
+    second > 0 && count !== replicas[second - 1] ? [[second, count]] : [],
+  );
 
 Scaling('goes up after the upscale delay, to what the load needs', () => {
   assert.equal(changes(simulate({}, 100, (second) => (second < 10 ? 1 : 7))), [[40, 4]]);
 });
 
 Scaling('goes up by the least that was wanted during the delay', () => {
-  assert.equal(changes(simulate({}, 60, (second) => (second < 10 ? 1 : second === 25 ? 6 : 16))), [[40, 3], [56, 8]]);
+  assert.equal(changes(simulate({}, 60, (second) => (second < 10 ? 1 : second === 25 ? 6 : 16))), [
+    [40, 3],
+    [56, 8],
+  ]);
 });
 
 Scaling('goes down after the downscale delay, to the most that was wanted during it', () => {
-  assert.equal(changes(simulate({}, 1500, (second) => (second < 100 ? 8 : second === 400 ? 6 : 0), 4)), [[700, 3], [1001, 1]]);
+  assert.equal(changes(simulate({}, 1500, (second) => (second < 100 ? 8 : second === 400 ? 6 : 0), 4)), [
+    [700, 3],
+    [1001, 1],
+  ]);
 });
 
 Scaling('stays between its bounds', () => {
@@ -41,7 +63,11 @@ Scaling('brings a number outside of its bounds back at once', () => {
 
 Scaling('goes to zero, and from zero at the first call', () => {
   const load = (second: number): number => (second === 700 ? 3 : 0);
-  assert.equal(changes(simulate({ minReplicas: 0 }, 1400, load, 1)), [[600, 0], [700, 2], [1301, 0]]);
+  assert.equal(changes(simulate({ minReplicas: 0 }, 1400, load, 1)), [
+    [600, 0],
+    [700, 2],
+    [1301, 0],
+  ]);
 });
 
 Scaling('does nothing about load that swings faster than its delays', () => {
@@ -53,7 +79,8 @@ Scaling('does nothing about load that swings faster than its delays', () => {
 });
 
 Scaling('does not oscillate when replicas work off the queue that made it grow', () => {
-  // 9 calls come each second; a replica does 2. Too many replicas empty the queue: that must not take them away again and again.
+  // 9 calls come each second; a replica does 2. Too many replicas empty the queue: that must not take them away again
+  // and again.
   const scaler = new Autoscaler(OPTIONS);
   const counts: number[] = [];
   let [waiting, replicas] = [0, 1];
@@ -73,7 +100,10 @@ Scaling('follows a day of load without a change in the other direction inside on
   const top = Math.max(...day);
   assert.is(top, 8);
   const rising = steps.filter(([second]) => second < 43_000).map(([, count]) => count);
-  assert.equal(rising, [...rising].sort((a, b) => a - b));
+  assert.equal(
+    rising,
+    [...rising].sort((a, b) => a - b),
+  );
 });
 
 Scaling.run();

@@ -14,9 +14,9 @@ interface Wish {
 }
 
 /**
- * How many replicas there should be. A pure controller: it is asked from time to time and looks at nothing else. It goes up by the
- * least that was wanted during all of the upscale delay, down to the most that was wanted during the downscale delay, so load that
- * swings faster than the delays changes nothing. From zero it goes up at once.
+ * How many replicas there should be. A pure controller: it is asked from time to time and looks at nothing else. It
+ * goes up by the least that was wanted during all of the upscale delay, down to the most that was wanted during the
+ * downscale delay, so load that swings faster than the delays changes nothing. From zero it goes up at once.
  */
 export class Autoscaler {
   readonly #options: AutoscalerOptions;
@@ -27,7 +27,10 @@ export class Autoscaler {
     this.#options = options;
   }
 
-  /** The number of replicas to have from `now` on. `load` is the calls running and waiting, `current` the replicas that are kept running. */
+  /**
+   * The number of replicas to have from `now` on. `load` is the calls running and waiting, `current` the replicas that
+   * are kept running.
+   */
   decide(now: number, load: number, current: number): number {
     const { minReplicas, maxReplicas, targetOngoing, upscaleDelayMs, downscaleDelayMs } = this.#options;
     const clamp = (replicas: number): number => Math.min(maxReplicas, Math.max(minReplicas, replicas));

@@ -13,7 +13,10 @@ export interface AvailabilityOptions {
   readonly clock: Clock;
 }
 
-/** Knows whether a deployment will serve again: soon, later, or not without somebody who deploys or updates it. Refuses its calls accordingly. */
+/**
+ * Knows whether a deployment will serve again: soon, later, or not without somebody who deploys or updates it. Refuses
+ * its calls accordingly.
+ */
 export class Availability {
   readonly #options: AvailabilityOptions;
   #failure: SlotFailure | undefined;
@@ -40,7 +43,10 @@ export class Availability {
     if (error) this.#options.pool.refuseWaiting(() => error);
   }
 
-  /** Returns the error for calls while no replica will serve soon: all of them fail to start, and have been tried often enough. Undefined otherwise. */
+  /**
+   * Returns the error for calls while no replica will serve soon: all of them fail to start, and have been tried often
+   * enough. Undefined otherwise.
+   */
   unavailable(): AanaError | undefined {
     const { deployment, fleet, pool, clock } = this.#options;
     const troubles = fleet.kept.map(({ slot }) => slot.trouble);

@@ -3,7 +3,16 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../core/clock.ts';
 import { callWithRetry } from '../calls/retry.ts';
-import { collect, failure, pidOf, type SampleOptions, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import {
+  collect,
+  failure,
+  pidOf,
+  type SampleOptions,
+  started,
+  stopAll,
+  until,
+  versionOf,
+} from '../fixtures/sample-sets.ts';
 import type { ReplicaSet } from './replica-set.ts';
 import type { Places } from './replica-version.ts';
 
@@ -30,15 +39,28 @@ const onePlace = (): Places => {
 };
 
 /** A call as handles make it. */
-const repeated = (set: ReplicaSet, method: string, args: Record<string, unknown>, log: string[] = []): Promise<unknown> =>
-  callWithRetry((attempt) => set.call(method, args, { admitted: attempt > 1 }), { clock: systemClock, random: Math.random, retries: 1, onRetry: ({ message }) => log.push(message) });
+const repeated = (
+  set: ReplicaSet,
+  method: string,
+  args: Record<string, unknown>,
+  log: string[] = [],
+): Promise<unknown> =>
+  callWithRetry((attempt) => set.call(method, args, { admitted: attempt > 1 }), {
+    clock: systemClock,
+    random: Math.random,
+    retries: 1,
+    onRetry: ({ message }) => log.push(message),
+  });
 
 Draining('finish on their replica when it is not wanted any more, and nobody waits for them', async () => {
   const set = await started({ count: 2, maxOngoing: 1, ...SHORT });
   const calls = [set.call('wait', { ms: LONG_MS }), set.call('wait', { ms: LONG_MS })];
   await set.scale(versionOf({ count: 1, maxOngoing: 1, ...SHORT }));
   assert.equal(
-    set.status().replicas.map(({ state }) => state).sort(),
+    set
+      .status()
+      .replicas.map(({ state }) => state)
+      .sort(),
     ['draining', 'ready'],
   );
   assert.equal(await Promise.all(calls), [LONG_MS, LONG_MS]);
@@ -62,18 +84,27 @@ Draining('begin again on the new version where it needs the place of the old one
   const log: string[] = [];
   const call = repeated(set, 'wait', { ms: LONG_MS }, log);
   await set.call('echo', {});
-  assert.is((await set.update(versionOf({ spec: { version: 2 }, places, ...SHORT }), { watchMs: 20 })).outcome, 'updated');
+  assert.is(
+    (await set.update(versionOf({ spec: { version: 2 }, places, ...SHORT }), { watchMs: 20 })).outcome,
+    'updated',
+  );
   assert.is(await call, LONG_MS);
   assert.equal([log.length, log[0]?.includes('was ended before it had finished this request')], [1, true]);
 });
 
 Draining('end with the loss of the replica, not as if they were cancelled, when the drain is over', async () => {
   const set = await started({ graceMs: 20, drainMs: 20 });
-  const [call, stream] = [failure(set.call('wait', { ms: 60_000 })), failure(collect(set.stream('count', { to: 60_000, everyMs: 1 })))];
+  const [call, stream] = [
+    failure(set.call('wait', { ms: 60_000 })),
+    failure(collect(set.stream('count', { to: 60_000, everyMs: 1 }))),
+  ];
   await set.call('echo', {});
   await set.stop(20);
   for (const error of [await call, await stream]) {
-    assert.equal([error.name, error.kind, error.data], ['ReplicaLostError', 'unavailable', { deployment: 'sample', replica: 'sample#1', signal: null, planned: true }]);
+    assert.equal(
+      [error.name, error.kind, error.data],
+      ['ReplicaLostError', 'unavailable', { deployment: 'sample', replica: 'sample#1', signal: null, planned: true }],
+    );
   }
 });
 

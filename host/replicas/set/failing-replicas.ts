@@ -6,8 +6,8 @@ import type { Fleet } from './fleet.ts';
 const MAX_REPLACEMENT_MS = 600_000;
 
 /**
- * Replaces replicas most of whose calls fail by their own fault. Replaces one at a time, because the others may serve some calls meanwhile. When the new
- * replica is no better, the next replacement waits longer.
+ * Replaces replicas most of whose calls fail by their own fault. Replaces one at a time, because the others may serve
+ * some calls meanwhile. When the new replica is no better, the next replacement waits longer.
  */
 export class FailingReplicas {
   readonly #fleet: Fleet;

@@ -107,8 +107,8 @@ export class Fleet {
   }
 
   /**
-   * Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. Rejects `ReconfigureTimeout` when it makes no progress
-   * for as long as a start may; then nobody knows what it has.
+   * Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. Rejects
+   * `ReconfigureTimeout` when it makes no progress for as long as a start may; then nobody knows what it has.
    */
   async reconfigure(replica: RunningReplica, spec: unknown): Promise<void> {
     const member = this.#memberOf.get(replica);
@@ -123,16 +123,24 @@ export class Fleet {
   async #whileItProgresses(work: Promise<void>, { name }: RunningReplica, limitMs: number): Promise<void> {
     const { clock } = this.#options;
     const startedAt = clock.now();
-    for (let waitMs = limitMs; !(await within(work, waitMs, clock)); ) {
+    for (let waitMs = limitMs; !(await within(work, waitMs, clock));) {
       waitMs = Math.max(startedAt, this.#progressAt.get(name) ?? startedAt) + limitMs - clock.now();
       if (waitMs > 0) continue;
       work.catch(() => {}); // nobody waits for it any more
-      throw new AanaError('ReconfigureTimeout', 'deadline-exceeded', `replica ${name} did not take its new configuration: it made no progress for ${limitMs / 1000} s`, { fault: 'deployment' });
+      throw new AanaError(
+        'ReconfigureTimeout',
+        'deadline-exceeded',
+        `replica ${name} did not take its new configuration: it made no progress for ${limitMs / 1000} s`,
+        { fault: 'deployment' },
+      );
     }
     await work;
   }
 
-  /** One more slot, under the first number that is free; undefined when there is no room for it. Without `takesCalls` it waits for {@link admit}. */
+  /**
+   * One more slot, under the first number that is free; undefined when there is no room for it. Without `takesCalls` it
+   * waits for {@link admit}.
+   */
   add(version: ReplicaVersion, { takesCalls = true }: { readonly takesCalls?: boolean } = {}): Member | undefined {
     if (this.#isClosed) return undefined;
     const place = version.places ? version.places.take() : EVERYWHERE;
@@ -174,15 +182,17 @@ export class Fleet {
   }
 
   /**
-   * One that is not wanted any more: it takes no calls, and may finish those that it has as long as nobody needs its place. Resolves when it is gone, or
-   * after the shorter grace.
+   * One that is not wanted any more: it takes no calls, and may finish those that it has as long as nobody needs its
+   * place. Resolves when it is gone, or after the shorter grace.
    */
   async dismiss({ slot, version }: Member): Promise<void> {
     const gone = slot.retire(Math.max(version.graceMs, version.drainMs));
     await within(gone, version.graceMs, this.#options.clock);
   }
 
-  /** The place of one that is ending is needed: its calls get the shorter grace from now on. Resolves when it is gone. */
+  /**
+   * The place of one that is ending is needed: its calls get the shorter grace from now on. Resolves when it is gone.
+   */
   async hurry({ slot, version }: Member): Promise<void> {
     await slot.retire(version.graceMs);
   }
@@ -262,13 +272,21 @@ export class Fleet {
     const first = this.#codes.get(version) ?? code;
     if (first === undefined || code === undefined) return;
     this.#codes.set(version, first);
-    if (code !== first) this.#options.log.error('a replica runs other code than the first one of its version: files have changed since; update the deployment, or restart the application', { replica: name });
+    if (code !== first)
+      this.#options.log.error(
+        'a replica runs other code than the first one of its version: files have changed since; update the deployment, or restart the application',
+        { replica: name },
+      );
   }
 
-  /** The first replica of a version is ready: those that were given up before would be tried again by now. Their places are for others. */
+  /**
+   * The first replica of a version is ready: those that were given up before would be tried again by now. Their places
+   * are for others.
+   */
   #onProven(version: ReplicaVersion): void {
     this.#proven.add(version);
-    for (const { slot, version: other } of this.#members) if (other === version && slot.state === 'failed') void slot.retire(0);
+    for (const { slot, version: other } of this.#members)
+      if (other === version && slot.state === 'failed') void slot.retire(0);
   }
 
   #onGone(member: Member): void {

@@ -8,7 +8,10 @@ import { firstCount, type ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import { useOf } from './use-of.ts';
 
-/** Frees a place for one more replica and calls `take` before another deployment can take the place. `take` returns true when it has taken the place or needs none any more; after false, `MakeRoom` tries again. */
+/**
+ * Frees a place for one more replica and calls `take` before another deployment can take the place. `take` returns true
+ * when it has taken the place or needs none any more; after false, `MakeRoom` tries again.
+ */
 export type MakeRoom = (take: () => boolean) => Promise<boolean>;
 
 export interface ReplicaKeeperOptions {
@@ -47,14 +50,17 @@ export class ReplicaKeeper {
 
   /** From now on replicas are made like this. */
   adopt(version: ReplicaVersion): void {
-    if (version.autoscaling !== this.#version.autoscaling) this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
+    if (version.autoscaling !== this.#version.autoscaling)
+      this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
     this.#version = version;
   }
 
   /** Milliseconds between two calls of {@link check}: short enough to keep the delays, long enough to cost nothing. */
   get periodMs(): number {
     const scaling: AutoscalerOptions | undefined = this.#version.autoscaling;
-    return scaling ? Math.max(MIN_PERIOD_MS, Math.min(MAX_PERIOD_MS, scaling.upscaleDelayMs / 4, scaling.downscaleDelayMs / 4)) : MAX_PERIOD_MS;
+    return scaling
+      ? Math.max(MIN_PERIOD_MS, Math.min(MAX_PERIOD_MS, scaling.upscaleDelayMs / 4, scaling.downscaleDelayMs / 4))
+      : MAX_PERIOD_MS;
   }
 
   check(): void {
@@ -69,14 +75,20 @@ export class ReplicaKeeper {
     void this.retireSurplus(wanted);
   }
 
-  /** Ends the replicas over `count`, the least used first. Resolves when they are gone, or when only long calls keep them. */
+  /**
+   * Ends the replicas over `count`, the least used first. Resolves when they are gone, or when only long calls keep
+   * them.
+   */
   async retireSurplus(count: number): Promise<void> {
     const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const surplus = kept.slice(0, Math.max(0, kept.length - count));
     await Promise.all(surplus.map((member) => this.#options.fleet.dismiss(member)));
   }
 
-  /** Asks for the devices before the replicas come, because other programs may have taken memory since the last look, or given it back. */
+  /**
+   * Asks for the devices before the replicas come, because other programs may have taken memory since the last look, or
+   * given it back.
+   */
   #growAfterLook(wanted: number): void {
     const { fleet, clock, isHeld } = this.#options;
     const version = this.#version;
@@ -108,7 +120,9 @@ export class ReplicaKeeper {
     if (count < firstCount(this.#version) || count === 0) void this.#makeRoom();
   }
 
-  /** Makes room at the cost of other deployments. When that fails and there is no replica, refuses the calls that wait. */
+  /**
+   * Makes room at the cost of other deployments. When that fails and there is no replica, refuses the calls that wait.
+   */
   async #makeRoom(): Promise<void> {
     const { fleet, pool, makeRoom, isHeld, noRoom } = this.#options;
     const before = fleet.members.length;

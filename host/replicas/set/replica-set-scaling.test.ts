@@ -20,7 +20,10 @@ Scaling('replaces a replica most of whose calls fail in the engine, and loses no
   for (const { name } of failures) assert.is(name, 'InferenceException');
   assert.is(await running, 1000);
   await until(() => pidOf(set) !== pid, 'it was replaced');
-  assert.match(String(lines.find(({ message }) => message === 'replica replaced')?.['reason']), /5 of its last 5 calls failed by its own fault: CUDA error 700/);
+  assert.match(
+    String(lines.find(({ message }) => message === 'replica replaced')?.['reason']),
+    /5 of its last 5 calls failed by its own fault: CUDA error 700/,
+  );
   assert.is.not(await set.call('pid', {}), pid);
 });
 
@@ -74,7 +77,11 @@ Scaling('keeps a replica whose callers are at fault', async () => {
   assert.is(pidOf(set), pid);
 });
 
-const placesFrom = (take: () => Place | undefined): Places => ({ take, hold: () => () => {}, noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room') });
+const placesFrom = (take: () => Place | undefined): Places => ({
+  take,
+  hold: () => () => {},
+  noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room'),
+});
 
 const SCALING = { minReplicas: 0, maxReplicas: 3, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 300 };
 
@@ -88,7 +95,10 @@ Scaling('wakes at the first call, grows under load and sleeps again', async () =
   assert.equal([set.status().status, set.status().replicas], ['RUNNING', []]);
   assert.is(await set.call('environment', { name: 'SAMPLE_NAME' }), 'place 1');
   const calls = Promise.all(Array.from({ length: 12 }, () => set.call('wait', { ms: 500 })));
-  await until(() => set.status().replicas.filter(({ state }) => state === 'ready').length === 3, 'three replicas were ready');
+  await until(
+    () => set.status().replicas.filter(({ state }) => state === 'ready').length === 3,
+    'three replicas were ready',
+  );
   assert.is((await calls).length, 12);
   await until(() => set.status().replicas.length === 0, 'all were gone');
   assert.equal([set.status().status, places, most], ['RUNNING', 0, 3]);
@@ -97,7 +107,10 @@ Scaling('wakes at the first call, grows under load and sleeps again', async () =
 
 Scaling('refuses a call that would wake it when there is no room, and takes the next one', async () => {
   let room = false;
-  const set = await started({ autoscaling: SCALING, places: placesFrom(() => (room ? { env: {}, release: () => {} } : undefined)) });
+  const set = await started({
+    autoscaling: SCALING,
+    places: placesFrom(() => (room ? { env: {}, release: () => {} } : undefined)),
+  });
   assert.is((await failure(set.call('echo', {}))).name, 'InsufficientResources');
   room = true;
   assert.equal(await set.call('echo', {}), {});

@@ -9,7 +9,17 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import { launcherPath } from '../../processes/index.ts';
 import { skip } from '../../test/skip.ts';
-import { collect, failure, isAlive, pidOf, recordingLogger, setOf, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import {
+  collect,
+  failure,
+  isAlive,
+  pidOf,
+  recordingLogger,
+  setOf,
+  started,
+  stopAll,
+  until,
+} from '../fixtures/sample-sets.ts';
 
 const Set_ = suite('a set of replicas');
 
@@ -17,7 +27,9 @@ Set_.after.each(stopAll);
 
 Set_('carries arguments and results, many calls at a time', async () => {
   const set = await started();
-  const calls = Array.from({ length: 20 }, (_, n) => set.call('echo', { n, text: 'grüße 🙂', nested: [null, { deep: true }] }));
+  const calls = Array.from({ length: 20 }, (_, n) =>
+    set.call('echo', { n, text: 'grüße 🙂', nested: [null, { deep: true }] }),
+  );
   assert.equal(
     await Promise.all(calls),
     Array.from({ length: 20 }, (_, n) => ({ n, text: 'grüße 🙂', nested: [null, { deep: true }] })),
@@ -26,7 +38,10 @@ Set_('carries arguments and results, many calls at a time', async () => {
 
 Set_('carries an error of the implementation with its class, kind and data', async () => {
   const error = await failure((await started()).call('fail', {}));
-  assert.equal([error.name, error.kind, error.message, error.data], ['PromptTooLongException', 'bad-request', 'too long', { prompt_len: 9, max_len: 8 }]);
+  assert.equal(
+    [error.name, error.kind, error.message, error.data],
+    ['PromptTooLongException', 'bad-request', 'too long', { prompt_len: 9, max_len: 8 }],
+  );
 });
 
 Set_('turns an unexpected exception of the implementation into an internal error', async () => {
@@ -42,7 +57,10 @@ Set_('names a method that is not there', async () => {
 });
 
 Set_('streams all values in order, in batches', async () => {
-  assert.equal(await collect((await started()).stream('count', { to: 1000 })), Array.from({ length: 1000 }, (_, n) => n));
+  assert.equal(
+    await collect((await started()).stream('count', { to: 1000 })),
+    Array.from({ length: 1000 }, (_, n) => n),
+  );
 });
 
 Set_('delivers what was streamed before an error, then the error', async () => {
@@ -92,7 +110,8 @@ Set_('ends a cancelled stream with the reason of its signal', async () => {
   const controller = new AbortController();
   const reason = new Error('client went away');
   const error = await (async () => {
-    for await (const _ of set.stream('count', { to: 1_000_000, everyMs: 1 }, { signal: controller.signal })) controller.abort(reason);
+    for await (const _ of set.stream('count', { to: 1_000_000, everyMs: 1 }, { signal: controller.signal }))
+      controller.abort(reason);
   })().catch((thrown: unknown) => thrown);
   assert.is(error, reason);
 });
@@ -167,15 +186,24 @@ Set_('hears the last words of a replica that throws outside of a call', async ()
   const set = await started({ log });
   assert.is((await failure(set.call('throwLater', {}))).name, 'ReplicaLostError');
   await until(() => lines.some(({ message }) => message === 'replica lost, restarting'), 'the loss was logged');
-  assert.match(String(lines.find(({ message }) => message === 'replica lost, restarting')?.['reason']), /^it exited with code 1: Error$/);
-  assert.match(String(lines.find(({ message }) => message === 'uncaught exception')?.['content']), 'thrown from a timer');
+  assert.match(
+    String(lines.find(({ message }) => message === 'replica lost, restarting')?.['reason']),
+    /^it exited with code 1: Error$/,
+  );
+  assert.match(
+    String(lines.find(({ message }) => message === 'uncaught exception')?.['content']),
+    'thrown from a timer',
+  );
   assert.equal(await set.call('echo', {}), {});
 });
 
 Set_('fails at once, with its message, when the implementation refuses to start', async () => {
   const set = setOf({ spec: { start: 'reject' } });
   const error = await failure(set.start());
-  assert.equal([error.name, error.message], ['FailedDeployment', 'deployment sample failed: the file model.bin is truncated']);
+  assert.equal(
+    [error.name, error.message],
+    ['FailedDeployment', 'deployment sample failed: the file model.bin is truncated'],
+  );
   assert.is(set.status().status, 'DEPLOY_FAILED');
   assert.is(set.status().replicas[0]?.restarts, 0);
   assert.is((await failure(set.call('echo', {}))).kind, 'unavailable');
@@ -210,11 +238,17 @@ for (const [what, module, pattern] of [
 }
 
 Set_('ends a replica that writes garbage to its socket', async () => {
-  assert.match((await failure(setOf({ implementation: new URL('../fixtures/garbage.js', import.meta.url) }).start())).message, /a frame of (unknown type|\d+ bytes)/);
+  assert.match(
+    (await failure(setOf({ implementation: new URL('../fixtures/garbage.js', import.meta.url) }).start())).message,
+    /a frame of (unknown type|\d+ bytes)/,
+  );
 });
 
 Set_('gives up a replica that loads without end', async () => {
-  assert.match((await failure(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message, 'it was not ready after 0.4 s without progress');
+  assert.match(
+    (await failure(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message,
+    'it was not ready after 0.4 s without progress',
+  );
 });
 
 Set_('lets a first call take long as long as the engine works on it', async () => {
@@ -262,7 +296,10 @@ Set_('replaces a replica whose engine hangs although its event loop answers', as
 Set_('leaves a replica alone that works for long on one step, or waits for its reader', async () => {
   const sets = await Promise.all([started(IMPATIENT), started(IMPATIENT)]);
   const [working, waiting] = sets;
-  assert.equal(await Promise.all([working.call('toil', { checks: 25 }), waiting.call('idle', { checks: 25 })]), ['done', 'done']);
+  assert.equal(await Promise.all([working.call('toil', { checks: 25 }), waiting.call('idle', { checks: 25 })]), [
+    'done',
+    'done',
+  ]);
   for (const set of sets) assert.is(set.status().replicas[0]?.restarts, 0);
 });
 
@@ -318,7 +355,9 @@ Set_('gives its processes a lower priority and an environment of their own', asy
 });
 
 async function orphanHost(): Promise<{ host: ReturnType<typeof spawn>; replica: number }> {
-  const host = spawn(process.execPath, [fileURLToPath(new URL('../fixtures/orphan-host.js', import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const host = spawn(process.execPath, [fileURLToPath(new URL('../fixtures/orphan-host.js', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (!host.stdout) throw new Error('no stdout');
   const [line] = (await once(createInterface(host.stdout), 'line')) as [string];
   return { host, replica: Number(line) };

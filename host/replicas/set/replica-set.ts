@@ -21,7 +21,10 @@ import { SuspectCalls } from '../calls/suspect-calls.ts';
 import { useOf } from './use-of.ts';
 import type { Reservation } from '../pool/workload.ts';
 
-export interface ReplicaSetOptions extends Pick<FleetOptions, 'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'> {
+export interface ReplicaSetOptions extends Pick<
+  FleetOptions,
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'
+> {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** For a replica that must run, or the first of a deployment that wakes. */
@@ -52,7 +55,14 @@ export class ReplicaSet {
     this.#options = options;
     this.#log = log.child({ deployment });
     this.#clock = clock;
-    this.#pool = new ReplicaPool({ deployment, maxOngoing: version.maxOngoing, maxQueued: version.maxQueued, random, clock, unavailable: () => this.#availability.unavailable() });
+    this.#pool = new ReplicaPool({
+      deployment,
+      maxOngoing: version.maxOngoing,
+      maxQueued: version.maxQueued,
+      random,
+      clock,
+      unavailable: () => this.#availability.unavailable(),
+    });
     this.#fleet = new Fleet({
       ...options,
       log: this.#log,
@@ -90,7 +100,15 @@ export class ReplicaSet {
       isHeld: () => this.hasFailed || this.#changes.isOn || this.#stopping.signal.aborted,
       noRoom: () => this.#noRoom(1),
     });
-    this.#changes = new SetChanges(version, { deployment, fleet: this.#fleet, pool: this.#pool, keeper: this.#keeper, availability: this.#availability, suspects, clock });
+    this.#changes = new SetChanges(version, {
+      deployment,
+      fleet: this.#fleet,
+      pool: this.#pool,
+      keeper: this.#keeper,
+      availability: this.#availability,
+      suspects,
+      clock,
+    });
   }
 
   /** What replicas are made from, except for those that an update is about to bring. */
@@ -116,7 +134,10 @@ export class ReplicaSet {
     return firstCount(this.version) === 0 && kept.every(({ slot }) => slot.state === 'starting' && slot.restarts === 0);
   }
 
-  /** Replicas that may end for another deployment: those over the minimum while no call runs or waits, or all of them when the deployment has failed. */
+  /**
+   * Replicas that may end for another deployment: those over the minimum while no call runs or waits, or all of them
+   * when the deployment has failed.
+   */
   get dispensable(): readonly Member[] {
     const kept = this.#fleet.kept.sort((a, b) => useOf(a) - useOf(b));
     const isInUse = this.#pool.queued > 0 || kept.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0);
@@ -134,7 +155,10 @@ export class ReplicaSet {
     return this.#fleet.placeOf(member);
   }
 
-  /** Resolves when all replicas are ready. Rejects `FailedDeployment` when one is given up, or with the signal's reason; then everything is stopped. */
+  /**
+   * Resolves when all replicas are ready. Rejects `FailedDeployment` when one is given up, or with the signal's reason;
+   * then everything is stopped.
+   */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const onAbort = (): void => void this.stop(0);
@@ -152,38 +176,57 @@ export class ReplicaSet {
     }
     signal?.throwIfAborted();
     this.#isStarted = true;
-    void this.#every(() => this.version.healthPeriodMs, () => this.#failing.check());
-    void this.#every(() => this.#keeper.periodMs, () => this.#keeper.check());
+    void this.#every(
+      () => this.version.healthPeriodMs,
+      () => this.#failing.check(),
+    );
+    void this.#every(
+      () => this.#keeper.periodMs,
+      () => this.#keeper.check(),
+    );
   }
 
   call(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): Promise<unknown> {
     return this.#calls.call(method, args, options);
   }
 
-  stream(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): AsyncGenerator<unknown[], void, undefined> {
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: SetCallOptions = {},
+  ): AsyncGenerator<unknown[], void, undefined> {
     return this.#calls.stream(method, args, options);
   }
 
-  /** Keeps a place for a call that comes after other work of its request. Throws `DeploymentFull` or `DeploymentOverloaded`. */
+  /**
+   * Keeps a place for a call that comes after other work of its request. Throws `DeploymentFull` or
+   * `DeploymentOverloaded`.
+   */
   reserve(context: RequestContext): Reservation {
     return this.#calls.reserve(context);
   }
 
   /**
-   * Sets another number of replicas, or other bounds for it; `version` differs in nothing else from the version that runs. Resolves when new replicas are
-   * ready and surplus ones are gone. Throws `InsufficientResources` when there is no room for all of them, `FailedDeployment` when one
-   * cannot start; then nothing has changed.
+   * Sets another number of replicas, or other bounds for it; `version` differs in nothing else from the version that
+   * runs. Resolves when new replicas are ready and surplus ones are gone. Throws `InsufficientResources` when there is
+   * no room for all of them, `FailedDeployment` when one cannot start; then nothing has changed.
    */
   scale(version: ReplicaVersion): Promise<void> {
     return this.#changes.scale(version);
   }
 
-  /** Hands all replicas another spec without a restart. All take it, or none: rejects with the reason of the first that does not. */
+  /**
+   * Hands all replicas another spec without a restart. All take it, or none: rejects with the reason of the first that
+   * does not.
+   */
   reconfigure(version: ReplicaVersion): Promise<void> {
     return this.#changes.reconfigure(version);
   }
 
-  /** Replaces the replicas by those of another version, without losing a call. Rejects only with the signal's reason, or when the set is stopped. */
+  /**
+   * Replaces the replicas by those of another version, without losing a call. Rejects only with the signal's reason, or
+   * when the set is stopped.
+   */
   update(version: ReplicaVersion, options: SetUpdateOptions): Promise<UpdateResult> {
     return this.#changes.roll(version, options);
   }
@@ -199,7 +242,8 @@ export class ReplicaSet {
     const gone = slot.retire(this.version.graceMs);
     // Given up ones do not stand in the way of the next wake.
     const { kept } = this.#fleet;
-    if (!this.hasFailed && kept.every((other) => other.slot.state === 'failed')) await Promise.all(kept.map((other) => other.slot.retire(0)));
+    if (!this.hasFailed && kept.every((other) => other.slot.state === 'failed'))
+      await Promise.all(kept.map((other) => other.slot.retire(0)));
     await gone;
   }
 
@@ -221,7 +265,8 @@ export class ReplicaSet {
 
   /** Takes no more calls, lets those it has finish for `graceMs`, and ends every process. May be called twice. */
   async stop(graceMs: number): Promise<void> {
-    const gone = (): AanaError => new AanaError('DeploymentStopped', 'unavailable', `deployment ${this.#options.deployment} is shutting down`);
+    const gone = (): AanaError =>
+      new AanaError('DeploymentStopped', 'unavailable', `deployment ${this.#options.deployment} is shutting down`);
     this.#changes.update?.stop();
     this.#pool.close(gone, { waiting: graceMs <= 0 });
     const deadline = this.#clock.now() + graceMs;

@@ -74,15 +74,24 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
   return { ...health(facts), replicas, queued: facts.queued, updating: facts.updating, lastLines };
 }
 
-function health({ kept, phase, failure, lastLoss, missing }: StatusFacts): Pick<ReplicaSetStatus, 'status' | 'message'> {
+function health({
+  kept,
+  phase,
+  failure,
+  lastLoss,
+  missing,
+}: StatusFacts): Pick<ReplicaSetStatus, 'status' | 'message'> {
   const failures = kept.flatMap(({ slot }) => slot.failure?.reason ?? []);
   const message = failures[0] ?? '';
   if (failure) return { status: 'DEPLOY_FAILED', message: failure.reason };
   if (kept.length > 0 && failures.length === kept.length) return { status: 'DEPLOY_FAILED', message };
   if (phase === 'stopped') return { status: 'STOPPED', message: '' };
   if (phase === 'starting') return { status: 'DEPLOYING', message: '' };
-  if (missing > 0) return { status: 'UNHEALTHY', message: message || `there is no room for ${missing} of its replicas` };
+  if (missing > 0)
+    return { status: 'UNHEALTHY', message: message || `there is no room for ${missing} of its replicas` };
   // One that is starting for the first time is more than what there was, not less.
-  const isWell = kept.every(({ slot: { replica, restarts, state } }) => replica?.state === 'ready' || (state === 'starting' && restarts === 0));
+  const isWell = kept.every(
+    ({ slot: { replica, restarts, state } }) => replica?.state === 'ready' || (state === 'starting' && restarts === 0),
+  );
   return isWell ? { status: 'RUNNING', message: '' } : { status: 'UNHEALTHY', message: message || lastLoss };
 }

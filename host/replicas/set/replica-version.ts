@@ -18,13 +18,16 @@ export interface Place {
 /** Where replicas get their places. */
 export interface Places {
   /**
-   * Asks how much of the devices other programs use now; {@link take} and {@link noRoom} count with the answer. Undefined when nobody has to be asked. Never
-   * rejects.
+   * Asks how much of the devices other programs use now; {@link take} and {@link noRoom} count with the answer.
+   * Undefined when nobody has to be asked. Never rejects.
    */
   look?(): Promise<void> | undefined;
   /** A place for one more replica; undefined when there is no room now. */
   take(): Place | undefined;
-  /** Keeps these places, also when their replicas are gone, for those that come back and for those of another version; until the function that it gives is called. */
+  /**
+   * Keeps these places, also when their replicas are gone, for those that come back and for those of another version;
+   * until the function that it gives is called.
+   */
   hold(places: Iterable<Place>): () => void;
   /** Why there is no room for `count` replicas, naming demand and supply. */
   noRoom(count: number): AanaError;
@@ -43,14 +46,22 @@ export interface ReplicaVersion {
   readonly maxOngoing: number;
   /** Calls that wait; more are refused. */
   readonly maxQueued: number;
-  /** Milliseconds that running calls may take when the deployment stops, or when the place of their replica is needed. */
+  /**
+   * Milliseconds that running calls may take when the deployment stops, or when the place of their replica is needed.
+   */
   readonly graceMs: number;
-  /** Milliseconds that running calls may take on a replica that is not wanted any more, while nobody needs its place. At least `graceMs` counts. */
+  /**
+   * Milliseconds that running calls may take on a replica that is not wanted any more, while nobody needs its place. At
+   * least `graceMs` counts.
+   */
   readonly drainMs: number;
   /** Milliseconds that loading may go without a sign of progress. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
-  /** Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which the process is killed. */
+  /**
+   * Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which
+   * the process is killed.
+   */
   readonly healthTimeoutMs: number;
   /** Default: all run in the given environment. */
   readonly places?: Places | undefined;

@@ -29,7 +29,10 @@ export interface SetUpdateOptions {
   readonly watchMs: number;
 }
 
-/** Changes a set of replicas as a whole: their number, what they are told while they run, or their version. Makes one change at a time. */
+/**
+ * Changes a set of replicas as a whole: their number, what they are told while they run, or their version. Makes one
+ * change at a time.
+ */
 export class SetChanges {
   readonly #options: SetChangesOptions;
   #version: ReplicaVersion;
@@ -94,13 +97,25 @@ export class SetChanges {
     const { fleet, pool, keeper, suspects, availability, clock } = this.#options;
     const from = this.#version;
     const { length } = fleet.kept;
-    const update = new RollingUpdate({ fleet, clock, from, to: version, target: Math.max(1, clampTo(version, length)), isTrial: length === 0, watchMs, onState });
+    const update = new RollingUpdate({
+      fleet,
+      clock,
+      from,
+      to: version,
+      target: Math.max(1, clampTo(version, length)),
+      isTrial: length === 0,
+      watchMs,
+      onState,
+    });
     const onAbort = (): void => update.cancel('it was cancelled');
     signal?.addEventListener('abort', onAbort, { once: true });
     const result = await this.#change(async () => {
       this.#update = update;
       // Replicas of both versions get calls: no more than either takes.
-      pool.setBounds({ maxOngoing: Math.min(from.maxOngoing, version.maxOngoing), maxQueued: Math.max(from.maxQueued, version.maxQueued) });
+      pool.setBounds({
+        maxOngoing: Math.min(from.maxOngoing, version.maxOngoing),
+        maxQueued: Math.max(from.maxQueued, version.maxQueued),
+      });
       const done = await update.run();
       this.#adopt(done.outcome === 'updated' ? version : from);
       if (done.outcome === 'updated') suspects.clear();
@@ -110,7 +125,11 @@ export class SetChanges {
       signal?.removeEventListener('abort', onAbort);
     });
     // The old version may serve again although it had failed before.
-    if (availability.failure && (result.outcome === 'updated' || fleet.kept.some(({ slot }) => slot.state === 'serving'))) availability.recover();
+    if (
+      availability.failure &&
+      (result.outcome === 'updated' || fleet.kept.some(({ slot }) => slot.state === 'serving'))
+    )
+      availability.recover();
     availability.failIfAllFailed();
     if (result.outcome !== 'updated') signal?.throwIfAborted();
     keeper.check(); // calls that came meanwhile may want more replicas
@@ -141,7 +160,8 @@ export async function allReady(deployment: string, members: readonly Member[]): 
   const ready = members.map(async ({ slot }) => {
     await slot.settled;
     const { wasReady, failure = slot.lastLoss } = slot;
-    if (!wasReady) throw failedDeployment(deployment, failure?.reason ?? 'it was stopped before it was ready', failure?.lastLines);
+    if (!wasReady)
+      throw failedDeployment(deployment, failure?.reason ?? 'it was stopped before it was ready', failure?.lastLines);
   });
   await Promise.all(ready);
 }

@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { failure, pidOf, type SampleOptions, setOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import {
+  failure,
+  pidOf,
+  type SampleOptions,
+  setOf,
+  started,
+  stopAll,
+  until,
+  versionOf,
+} from '../fixtures/sample-sets.ts';
 
 const Refused = suite('restarts that are refused');
 
@@ -24,7 +33,10 @@ const trouble = (): { file: string; begin(): void; end(): void } => {
   return { file, begin: () => writeFileSync(file, ''), end: () => rmSync(file) };
 };
 
-const sleeping = (more: SampleOptions = {}): SampleOptions => ({ autoscaling: { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 }, ...more });
+const sleeping = (more: SampleOptions = {}): SampleOptions => ({
+  autoscaling: { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 },
+  ...more,
+});
 
 Refused('are tried again until they are not', async () => {
   const { file, begin, end } = trouble();
@@ -50,7 +62,10 @@ Refused('answer calls at once after three, with the reason and when to try again
   const waiting = failure(set.call('echo', {}));
   for (const error of [await waiting, await failure(set.call('echo', {}))]) {
     assert.equal([error.name, error.kind], ['DeploymentUnavailable', 'unavailable']);
-    assert.match(error.message, /^deployment sample has no replica now, because they do not start: the GPU is out of memory; try again in \d s$/);
+    assert.match(
+      error.message,
+      /^deployment sample has no replica now, because they do not start: the GPU is out of memory; try again in \d s$/,
+    );
     const { deployment, retry_after_s: wait } = error.data as { deployment: string; retry_after_s: number };
     assert.is(deployment, 'sample');
     assert.ok(wait >= 1 && wait <= 3, `${wait} s`);
@@ -101,7 +116,10 @@ Refused('do not end a deployment that sleeps and is scaled meanwhile', async () 
   const options = sleeping({ spec: { refuseWhile: file } });
   const set = await started(options);
   begin();
-  const awake = versionOf({ ...options, autoscaling: { minReplicas: 1, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 } });
+  const awake = versionOf({
+    ...options,
+    autoscaling: { minReplicas: 1, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 },
+  });
   assert.match((await failure(set.scale(awake))).message, 'the GPU is out of memory');
   assert.equal([set.hasFailed, set.status().replicas], [false, []]);
   end();

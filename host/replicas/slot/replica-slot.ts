@@ -13,7 +13,9 @@ export interface ReplicaSlotOptions {
   readonly clock: Clock;
   spawn(): RunningReplica;
   readonly restartDelay: RestartDelay;
-  /** Whether another replica of the same version was ready before: then this one is not given up when it does not start. */
+  /**
+   * Whether another replica of the same version was ready before: then this one is not given up when it does not start.
+   */
   isProven(): boolean;
   /** Tells why a process was lost that another one will follow. */
   onLost(loss: SlotFailure): void;
@@ -39,18 +41,25 @@ interface Run {
   readonly readyMs: number;
 }
 
-/** Ends before ready, in a row, after which a slot whose version never was ready is given up, and any other is in trouble. */
+/**
+ * Ends before ready, in a row, after which a slot whose version never was ready is given up, and any other is in
+ * trouble.
+ */
 const MAX_START_FAILURES = 3;
 /** A replica that was up this long does not count as failing again and again. */
 const STABLE_MS = 10_000;
 
 /**
- * Keeps one replica running, from process to process, until it is given up or retired. It is given up only when nothing shows that its version
- * could start at all: what has served before does not start now for a reason that may pass, such as a GPU without memory or a disk that is away.
+ * Keeps one replica running, from process to process, until it is given up or retired. It is given up only when nothing
+ * shows that its version could start at all: what has served before does not start now for a reason that may pass, such
+ * as a GPU without memory or a disk that is away.
  */
 export class ReplicaSlot {
   readonly name: string;
-  /** Resolves when its first replica is ready, or will not be, or did not start at the first try although others of its version did. */
+  /**
+   * Resolves when its first replica is ready, or will not be, or did not start at the first try although others of its
+   * version did.
+   */
   readonly settled: Promise<void>;
   /** Resolves when it has no process and will have none, unless it failed. */
   readonly gone: Promise<void>;
@@ -110,7 +119,10 @@ export class ReplicaSlot {
     return this.#wasReady;
   }
 
-  /** Ends its replica, which may finish its calls for `graceMs`, and starts no other. Resolves when it is gone. May be called again with less grace. */
+  /**
+   * Ends its replica, which may finish its calls for `graceMs`, and starts no other. Resolves when it is gone. May be
+   * called again with less grace.
+   */
   async retire(graceMs: number): Promise<void> {
     const hadEnded = this.#state === 'failed';
     if (this.#enter('retire')) this.#retired.abort();
@@ -134,12 +146,20 @@ export class ReplicaSlot {
       const isRefused = !run.outcome.ok && run.outcome.final;
       const isHopeless = isRefused || startFailures >= MAX_START_FAILURES;
       if (isHopeless && !this.#isProven && this.#enter('give-up')) {
-        this.#giveUp({ ...run, reason: isRefused ? run.reason : `it ended ${startFailures} times before it was ready; the last time ${run.reason}` });
+        this.#giveUp({
+          ...run,
+          reason: isRefused
+            ? run.reason
+            : `it ended ${startFailures} times before it was ready; the last time ${run.reason}`,
+        });
         return;
       }
       if (!this.#enter('lost')) break;
-      const delayMs = isHopeless ? this.#options.restartDelay(startFailures, true) : this.#options.restartDelay(endsInARow, false);
-      if (startFailures >= MAX_START_FAILURES) this.#trouble = { reason: run.reason, lastLines: run.lastLines, retryAt: this.#options.clock.now() + delayMs };
+      const delayMs = isHopeless
+        ? this.#options.restartDelay(startFailures, true)
+        : this.#options.restartDelay(endsInARow, false);
+      if (startFailures >= MAX_START_FAILURES)
+        this.#trouble = { reason: run.reason, lastLines: run.lastLines, retryAt: this.#options.clock.now() + delayMs };
       if (startFailures > 0 && this.#isProven) this.#settled.resolve();
       await this.#rest(run, delayMs);
     }
@@ -164,7 +184,9 @@ export class ReplicaSlot {
       this.#settled.resolve();
     }
     const { reason, lastLines } = await replica.exited;
-    return outcome.ok ? { outcome, reason, lastLines, readyMs: this.#options.clock.now() - readyAt } : { outcome, reason: outcome.reason, lastLines, readyMs: 0 };
+    return outcome.ok
+      ? { outcome, reason, lastLines, readyMs: this.#options.clock.now() - readyAt }
+      : { outcome, reason: outcome.reason, lastLines, readyMs: 0 };
   }
 
   async #rest({ reason, lastLines }: SlotFailure, delayMs: number): Promise<void> {

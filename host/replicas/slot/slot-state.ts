@@ -9,8 +9,8 @@
 export type SlotState = 'starting' | 'serving' | 'resting' | 'failed' | 'retiring' | 'gone';
 
 /**
- * `ready`: the model is loaded. `lost`: the process is gone, another try is due. `retry`: it rested enough. `give-up`: another try
- * would fail too. `retire`: it is not wanted any more. `ended`: the last process is gone.
+ * `ready`: the model is loaded. `lost`: the process is gone, another try is due. `retry`: it rested enough. `give-up`:
+ * another try would fail too. `retire`: it is not wanted any more. `ended`: the last process is gone.
  */
 export type SlotEvent = 'ready' | 'lost' | 'retry' | 'give-up' | 'retire' | 'ended';
 
@@ -23,7 +23,9 @@ const TRANSITIONS: Readonly<Record<SlotState, Readonly<Partial<Record<SlotEvent,
   gone: {},
 };
 
-/** The state after `event`; undefined when the event means nothing in `state`, such as `ready` of one that is retiring. */
+/**
+ * The state after `event`; undefined when the event means nothing in `state`, such as `ready` of one that is retiring.
+ */
 export function nextSlotState(state: SlotState, event: SlotEvent): SlotState | undefined {
   return TRANSITIONS[state][event];
 }

@@ -23,7 +23,10 @@ Reconfigure('reaches all replicas, and those that start later', async () => {
   assert.equal([pids(set), await versions(set)], [before, [2]]);
   await set.scale(versionOf({ ...set.version, count: 3 }));
   process.kill(pidOf(set), 'SIGKILL');
-  await until(() => set.status().replicas.filter(({ state, restarts }) => state === 'ready' && restarts === 1).length === 1, 'it was restarted');
+  await until(
+    () => set.status().replicas.filter(({ state, restarts }) => state === 'ready' && restarts === 1).length === 1,
+    'it was restarted',
+  );
   assert.equal(await versions(set), [2]);
 });
 
@@ -40,14 +43,20 @@ Reconfigure('ends when a replica makes no progress with it; what follows that on
   const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2 })));
   assert.equal([error.name, error.fault], ['ReconfigureTimeout', 'deployment']);
   assert.match(error.message, /^replica sample#\d did not take its new configuration: it made no progress for 2 s$/);
-  await until(() => set.status().replicas.every(({ state, pid }) => state === 'ready' && !before.includes(pid)), 'they were replaced');
+  await until(
+    () => set.status().replicas.every(({ state, pid }) => state === 'ready' && !before.includes(pid)),
+    'they were replaced',
+  );
   assert.equal(await versions(set), [1]);
 });
 
 Reconfigure('may take longer than a start that makes no progress', async () => {
   const set = await started({ ...spec(1), startTimeoutMs: 1500 });
   await set.reconfigure(versionOf(spec(2, { reconfigure: 'slow' })));
-  assert.equal([await versions(set), set.status().replicas[0]?.loading, set.status().replicas[0]?.restarts], [[2], undefined, 0]);
+  assert.equal(
+    [await versions(set), set.status().replicas[0]?.loading, set.status().replicas[0]?.restarts],
+    [[2], undefined, 0],
+  );
 });
 
 Reconfigure('is taken back everywhere when one replica refuses it', async () => {

@@ -5,7 +5,17 @@ import { delay } from '../../core/abort.ts';
 import { AanaError, cancelledError } from '../../core/errors.ts';
 import { callWithRetry } from '../calls/retry.ts';
 import { systemClock } from '../../core/clock.ts';
-import { collect, failure, isAlive, pidOf, type SampleOptions, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import {
+  collect,
+  failure,
+  isAlive,
+  pidOf,
+  type SampleOptions,
+  started,
+  stopAll,
+  until,
+  versionOf,
+} from '../fixtures/sample-sets.ts';
 import type { ReplicaSet } from '../set/replica-set.ts';
 import type { Places, ReplicaVersion } from '../set/replica-version.ts';
 import type { UpdateState } from './update-state.ts';
@@ -16,7 +26,10 @@ Update.after.each(stopAll);
 
 const WATCH_MS = 100;
 
-const numbered = (version: number, options: SampleOptions = {}): SampleOptions => ({ ...options, spec: { version, ...(options.spec as object | undefined) } });
+const numbered = (version: number, options: SampleOptions = {}): SampleOptions => ({
+  ...options,
+  spec: { version, ...(options.spec as object | undefined) },
+});
 const next = (options: SampleOptions = {}): ReplicaVersion => versionOf(numbered(2, options));
 
 /** So many places for all versions together, and how many were taken at most. */
@@ -27,7 +40,14 @@ function placesOf(count: number): { places: Places; most: () => number } {
     most = Math.max(most, (taken += 1));
     return { env: {}, release: () => (taken -= 1) };
   };
-  return { places: { take, hold: () => () => {}, noRoom: (wanted) => new AanaError('InsufficientResources', 'unavailable', `no room for ${wanted}`) }, most: () => most };
+  return {
+    places: {
+      take,
+      hold: () => () => {},
+      noRoom: (wanted) => new AanaError('InsufficientResources', 'unavailable', `no room for ${wanted}`),
+    },
+    most: () => most,
+  };
 }
 
 /** Calls the set all the time, as handles do, and keeps what they were answered by. */
@@ -37,7 +57,10 @@ function load(set: ReplicaSet): { versions: number[]; stop(): Promise<void> } {
   const caller = async (): Promise<void> => {
     while (isOn) {
       const options = { clock: systemClock, random: Math.random, retries: 3 };
-      const { version } = (await callWithRetry((attempt) => set.call('spec', {}, { admitted: attempt > 1 }), options)) as { version: number };
+      const { version } = (await callWithRetry(
+        (attempt) => set.call('spec', {}, { admitted: attempt > 1 }),
+        options,
+      )) as { version: number };
       versions.push(version);
     }
   };
@@ -52,7 +75,10 @@ function load(set: ReplicaSet): { versions: number[]; stop(): Promise<void> } {
   };
 }
 
-async function states(set: ReplicaSet, version: ReplicaVersion): Promise<{ states: UpdateState[]; result: Awaited<ReturnType<ReplicaSet['update']>> }> {
+async function states(
+  set: ReplicaSet,
+  version: ReplicaVersion,
+): Promise<{ states: UpdateState[]; result: Awaited<ReturnType<ReplicaSet['update']>> }> {
   const seen: UpdateState[] = [];
   const result = await set.update(version, { watchMs: WATCH_MS, onState: (state) => seen.push(state) });
   return { states: seen, result };
@@ -66,7 +92,19 @@ Update('starts new replicas beside the old ones and loses no call', async () => 
   const { states: seen, result } = await states(set, next({ count: 2, places }));
   await stop();
   assert.equal(result, { outcome: 'updated', replaced: 2, reason: '', lastLines: [] });
-  assert.equal(seen, ['starting', 'settling', 'watching', 'retiring', 'placing', 'starting', 'settling', 'watching', 'retiring', 'placing', 'done']);
+  assert.equal(seen, [
+    'starting',
+    'settling',
+    'watching',
+    'retiring',
+    'placing',
+    'starting',
+    'settling',
+    'watching',
+    'retiring',
+    'placing',
+    'done',
+  ]);
   assert.equal([versions[0], versions.at(-1), most()], [1, 2, 3]);
   assert.not.ok(before.some(isAlive));
   assert.equal([set.status().status, set.status().replicas.length], ['RUNNING', 2]);
@@ -88,7 +126,10 @@ Update('drains an old replica first where there is no room beside it; calls wait
   const { versions, stop } = load(set);
   const { states: seen, result } = await states(set, next({ places }));
   await stop();
-  assert.equal([result.outcome, seen], ['updated', ['making-room', 'starting', 'settling', 'watching', 'retiring', 'placing', 'done']]);
+  assert.equal(
+    [result.outcome, seen],
+    ['updated', ['making-room', 'starting', 'settling', 'watching', 'retiring', 'placing', 'done']],
+  );
   assert.equal([versions.at(-1), most()], [2, 1]);
 });
 
@@ -102,25 +143,41 @@ Update('changes the number of replicas on the way', async () => {
 
 const BAD: readonly (readonly [what: string, spec: object, reason: RegExp, lastLine: string | undefined])[] = [
   ['refuses to start', { start: 'reject' }, /^the file model\.bin is truncated$/, undefined],
-  ['ends before it is ready', { start: 'exit' }, /new replicas were lost 2 times; the last time it exited with code 7/, 'sample: out of memory'],
+  [
+    'ends before it is ready',
+    { start: 'exit' },
+    /new replicas were lost 2 times; the last time it exited with code 7/,
+    'sample: out of memory',
+  ],
   ['cannot answer a first call', { start: 'cold' }, /no kernel image/, undefined],
-  ['dies again and again once it is ready', { start: 'mayfly' }, /new replicas were lost 2 times/, 'sample: it was a short life'],
+  [
+    'dies again and again once it is ready',
+    { start: 'mayfly' },
+    /new replicas were lost 2 times/,
+    'sample: it was a short life',
+  ],
 ];
 for (const [what, spec, reason, lastLine] of BAD) {
   for (const room of what === 'refuses to start' ? [3, 2] : [3]) {
-    Update(`comes back when the new version ${what}, ${room === 3 ? 'beside' : 'in the place of'} old replicas`, async () => {
-      const { places } = placesOf(room);
-      const set = await started(numbered(1, { count: 2, places }));
-      const { versions, stop } = load(set);
-      const { states: seen, result } = await states(set, next({ count: 2, places, spec }));
-      await stop();
-      assert.equal([result.outcome, seen.at(-2), seen.at(-1)], ['rolled-back', 'restoring', 'rolled-back']);
-      assert.match(result.reason, reason);
-      if (lastLine !== undefined) assert.ok(result.lastLines.includes(lastLine), JSON.stringify(result.lastLines));
-      assert.is(versions.at(-1), 1);
-      assert.equal([set.status().status, set.status().replicas.map(({ state }) => state)], ['RUNNING', ['ready', 'ready']]);
-      assert.is(((await set.call('spec', {})) as { version: number }).version, 1);
-    });
+    Update(
+      `comes back when the new version ${what}, ${room === 3 ? 'beside' : 'in the place of'} old replicas`,
+      async () => {
+        const { places } = placesOf(room);
+        const set = await started(numbered(1, { count: 2, places }));
+        const { versions, stop } = load(set);
+        const { states: seen, result } = await states(set, next({ count: 2, places, spec }));
+        await stop();
+        assert.equal([result.outcome, seen.at(-2), seen.at(-1)], ['rolled-back', 'restoring', 'rolled-back']);
+        assert.match(result.reason, reason);
+        if (lastLine !== undefined) assert.ok(result.lastLines.includes(lastLine), JSON.stringify(result.lastLines));
+        assert.is(versions.at(-1), 1);
+        assert.equal(
+          [set.status().status, set.status().replicas.map(({ state }) => state)],
+          ['RUNNING', ['ready', 'ready']],
+        );
+        assert.is(((await set.call('spec', {})) as { version: number }).version, 1);
+      },
+    );
   }
 }
 
@@ -139,15 +196,30 @@ async function during<T>(work: Promise<T>, set: ReplicaSet, method: string, ever
   return result;
 }
 
-for (const [traffic, everyMs, room] of [['much', 2, 3], ['little', 40, 3], ['much', 2, 1]] as const) {
-  Update(`comes back when the new version fails each call, with ${traffic} traffic, ${room === 1 ? 'in the place of' : 'beside'} the old one`, async () => {
-    const { places } = placesOf(room);
-    const set = await started(numbered(1, { places }));
-    const { outcome, reason } = await during(set.update(next({ places, spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', everyMs);
-    assert.is(outcome, 'rolled-back');
-    assert.match(reason, /^\d+ of \d+ calls of the new version failed by its own fault; the last time TypeError$/);
-    assert.equal([await set.call('echo', { n: 1 }), set.status().status, set.status().replicas.length], [{ n: 1 }, 'RUNNING', 1]);
-  });
+for (const [traffic, everyMs, room] of [
+  ['much', 2, 3],
+  ['little', 40, 3],
+  ['much', 2, 1],
+] as const) {
+  Update(
+    `comes back when the new version fails each call, with ${traffic} traffic, ${room === 1 ? 'in the place of' : 'beside'} the old one`,
+    async () => {
+      const { places } = placesOf(room);
+      const set = await started(numbered(1, { places }));
+      const { outcome, reason } = await during(
+        set.update(next({ places, spec: { throws: true } }), { watchMs: WATCH_MS }),
+        set,
+        'echo',
+        everyMs,
+      );
+      assert.is(outcome, 'rolled-back');
+      assert.match(reason, /^\d+ of \d+ calls of the new version failed by its own fault; the last time TypeError$/);
+      assert.equal(
+        [await set.call('echo', { n: 1 }), set.status().status, set.status().replicas.length],
+        [{ n: 1 }, 'RUNNING', 1],
+      );
+    },
+  );
 }
 
 Update('is not judged by mistakes of callers', async () => {
@@ -158,7 +230,10 @@ Update('is not judged by mistakes of callers', async () => {
 Update('goes on when the old version failed as well', async () => {
   const set = await started(numbered(1, { spec: { throws: true } }));
   for (let call = 0; call < 5; call += 1) await failure(set.call('echo', {}));
-  assert.is((await during(set.update(next({ spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', 2)).outcome, 'updated');
+  assert.is(
+    (await during(set.update(next({ spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', 2)).outcome,
+    'updated',
+  );
 });
 
 const BEFORE: readonly (readonly [what: string, methods: readonly string[]])[] = [
@@ -171,7 +246,9 @@ for (const [what, methods] of BEFORE) {
     for (const method of methods) await set.call(method, {}).catch(() => {});
     const controller = new AbortController();
     const long = set.call('wait', { ms: 600_000 }, { signal: controller.signal }).catch(() => {}); // all other calls go to the new version
-    const update = set.update(next({ maxOngoing: 1, spec: { throws: true } }), { watchMs: WATCH_MS }).finally(() => controller.abort(cancelledError('enough')));
+    const update = set
+      .update(next({ maxOngoing: 1, spec: { throws: true } }), { watchMs: WATCH_MS })
+      .finally(() => controller.abort(cancelledError('enough')));
     const { outcome } = await during(update, set, 'echo', 2);
     await long;
     assert.is(outcome, 'rolled-back');
@@ -195,7 +272,11 @@ Update('comes back when it is cancelled', async () => {
   const pid = pidOf(set);
   const controller = new AbortController();
   const reason = new Error('interrupted');
-  const updated = set.update(next({ spec: { start: 'hang' } }), { watchMs: WATCH_MS, signal: controller.signal, onState: () => controller.abort(reason) });
+  const updated = set.update(next({ spec: { start: 'hang' } }), {
+    watchMs: WATCH_MS,
+    signal: controller.signal,
+    onState: () => controller.abort(reason),
+  });
   assert.is(await updated.catch((error: unknown) => error), reason);
   assert.equal([pidOf(set), set.status().replicas.length], [pid, 1]);
 });
@@ -222,7 +303,10 @@ Update('brings a deployment back whose replicas were all given up', async () => 
 
 Update('tries the new version of a deployment that sleeps', async () => {
   const set = await started(numbered(1, { autoscaling: ASLEEP }));
-  assert.is((await states(set, next({ autoscaling: ASLEEP, spec: { start: 'reject' } }))).result.outcome, 'rolled-back');
+  assert.is(
+    (await states(set, next({ autoscaling: ASLEEP, spec: { start: 'reject' } }))).result.outcome,
+    'rolled-back',
+  );
   assert.equal([set.status().status, set.status().replicas], ['RUNNING', []]);
   assert.is((await states(set, next({ autoscaling: ASLEEP }))).result.outcome, 'updated');
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);

@@ -31,7 +31,9 @@ export interface UpdateResult {
   readonly lastLines: readonly string[];
 }
 
-/** The new version is taken back when more of its processes are lost than this: one may have been killed from outside. */
+/**
+ * The new version is taken back when more of its processes are lost than this: one may have been killed from outside.
+ */
 const MAX_LOSSES = 1;
 /** A new replica is watched up to this many times longer than asked for, while too few calls have ended on it. */
 const MAX_WATCHES = 10;
@@ -39,14 +41,18 @@ const POLL_MS = 100;
 const MAX_SETTLE_MS = 1000;
 
 /**
- * Replaces the replicas of a deployment by replicas of another version, one by one. Where the devices have room, a new replica starts beside the old
- * ones and takes calls; then an old one finishes its calls and goes. Where they have no room, an old replica goes first, and the new one gets its place. When
- * new replicas cannot start, die repeatedly, or fail most of their calls, the old version comes back the same way.
+ * Replaces the replicas of a deployment by replicas of another version, one by one. Where the devices have room, a new
+ * replica starts beside the old ones and takes calls; then an old one finishes its calls and goes. Where they have no
+ * room, an old replica goes first, and the new one gets its place. When new replicas cannot start, die repeatedly, or
+ * fail most of their calls, the old version comes back the same way.
  */
 export class RollingUpdate {
   readonly #options: RollingUpdateOptions;
   readonly #restoreTo: number;
-  /** The replicas of the old version when the update began. Their tallies count all of their calls: those before the update, those during it, and those that end while they retire. */
+  /**
+   * The replicas of the old version when the update began. Their tallies count all of their calls: those before the
+   * update, those during it, and those that end while they retire.
+   */
   readonly #old: readonly Member[];
   #interrupted = deferred();
   #interruption: UpdateEvent | undefined;
@@ -68,7 +74,10 @@ export class RollingUpdate {
     return this.#state;
   }
 
-  /** Never rejects. Until it ends, no other deployment gets the places of the old replicas, because these may have to come back. */
+  /**
+   * Never rejects. Until it ends, no other deployment gets the places of the old replicas, because these may have to
+   * come back.
+   */
   async run(): Promise<UpdateResult> {
     const { fleet, from } = this.#options;
     const letGo = from.places?.hold(this.#of(from).flatMap((member) => fleet.placeOf(member) ?? []));
@@ -80,7 +89,13 @@ export class RollingUpdate {
   async #toEnd(): Promise<UpdateResult> {
     for (;;) {
       const outcome = OUTCOMES[this.#state];
-      if (outcome) return { outcome, replaced: outcome === 'updated' ? this.#of(this.#options.to).length : 0, reason: this.#failure?.reason ?? '', lastLines: this.#failure?.lastLines ?? [] };
+      if (outcome)
+        return {
+          outcome,
+          replaced: outcome === 'updated' ? this.#of(this.#options.to).length : 0,
+          reason: this.#failure?.reason ?? '',
+          lastLines: this.#failure?.lastLines ?? [],
+        };
       const event = this.#interruption ?? (await Promise.race([this.#interrupted.promise, this.#step()]));
       this.#enter(this.#interruption ?? event ?? 'stop');
     }
@@ -90,7 +105,8 @@ export class RollingUpdate {
   onLost({ version }: Member, { reason, lastLines }: SlotFailure): void {
     if (version !== this.#options.to) return;
     this.#losses += 1;
-    if (this.#losses > MAX_LOSSES) this.#break({ reason: `new replicas were lost ${this.#losses} times; the last time ${reason}`, lastLines });
+    if (this.#losses > MAX_LOSSES)
+      this.#break({ reason: `new replicas were lost ${this.#losses} times; the last time ${reason}`, lastLines });
   }
 
   /** A slot was given up. */
@@ -180,11 +196,15 @@ export class RollingUpdate {
   async #start(): Promise<UpdateEvent> {
     await this.#latest?.slot.settled;
     if (this.#latest?.slot.wasReady) return 'ready';
-    this.#failure ??= this.#latest?.slot.failure ?? this.#latest?.slot.lastLoss ?? { reason: 'the new replica was stopped before it was ready', lastLines: [] };
+    this.#failure ??= this.#latest?.slot.failure ??
+      this.#latest?.slot.lastLoss ?? { reason: 'the new replica was stopped before it was ready', lastLines: [] };
     return 'broken';
   }
 
-  /** The new replica takes no calls for a while, so that none is lost when it dies by itself. It takes calls at once when no other replica serves. */
+  /**
+   * The new replica takes no calls for a while, so that none is lost when it dies by itself. It takes calls at once
+   * when no other replica serves.
+   */
   async #settle(): Promise<UpdateEvent> {
     const { fleet, watchMs } = this.#options;
     const isServed = fleet.kept.some(({ slot, takesCalls }) => takesCalls && slot.state === 'serving');
@@ -192,7 +212,10 @@ export class RollingUpdate {
     return 'settled';
   }
 
-  /** The new replica must stay up, and answer calls if there are any. It is watched for longer while too few calls have ended. */
+  /**
+   * The new replica must stay up, and answer calls if there are any. It is watched for longer while too few calls have
+   * ended.
+   */
   async #watch(): Promise<UpdateEvent> {
     const { fleet, clock, watchMs } = this.#options;
     if (this.#latest) fleet.admit(this.#latest);
@@ -217,7 +240,10 @@ export class RollingUpdate {
   #isUndecided(seenBefore: number): boolean {
     const members = this.#of(this.#options.to);
     const { calls, failed } = tallyOf(members);
-    return calls < MIN_SAMPLE && (failed > 0 || this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0));
+    return (
+      calls < MIN_SAMPLE &&
+      (failed > 0 || this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0))
+    );
   }
 
   /** The number of calls that ended on replicas of either version. */
@@ -226,8 +252,9 @@ export class RollingUpdate {
   }
 
   /**
-   * Returns why the new version is taken back: most of its calls fail by its own fault, and a larger share than on the old version. When the watch ends with few
-   * calls, all of them must have failed. A few calls on the old version excuse nothing.
+   * Returns why the new version is taken back: most of its calls fail by its own fault, and a larger share than on the
+   * old version. When the watch ends with few calls, all of them must have failed. A few calls on the old version
+   * excuse nothing.
    */
   #whyNoGood(isLast: boolean): string | undefined {
     const tally = tallyOf(this.#of(this.#options.to));
@@ -243,7 +270,7 @@ export class RollingUpdate {
   async #staysUp(ms: number): Promise<void> {
     const { clock } = this.#options;
     const state = this.#state;
-    for (let losses = -1; losses !== this.#losses; ) {
+    for (let losses = -1; losses !== this.#losses;) {
       while (this.#state === state && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
       losses = this.#losses;
       await clock.delay(ms);
@@ -303,4 +330,8 @@ function tallyOf(members: readonly Member[]): Tally {
   return members.reduce((sum, { tally }) => sum.plus(tally), new Tally());
 }
 
-const OUTCOMES: Readonly<Partial<Record<UpdateState, UpdateResult['outcome']>>> = { done: 'updated', 'rolled-back': 'rolled-back', stopped: 'stopped' };
+const OUTCOMES: Readonly<Partial<Record<UpdateState, UpdateResult['outcome']>>> = {
+  done: 'updated',
+  'rolled-back': 'rolled-back',
+  stopped: 'stopped',
+};

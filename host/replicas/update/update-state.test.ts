@@ -4,8 +4,31 @@ import { nextUpdateState, type UpdateEvent, type UpdateState } from './update-st
 
 const States = suite('the states of a rolling update');
 
-const STATES: readonly UpdateState[] = ['placing', 'making-room', 'starting', 'settling', 'watching', 'retiring', 'restoring', 'done', 'rolled-back', 'stopped'];
-const EVENTS: readonly UpdateEvent[] = ['placed', 'no-room', 'enough', 'complete', 'left', 'ready', 'settled', 'stable', 'broken', 'restored', 'stop'];
+const STATES: readonly UpdateState[] = [
+  'placing',
+  'making-room',
+  'starting',
+  'settling',
+  'watching',
+  'retiring',
+  'restoring',
+  'done',
+  'rolled-back',
+  'stopped',
+];
+const EVENTS: readonly UpdateEvent[] = [
+  'placed',
+  'no-room',
+  'enough',
+  'complete',
+  'left',
+  'ready',
+  'settled',
+  'stable',
+  'broken',
+  'restored',
+  'stop',
+];
 /** All that means something; every other pair means nothing. */
 const MEANT: Readonly<Record<string, UpdateState>> = {
   'placing placed': 'starting',

@@ -8,18 +8,47 @@
  * - `restoring`: the new version is no good; the old one comes back where it had gone, and the new one goes
  * - `done`, `rolled-back`, `stopped`: the end
  */
-export type UpdateState = 'placing' | 'making-room' | 'starting' | 'settling' | 'watching' | 'retiring' | 'restoring' | 'done' | 'rolled-back' | 'stopped';
+export type UpdateState =
+  | 'placing'
+  | 'making-room'
+  | 'starting'
+  | 'settling'
+  | 'watching'
+  | 'retiring'
+  | 'restoring'
+  | 'done'
+  | 'rolled-back'
+  | 'stopped';
 
 /**
- * `placed`: a new replica has its place. `no-room`: there is none as things are. `enough`: there are as many new ones as there should be, and old
- * ones are left. `complete`: the same, and no old one is left. `left`: an old one is gone. `ready`: the new one has loaded. `settled`,
- * `stable`: it stayed up for a while, without and with calls. `broken`: the new version cannot start, its replicas die again and again, or most calls on it fail by its fault. `restored`: the old version is what it was.
- * `stop`: the deployment ends.
+ * `placed`: a new replica has its place. `no-room`: there is none as things are. `enough`: there are as many new ones
+ * as there should be, and old ones are left. `complete`: the same, and no old one is left. `left`: an old one is gone.
+ * `ready`: the new one has loaded. `settled`, `stable`: it stayed up for a while, without and with calls. `broken`: the
+ * new version cannot start, its replicas die again and again, or most calls on it fail by its fault. `restored`: the
+ * old version is what it was. `stop`: the deployment ends.
  */
-export type UpdateEvent = 'placed' | 'no-room' | 'enough' | 'complete' | 'left' | 'ready' | 'settled' | 'stable' | 'broken' | 'restored' | 'stop';
+export type UpdateEvent =
+  | 'placed'
+  | 'no-room'
+  | 'enough'
+  | 'complete'
+  | 'left'
+  | 'ready'
+  | 'settled'
+  | 'stable'
+  | 'broken'
+  | 'restored'
+  | 'stop';
 
 const TRANSITIONS: Readonly<Record<UpdateState, Readonly<Partial<Record<UpdateEvent, UpdateState>>>>> = {
-  placing: { placed: 'starting', 'no-room': 'making-room', enough: 'retiring', complete: 'done', broken: 'restoring', stop: 'stopped' },
+  placing: {
+    placed: 'starting',
+    'no-room': 'making-room',
+    enough: 'retiring',
+    complete: 'done',
+    broken: 'restoring',
+    stop: 'stopped',
+  },
   'making-room': { placed: 'starting', left: 'placing', broken: 'restoring', stop: 'stopped' },
   starting: { ready: 'settling', broken: 'restoring', stop: 'stopped' },
   settling: { settled: 'watching', broken: 'restoring', stop: 'stopped' },
@@ -31,7 +60,10 @@ const TRANSITIONS: Readonly<Record<UpdateState, Readonly<Partial<Record<UpdateEv
   stopped: {},
 };
 
-/** The state after `event`; undefined when the event means nothing in `state`, such as `broken` of an update that is being taken back already. */
+/**
+ * The state after `event`; undefined when the event means nothing in `state`, such as `broken` of an update that is
+ * being taken back already.
+ */
 export function nextUpdateState(state: UpdateState, event: UpdateEvent): UpdateState | undefined {
   return TRANSITIONS[state][event];
 }

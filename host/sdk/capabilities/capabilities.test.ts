@@ -46,7 +46,13 @@ Capabilities('an endpoint that uses what the plugin does not have fails with a s
 });
 
 Capabilities('what an endpoint does not name in `uses` is not in ctx', () => {
-  const plugin = definePlugin([defineEndpoint({ ...anything, name: 'act', run: (_, ctx) => Object.keys(ctx).filter((key) => /storage|fetch|remote/i.test(key)) })]);
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...anything,
+      name: 'act',
+      run: (_, ctx) => Object.keys(ctx).filter((key) => /storage|fetch|remote/i.test(key)),
+    }),
+  ]);
   assert.equal(runEndpoint(plugin, 'act', {}).output, []);
 });
 
@@ -56,27 +62,66 @@ const keeping = definePlugin([
     uses: ['repositories', 'repositories-write'],
     run(_, { repositories: { media, videos, captions, transcripts } }) {
       const { media_id: id } = videos.save({ media_id: 'v', title: 'A' });
-      const [, second] = captions.saveAll([2, 1].map((timestamp) => ({ media_id: id, model: 'm', frame_id: timestamp, caption: 'c', timestamp })));
-      const { id: transcript } = transcripts.save({ media_id: id, model: 'w', transcript: 'Hi', segments: [{ n: 1 }], language: 'en', language_confidence: 0.5 });
+      const [, second] = captions.saveAll(
+        [2, 1].map((timestamp) => ({ media_id: id, model: 'm', frame_id: timestamp, caption: 'c', timestamp })),
+      );
+      const { id: transcript } = transcripts.save({
+        media_id: id,
+        model: 'w',
+        transcript: 'Hi',
+        segments: [{ n: 1 }],
+        language: 'en',
+        language_confidence: 0.5,
+      });
       media.create('i', 'image');
       media.delete('i');
       const times = [...captions.list(id)].map(({ timestamp }) => timestamp);
       if (second) captions.delete(second.id);
-      return { times, left: [...captions.list(id)].length, text: transcripts.read(transcript).transcript, infos: [...transcripts.listInfos(id)].length, titles: [...videos.list()].map(({ title }) => title), there: media.exists('i') };
+      return {
+        times,
+        left: [...captions.list(id)].length,
+        text: transcripts.read(transcript).transcript,
+        infos: [...transcripts.listInfos(id)].length,
+        titles: [...videos.list()].map(({ title }) => title),
+        there: media.exists('i'),
+      };
     },
   }),
-  defineEndpoint({ ...anything, name: 'odd', uses: ['repositories-write'], run: (_, ctx) => ctx.repositories.captions.save({ model: 'm', frame_id: 0.5, caption: 'c', timestamp: 0 }) }),
-  defineEndpoint({ ...anything, name: 'look', uses: ['repositories'], run: (_, { repositories }) => repositories.videos.getMetadata('none') }),
+  defineEndpoint({
+    ...anything,
+    name: 'odd',
+    uses: ['repositories-write'],
+    run: (_, ctx) => ctx.repositories.captions.save({ model: 'm', frame_id: 0.5, caption: 'c', timestamp: 0 }),
+  }),
+  defineEndpoint({
+    ...anything,
+    name: 'look',
+    uses: ['repositories'],
+    run: (_, { repositories }) => repositories.videos.getMetadata('none'),
+  }),
 ]);
 
 Capabilities('repositories keep rows from one run to the next, and refuse as the host does', () => {
   const repositories = new FakeRepositories();
-  assert.equal(runEndpoint(keeping, 'keep', {}, { repositories }).output, { times: [1, 2], left: 1, text: 'Hi', infos: 1, titles: ['A'], there: false });
-  assert.equal([repositories.media.get('v'), repositories.captions.length, repositories.transcripts[0]?.segments], ['video', 1, [{ n: 1 }]]);
+  assert.equal(runEndpoint(keeping, 'keep', {}, { repositories }).output, {
+    times: [1, 2],
+    left: 1,
+    text: 'Hi',
+    infos: 1,
+    titles: ['A'],
+    there: false,
+  });
+  assert.equal(
+    [repositories.media.get('v'), repositories.captions.length, repositories.transcripts[0]?.segments],
+    ['video', 1, [{ n: 1 }]],
+  );
   assert.is(failure(() => runEndpoint(keeping, 'keep', {}, { repositories })).name, 'MediaIdAlreadyExistsException');
   const { name, kind, data } = failure(() => runEndpoint(keeping, 'look', {}));
   assert.equal([name, kind, data], ['NotFoundException', 'not-found', { table: 'video', id: 'none' }]);
-  assert.match(failure(() => runEndpoint(keeping, 'odd', {})).message, 'frame_id is a whole number from 0 to 2147483647, not 0.5');
+  assert.match(
+    failure(() => runEndpoint(keeping, 'odd', {})).message,
+    'frame_id is a whole number from 0 to 2147483647, not 0.5',
+  );
   assert.is(failure(() => runEndpoint(keeping, 'look', {}, { repositories: null })).name, 'CapabilityDenied');
 });
 
@@ -87,13 +132,22 @@ const asking = definePlugin([
     run(_, ctx) {
       const page = ctx.fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
       const made = ctx.fetch('https://a.example/c', { body: JSON.stringify({ name: 'ä' }) });
-      return { ok: page.ok, type: page.header('Content-Type'), name: page.json<{ name: string }>().name, made: made.status, text: made.text() };
+      return {
+        ok: page.ok,
+        type: page.header('Content-Type'),
+        name: page.json<{ name: string }>().name,
+        made: made.status,
+        text: made.text(),
+      };
     },
   }),
 ]);
 
 Capabilities('fetch sends requests and reads answers', () => {
-  const answer: FakeHost['fetch'] = ({ method }) => (method === 'GET' ? { headers: { 'Content-Type': 'application/json' }, body: { name: 'ü' } } : { status: 404, body: 'none' });
+  const answer: FakeHost['fetch'] = ({ method }) =>
+    method === 'GET'
+      ? { headers: { 'Content-Type': 'application/json' }, body: { name: 'ü' } }
+      : { status: 404, body: 'none' };
   const { output, requests } = runEndpoint(asking, 'ask', {}, { fetch: answer });
   assert.equal(output, { ok: true, type: 'application/json', name: 'ü', made: 404, text: 'none' });
   assert.equal(requests, [
@@ -102,8 +156,20 @@ Capabilities('fetch sends requests and reads answers', () => {
   ]);
 });
 
-const double = defineHelper({ name: 'double', input: z.int(), output: z.int(), run: (n, ctx) => (ctx.log.info('doubling'), n * 2) });
-const failing = defineHelper({ name: 'failing', input: z.any(), output: z.any(), run: () => { throw new HostError('NoWay', 'conflict', 'no'); } });
+const double = defineHelper({
+  name: 'double',
+  input: z.int(),
+  output: z.int(),
+  run: (n, ctx) => (ctx.log.info('doubling'), n * 2),
+});
+const failing = defineHelper({
+  name: 'failing',
+  input: z.any(),
+  output: z.any(),
+  run: () => {
+    throw new HostError('NoWay', 'conflict', 'no');
+  },
+});
 const helping = definePlugin(
   [
     defineEndpoint({
@@ -115,7 +181,12 @@ const helping = definePlugin(
       },
     }),
     defineEndpoint({ ...anything, name: 'fail', uses: ['remote'], run: (_, ctx) => ctx.runRemote(failing, null) }),
-    defineEndpoint({ ...anything, name: 'wrong', uses: ['remote'], run: (_, ctx) => ctx.runRemote(double, 'a' as unknown as number) }),
+    defineEndpoint({
+      ...anything,
+      name: 'wrong',
+      uses: ['remote'],
+      run: (_, ctx) => ctx.runRemote(double, 'a' as unknown as number),
+    }),
   ],
   { helpers: [double, failing] },
 );
@@ -127,7 +198,10 @@ Capabilities('helpers run, several at a time', () => {
 });
 
 Capabilities('a helper fails as it throws, and checks what it is given', () => {
-  assert.equal([failure(() => runEndpoint(helping, 'fail', {})).name, failure(() => runEndpoint(helping, 'wrong', {})).name], ['NoWay', 'ValidationError']);
+  assert.equal(
+    [failure(() => runEndpoint(helping, 'fail', {})).name, failure(() => runEndpoint(helping, 'wrong', {})).name],
+    ['NoWay', 'ValidationError'],
+  );
 });
 
 Capabilities('images, progress, clock, deadline and signal are there for every endpoint', () => {
@@ -138,7 +212,10 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
       run(_, ctx) {
         const image = ctx.image.open({ url: 'https://a.example/a.jpg' });
         const { width, height, format } = image;
-        assert.equal([image.pixels().length, image.pixels({ width: 2, height: 1 })], [3 * 5 * 480, new Uint8Array([2, 1, 0, 0, 0, 0])]);
+        assert.equal(
+          [image.pixels().length, image.pixels({ width: 2, height: 1 })],
+          [3 * 5 * 480, new Uint8Array([2, 1, 0, 0, 0, 0])],
+        );
         ctx.progress(0.5, 'half');
         ctx.progress(1);
         const before = ctx.signal.aborted;
@@ -146,16 +223,37 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
         try {
           ctx.signal.throwIfAborted();
         } catch (error) {
-          return [width, height, format, ctx.clock.now().toISOString(), ctx.clock.monotonicMs(), ctx.deadline.getTime(), before, (error as HostError).kind];
+          return [
+            width,
+            height,
+            format,
+            ctx.clock.now().toISOString(),
+            ctx.clock.monotonicMs(),
+            ctx.deadline.getTime(),
+            before,
+            (error as HostError).kind,
+          ];
         }
         return undefined;
       },
     }),
   ]);
-  const fakes: FakeHost = { image: () => ({ width: 5, format: 'mjpeg', pixels: (w, h) => new Uint8Array(3 * w * h).fill(w, 0, 1).fill(h, 1, 2) }), now: () => 1000, remainingMs: () => 500, isCancelled: () => cancelled };
+  const fakes: FakeHost = {
+    image: () => ({
+      width: 5,
+      format: 'mjpeg',
+      pixels: (w, h) => new Uint8Array(3 * w * h).fill(w, 0, 1).fill(h, 1, 2),
+    }),
+    now: () => 1000,
+    remainingMs: () => 500,
+    isCancelled: () => cancelled,
+  };
   const { output, progress } = runEndpoint(plugin, 'act', {}, fakes);
   assert.equal(output, [5, 480, 'mjpeg', '1970-01-01T00:00:01.000Z', 1000, 1500, false, 'cancelled']);
-  assert.equal(progress, [{ fraction: 0.5, text: 'half' }, { fraction: 1, text: '' }]);
+  assert.equal(progress, [
+    { fraction: 0.5, text: 'half' },
+    { fraction: 1, text: '' },
+  ]);
 });
 
 Capabilities('the usual deployments need no name', () => {
@@ -164,7 +262,12 @@ Capabilities('the usual deployments need no name', () => {
       ...{ ...anything, name: 'act' },
       run(_, ctx) {
         const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
-        return [ctx.llm.chat(dialog).message.content, ctx.llm('other').chat(dialog).message.content, ctx.llm.countTokens({ text: 'a' }).tokens, [...ctx.llm.chatStream(dialog)].length];
+        return [
+          ctx.llm.chat(dialog).message.content,
+          ctx.llm('other').chat(dialog).message.content,
+          ctx.llm.countTokens({ text: 'a' }).tokens,
+          [...ctx.llm.chatStream(dialog)].length,
+        ];
       },
     }),
   ]);
@@ -175,21 +278,37 @@ Capabilities('the usual deployments need no name', () => {
       yield { text: content };
     },
   });
-  assert.equal(runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }).output, ['usual', 'other', 1, 1]);
+  assert.equal(
+    runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }).output,
+    ['usual', 'other', 1, 1],
+  );
 });
 
 Capabilities('initialize runs once, before the first run', () => {
   let calls = 0;
-  const plugin = definePlugin([defineEndpoint({ ...anything, name: 'act', initialize: () => ({ made: ++calls }), run: (_, { state }) => state.made })]);
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...anything,
+      name: 'act',
+      initialize: () => ({ made: ++calls }),
+      run: (_, { state }) => state.made,
+    }),
+  ]);
   plugin.describe();
   assert.is(calls, 1);
   assert.equal([runEndpoint(plugin, 'act', {}).output, runEndpoint(plugin, 'act', {}).output, calls], [1, 1, 1]);
 });
 
 Capabilities('UTF-8 is written and read as by the platform, broken texts and bytes too', () => {
-  for (const text of ['', 'a\u007f\u0080\u07ff\u0800\uffff', '😀€é', '\ud800', 'a\udc00b', '\u{10ffff}'.repeat(5000)]) assert.equal([...encodeUtf8(text)], [...new TextEncoder().encode(text)]);
+  for (const text of ['', 'a\u007f\u0080\u07ff\u0800\uffff', '😀€é', '\ud800', 'a\udc00b', '\u{10ffff}'.repeat(5000)])
+    assert.equal([...encodeUtf8(text)], [...new TextEncoder().encode(text)]);
   const broken = [[0xff], [0xc0, 0x80], [0xe2, 0x82, 0xac], [0xf0, 0x9f, 0x98, 0x80], [0x41, 0xe2, 0x82]];
-  for (const bytes of broken) assert.is(decodeUtf8(Uint8Array.from(bytes)), new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes)), bytes.join());
+  for (const bytes of broken)
+    assert.is(
+      decodeUtf8(Uint8Array.from(bytes)),
+      new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes)),
+      bytes.join(),
+    );
 });
 
 Capabilities.run();

@@ -3,7 +3,12 @@ import type { HandleScope } from './handles.ts';
 import { createRemote, type RemoteMembers } from './helper.ts';
 import { HostError } from '../host-error.ts';
 import type { Host } from '../host.ts';
-import { createRepositories, createRepositoriesWrite, type Repositories, type RepositoriesWrite } from './repositories.ts';
+import {
+  createRepositories,
+  createRepositoriesWrite,
+  type Repositories,
+  type RepositoriesWrite,
+} from './repositories.ts';
 import { Storage } from './storage.ts';
 
 /** What an endpoint's `ctx` has more when its `uses` names the capability. */
@@ -31,11 +36,21 @@ const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) =>
 };
 
 /** Gives `ctx` the members of the capabilities. Throws `CapabilityDenied` for one that the plugin does not have. */
-export function withCapabilities<C extends object, U extends Capability>(ctx: C, uses: readonly U[], host: Host, scope: HandleScope, endpoint: string): C & Uses<U> {
+export function withCapabilities<C extends object, U extends Capability>(
+  ctx: C,
+  uses: readonly U[],
+  host: Host,
+  scope: HandleScope,
+  endpoint: string,
+): C & Uses<U> {
   for (const capability of uses) {
     const given = members[capability](host, scope);
-    if (!given) throw new HostError('CapabilityDenied', 'denied', missingCapability(endpoint, capability), { data: { capability } });
-    if ('repositories' in given && 'repositories' in ctx) joinRepositories(ctx.repositories as Record<string, object>, { ...given.repositories });
+    if (!given)
+      throw new HostError('CapabilityDenied', 'denied', missingCapability(endpoint, capability), {
+        data: { capability },
+      });
+    if ('repositories' in given && 'repositories' in ctx)
+      joinRepositories(ctx.repositories as Record<string, object>, { ...given.repositories });
     else Object.assign(ctx, given);
   }
   return ctx as C & Uses<U>;

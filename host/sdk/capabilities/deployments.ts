@@ -1,9 +1,19 @@
-import { AsrOutput, type ChatDialog, ChatOutput, type SamplingParams, type TextChunk, type WhisperParams } from '../../schemas/index.ts';
+import {
+  AsrOutput,
+  type ChatDialog,
+  ChatOutput,
+  type SamplingParams,
+  type TextChunk,
+  type WhisperParams,
+} from '../../schemas/index.ts';
 import { Audio, type HandleScope, Stream } from './handles.ts';
 import { hostCall } from '../host-error.ts';
 import type { Host, HostAudio } from '../host.ts';
 
-/** What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words again. */
+/**
+ * What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words
+ * again.
+ */
 const typedAnswers = new WeakMap<object, unknown>();
 
 function typed<T extends object>(schema: unknown, answer: T): T {

@@ -44,13 +44,25 @@ export class FetchResponse {
   }
 }
 
-/** Sends a request to a host that `plugin.json` names and the operator grants. Throws `HostDenied`, `PrivateAddressException`, `DownloadException` … */
+/**
+ * Sends a request to a host that `plugin.json` names and the operator grants. Throws `HostDenied`,
+ * `PrivateAddressException`, `DownloadException` …
+ */
 export type Fetch = (url: string, options?: FetchOptions) => FetchResponse;
 
 export function createFetch(host: HostHttp): Fetch {
   return (url, { method, headers = {}, body } = {}) => {
     const bytes = typeof body === 'string' ? encodeUtf8(body) : body;
     const post = (method ?? (bytes === undefined ? 'GET' : 'POST')) === 'POST';
-    return new FetchResponse(hostCall(() => host.fetch({ method: post ? 'post' : 'get', url, headers: Object.entries(headers), ...(bytes && { body: bytes }) })));
+    return new FetchResponse(
+      hostCall(() =>
+        host.fetch({
+          method: post ? 'post' : 'get',
+          url,
+          headers: Object.entries(headers),
+          ...(bytes && { body: bytes }),
+        }),
+      ),
+    );
   };
 }

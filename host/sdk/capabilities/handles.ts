@@ -107,10 +107,13 @@ export class Image implements Disposable {
   }
 
   /**
-   * Decodes the image in this size, by default its own: red, green and blue of each pixel, row by row from the top, without transparency. At most
-   * 4,194,304 pixels.
+   * Decodes the image in this size, by default its own: red, green and blue of each pixel, row by row from the top,
+   * without transparency. At most 4,194,304 pixels.
    */
-  pixels({ width = this.width, height = this.height }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
+  pixels({
+    width = this.width,
+    height = this.height,
+  }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
     return hostCall(() => this.#handle.pixels(width, height));
   }
 
@@ -140,7 +143,10 @@ export class RemoteTask<T> implements Disposable {
   }
 }
 
-/** Values of a streaming method as they are made. Iterate it once; leaving the loop early, or disposing, cancels the method. */
+/**
+ * Values of a streaming method as they are made. Iterate it once; leaving the loop early, or disposing, cancels the
+ * method.
+ */
 export class Stream<T> implements Iterable<T>, Disposable {
   readonly #scope: HandleScope;
   readonly #handle: HostChunks;

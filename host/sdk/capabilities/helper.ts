@@ -25,7 +25,12 @@ export interface Helper<I extends Schema = Schema, O extends Schema = Schema> {
 }
 
 /** Makes a helper. Name it in `definePlugin(endpoints, { helpers })`. */
-export function defineHelper<I extends Schema, O extends Schema>({ name, input, output, run }: HelperDefinition<I, O>): Helper<I, O> {
+export function defineHelper<I extends Schema, O extends Schema>({
+  name,
+  input,
+  output,
+  run,
+}: HelperDefinition<I, O>): Helper<I, O> {
   return {
     ...{ name, input, output },
     run: (host, raw) =>
@@ -44,7 +49,11 @@ export interface RemoteMembers {
 }
 
 export function createRemote(host: HostRemote, scope: HandleScope): RemoteMembers {
-  const startRemote: RemoteMembers['startRemote'] = ({ name }, input) => new RemoteTask(hostCall(() => host.start(name, JSON.stringify(input) ?? 'null')), scope);
+  const startRemote: RemoteMembers['startRemote'] = ({ name }, input) =>
+    new RemoteTask(
+      hostCall(() => host.start(name, JSON.stringify(input) ?? 'null')),
+      scope,
+    );
   return {
     startRemote,
     runRemote(helper, input) {

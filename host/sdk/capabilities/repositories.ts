@@ -1,5 +1,11 @@
 import { hostCall, HostError } from '../host-error.ts';
-import type { HostCaption, HostRepositories, HostRepositoriesWrite, HostTranscriptInfo, HostVideoRow } from '../host.ts';
+import type {
+  HostCaption,
+  HostRepositories,
+  HostRepositoriesWrite,
+  HostTranscriptInfo,
+  HostVideoRow,
+} from '../host.ts';
 
 const PAGE = 200;
 const MAX_FRAME_ID = 2 ** 31 - 1;
@@ -59,8 +65,8 @@ export type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 export type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
 /**
- * What the application keeps of its media: all of its endpoints and plugins share it. What there is not throws `NotFoundException`. Lists
- * are fetched page by page as they are gone through.
+ * What the application keeps of its media: all of its endpoints and plugins share it. What there is not throws
+ * `NotFoundException`. Lists are fetched page by page as they are gone through.
  */
 export interface Repositories {
   readonly media: {
@@ -113,18 +119,27 @@ export function createRepositories(host: HostRepositories): Repositories {
     media: { exists: (mediaId) => hostCall(() => host.mediaExists(mediaId)) },
     videos: {
       getMetadata: (mediaId) => videoOf(hostCall(() => host.readVideo(mediaId))),
-      list: (after) => pages<HostVideoRow, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
+      list: (after) =>
+        pages<HostVideoRow, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
     },
     captions: {
       read: (id) => captionOf(hostCall(() => host.readCaption(id))),
-      list: (mediaId) => pages((last) => host.listCaptions(mediaId, last && { timestamp: last.timestamp, id: last.id }, PAGE), captionOf),
+      list: (mediaId) =>
+        pages(
+          (last) => host.listCaptions(mediaId, last && { timestamp: last.timestamp, id: last.id }, PAGE),
+          captionOf,
+        ),
     },
     transcripts: {
       read(id) {
         const { info, transcript, segments } = hostCall(() => host.readTranscript(id));
         return { ...infoOf(info), transcript, segments: JSON.parse(segments) as unknown[] };
       },
-      listInfos: (mediaId) => pages<HostTranscriptInfo, Stored<TranscriptInfo>>((last) => host.listTranscripts(mediaId, last?.id, PAGE), infoOf),
+      listInfos: (mediaId) =>
+        pages<HostTranscriptInfo, Stored<TranscriptInfo>>(
+          (last) => host.listTranscripts(mediaId, last?.id, PAGE),
+          infoOf,
+        ),
     },
   };
 }
@@ -132,8 +147,23 @@ export function createRepositories(host: HostRepositories): Repositories {
 export function createRepositoriesWrite(host: HostRepositoriesWrite): RepositoriesWrite {
   const saveAll = (captions: readonly NewCaption[]): Stored<CaptionRecord>[] => {
     const whole = captions.map((caption): CaptionRecord => ({ media_id: null, caption_type: 'caption', ...caption }));
-    for (const { frame_id: frame } of whole) if (!isFrame(frame)) throw new HostError('ValidationError', 'invalid-input', `frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frame}`);
-    const rows = whole.map(({ media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: captionType }) => ({ ...given({ mediaId }), model, frameId, caption, timestamp, captionType }));
+    for (const { frame_id: frame } of whole)
+      if (!isFrame(frame))
+        throw new HostError(
+          'ValidationError',
+          'invalid-input',
+          `frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frame}`,
+        );
+    const rows = whole.map(
+      ({ media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: captionType }) => ({
+        ...given({ mediaId }),
+        model,
+        frameId,
+        caption,
+        timestamp,
+        captionType,
+      }),
+    );
     const ids = hostCall(() => host.saveCaptions(rows));
     return whole.map((caption, n) => ({ id: ids[n]!, ...caption }));
   };
@@ -155,8 +185,24 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
     transcripts: {
       save(record) {
         const whole: TranscriptRecord = { media_id: null, transcript_type: 'transcript', ...record };
-        const { media_id: mediaId, model, transcript, segments, language, language_confidence: languageConfidence, transcript_type: transcriptType } = whole;
-        const row = { ...given({ mediaId }), model, transcript, segments: JSON.stringify(segments), language, languageConfidence, transcriptType };
+        const {
+          media_id: mediaId,
+          model,
+          transcript,
+          segments,
+          language,
+          language_confidence: languageConfidence,
+          transcript_type: transcriptType,
+        } = whole;
+        const row = {
+          ...given({ mediaId }),
+          model,
+          transcript,
+          segments: JSON.stringify(segments),
+          language,
+          languageConfidence,
+          transcriptType,
+        };
         return { id: hostCall(() => host.saveTranscript(row)), ...whole };
       },
       delete: (id) => hostCall(() => host.deleteTranscript(id)),
@@ -165,8 +211,11 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
 }
 
 /** What comes page by page; the next page begins after the last one's last entry. */
-function* pages<H, T>(fetch: (last: H | undefined) => readonly H[], each: (entry: H) => T): Generator<T, void, undefined> {
-  for (let last: H | undefined; ; ) {
+function* pages<H, T>(
+  fetch: (last: H | undefined) => readonly H[],
+  each: (entry: H) => T,
+): Generator<T, void, undefined> {
+  for (let last: H | undefined; ;) {
     const after = last;
     const page = hostCall(() => fetch(after));
     for (const entry of page) yield each(entry);
@@ -179,20 +228,52 @@ function* pages<H, T>(fetch: (last: H | undefined) => readonly H[], each: (entry
 const isFrame = (id: number): boolean => Number.isInteger(id) && id >= 0 && id <= MAX_FRAME_ID;
 
 /** The members that are there: bindings take no null. */
-export function given<T extends Readonly<Record<string, string | null | undefined>>>(members: T): { [K in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as { [K in keyof T]?: string };
+export function given<T extends Readonly<Record<string, string | null | undefined>>>(
+  members: T,
+): { [K in keyof T]?: string } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: string;
+  };
 }
 
 // Bindings give null or undefined for none.
 
 function videoOf({ mediaId, path, url, title, description }: HostVideoRow): VideoRecord {
-  return { media_id: mediaId, path: path ?? null, url: url ?? null, title: title ?? null, description: description ?? null };
+  return {
+    media_id: mediaId,
+    path: path ?? null,
+    url: url ?? null,
+    title: title ?? null,
+    description: description ?? null,
+  };
 }
 
-function captionOf({ id, mediaId, model, frameId, caption, timestamp, captionType }: HostCaption): Stored<CaptionRecord> {
+function captionOf({
+  id,
+  mediaId,
+  model,
+  frameId,
+  caption,
+  timestamp,
+  captionType,
+}: HostCaption): Stored<CaptionRecord> {
   return { id, media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
-function infoOf({ id, mediaId, model, language, languageConfidence, transcriptType }: HostTranscriptInfo): Stored<TranscriptInfo> {
-  return { id, media_id: mediaId ?? null, model, language, language_confidence: languageConfidence, transcript_type: transcriptType };
+function infoOf({
+  id,
+  mediaId,
+  model,
+  language,
+  languageConfidence,
+  transcriptType,
+}: HostTranscriptInfo): Stored<TranscriptInfo> {
+  return {
+    id,
+    media_id: mediaId ?? null,
+    model,
+    language,
+    language_confidence: languageConfidence,
+    transcript_type: transcriptType,
+  };
 }

@@ -38,7 +38,7 @@ export class Storage {
 
   /** The keys that begin with `prefix`, in the order of their bytes. */
   *keys(prefix = ''): Generator<string, void, undefined> {
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const last = after;
       const keys = hostCall(() => this.#host.list(prefix, last, PAGE));
       yield* keys;

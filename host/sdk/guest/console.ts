@@ -13,7 +13,8 @@ export function installConsole(host: Host): void {
   const [debug, info, warn, error] = [at('debug'), at('info'), at('warn'), at('error')];
   const counts = new Map<string, number>();
   const starts = new Map<string, number>();
-  const elapsed = (label: string): string => `${label}: ${(Date.now() - (starts.get(label) ?? Date.now())).toFixed(0)} ms`;
+  const elapsed = (label: string): string =>
+    `${label}: ${(Date.now() - (starts.get(label) ?? Date.now())).toFixed(0)} ms`;
   const lines: Record<string, Write> = {
     debug,
     trace: debug,
@@ -63,7 +64,8 @@ function formatted([first, ...rest]: readonly unknown[]): string {
 
 function asText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (value instanceof Error) return value.stack ? `${value.name}: ${value.message}\n${value.stack}` : `${value.name}: ${value.message}`;
+  if (value instanceof Error)
+    return value.stack ? `${value.name}: ${value.message}\n${value.stack}` : `${value.name}: ${value.message}`;
   if (value instanceof Map) return `Map ${asText([...value])}`;
   if (value instanceof Set) return `Set ${asText([...value])}`;
   try {

@@ -8,8 +8,24 @@ import { forward, write } from 'aana:host/output@0.1.0';
 import { report } from 'aana:host/progress@0.1.0';
 import { bytes } from 'aana:host/random@0.1.0';
 import { Task } from 'aana:host/remote@0.1.0';
-import { listCaptions, listTranscripts, listVideos, mediaExists, readCaption, readTranscript, readVideo } from 'aana:host/repositories@0.1.0';
-import { createMedia, deleteCaption, deleteMedia, deleteTranscript, saveCaptions, saveTranscript, saveVideo } from 'aana:host/repositories-write@0.1.0';
+import {
+  listCaptions,
+  listTranscripts,
+  listVideos,
+  mediaExists,
+  readCaption,
+  readTranscript,
+  readVideo,
+} from 'aana:host/repositories@0.1.0';
+import {
+  createMedia,
+  deleteCaption,
+  deleteMedia,
+  deleteTranscript,
+  saveCaptions,
+  saveTranscript,
+  saveVideo,
+} from 'aana:host/repositories-write@0.1.0';
 import { delete as remove, get, list, set } from 'aana:host/storage@0.1.0';
 import type { Host } from '../host.ts';
 
@@ -38,8 +54,12 @@ export const host: Host = {
   now: () => Date.now(),
   monotonicNow: () => performance.now(),
   storage: isThere(get) ? { get, set, delete: remove, list } : undefined,
-  repositories: isThere(readVideo) ? { mediaExists, readVideo, listVideos, readCaption, listCaptions, readTranscript, listTranscripts } : undefined,
-  'repositories-write': isThere(saveVideo) ? { createMedia, saveVideo, saveCaptions, saveTranscript, deleteMedia, deleteCaption, deleteTranscript } : undefined,
+  repositories: isThere(readVideo)
+    ? { mediaExists, readVideo, listVideos, readCaption, listCaptions, readTranscript, listTranscripts }
+    : undefined,
+  'repositories-write': isThere(saveVideo)
+    ? { createMedia, saveVideo, saveCaptions, saveTranscript, deleteMedia, deleteCaption, deleteTranscript }
+    : undefined,
   http: isThere(fetch) ? { fetch } : undefined,
   remote: isThere(Task.start) ? { start: (name, input) => Task.start(name, input) } : undefined,
 };

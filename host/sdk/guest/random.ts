@@ -1,8 +1,8 @@
 import { running } from './running.ts';
 
 /**
- * Seeds `Math.random` from the host when a run first asks for a number: the interpreter's own generator would give every run the same
- * ones. While the component is built it stays the interpreter's.
+ * Seeds `Math.random` from the host when a run first asks for a number: the interpreter's own generator would give
+ * every run the same ones. While the component is built it stays the interpreter's.
  */
 export function installRandom(randomBytes: (length: number) => Uint8Array): void {
   const atBuild = Math.random;

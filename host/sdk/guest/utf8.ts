@@ -12,7 +12,10 @@ export function encodeUtf8(text: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** The order of the texts' bytes in UTF-8, as stores have it. JavaScript's own order differs: a surrogate pair comes before U+E000. */
+/**
+ * The order of the texts' bytes in UTF-8, as stores have it. JavaScript's own order differs: a surrogate pair comes
+ * before U+E000.
+ */
 export function compareUtf8(a: string, b: string): number {
   const [left, right] = [encodeUtf8(a), encodeUtf8(b)];
   const at = left.findIndex((byte, index) => byte !== right[index]);
@@ -23,13 +26,28 @@ export function compareUtf8(a: string, b: string): number {
 export function decodeUtf8(bytes: Uint8Array): string {
   const parts: string[] = [];
   let part: number[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const first = bytes[at] ?? 0;
-    const more = first < 0x80 ? 0 : first >= 0xc2 && first < 0xe0 ? 1 : first >= 0xe0 && first < 0xf0 ? 2 : first >= 0xf0 && first < 0xf5 ? 3 : -1;
+    const more =
+      first < 0x80
+        ? 0
+        : first >= 0xc2 && first < 0xe0
+          ? 1
+          : first >= 0xe0 && first < 0xf0
+            ? 2
+            : first >= 0xf0 && first < 0xf5
+              ? 3
+              : -1;
     let code = more <= 0 ? first : first & (0x3f >> more);
     let taken = 1;
-    while (taken <= more && ((bytes[at + taken] ?? 0) & 0xc0) === 0x80) code = (code << 6) | ((bytes[at + taken++] ?? 0) & 63);
-    const isWhole = more >= 0 && taken === more + 1 && code >= (MINIMUM[more] ?? 0) && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000);
+    while (taken <= more && ((bytes[at + taken] ?? 0) & 0xc0) === 0x80)
+      code = (code << 6) | ((bytes[at + taken++] ?? 0) & 63);
+    const isWhole =
+      more >= 0 &&
+      taken === more + 1 &&
+      code >= (MINIMUM[more] ?? 0) &&
+      code <= 0x10ffff &&
+      !(code >= 0xd800 && code < 0xe000);
     part.push(isWhole ? code : 0xfffd);
     at += taken;
     if (part.length === 4096) {

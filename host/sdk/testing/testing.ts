@@ -1,11 +1,26 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for what the host gives. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type ErrorRecord, HostError, toErrorRecord } from '../host-error.ts';
-import type { Host, HostAudio, HostChunks, HostHttp, HostImage, HostRemote, HostStorage, HostTask, HostVideo, HostVideoSource, LogLevel } from '../host.ts';
+import type {
+  Host,
+  HostAudio,
+  HostChunks,
+  HostHttp,
+  HostImage,
+  HostRemote,
+  HostStorage,
+  HostTask,
+  HostVideo,
+  HostVideoSource,
+  LogLevel,
+} from '../host.ts';
 import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
-/** A deployment's methods: they get the arguments as they arrive in a deployment, `{ $audio: n }` replaced by the fake audio. */
+/**
+ * A deployment's methods: they get the arguments as they arrive in a deployment, `{ $audio: n }` replaced by the fake
+ * audio.
+ */
 export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
 
 export interface FakeAudio {
@@ -59,7 +74,10 @@ export interface FakeHost {
   readonly image?: (source: HostVideoSource) => FakeImage;
   /** Default: an empty one for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
-  /** What the application keeps of its media. Default: nothing, in each run. `null`: the plugin does not have the capabilities. */
+  /**
+   * What the application keeps of its media. Default: nothing, in each run. `null`: the plugin does not have the
+   * capabilities.
+   */
   readonly repositories?: FakeRepositories | null;
   /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
   readonly fetch?: (request: FakeRequest) => FakeResponse;
@@ -90,7 +108,10 @@ export interface RunResult {
   readonly calls: readonly { readonly deployment: string; readonly method: string; readonly args: unknown }[];
 }
 
-/** Runs one endpoint. What it fails with is thrown as a `HostError`, as the host sees it. Fails too if a handle stays open. */
+/**
+ * Runs one endpoint. What it fails with is thrown as a `HostError`, as the host sees it. Fails too if a handle stays
+ * open.
+ */
 export function runEndpoint(plugin: Plugin, name: string, input: unknown, fakes: FakeHost = {}): RunResult {
   const endpoint = plugin.endpoints.find((one) => one.info.name === name);
   if (!endpoint) throw new Error(`the plugin has no endpoint "${name}"`);
@@ -104,7 +125,14 @@ export function runEndpoint(plugin: Plugin, name: string, input: unknown, fakes:
     throw new HostError(error, kind, message, { data: JSON.parse(data) });
   }
   run.assertClosed();
-  return { output, written: run.written, logs: run.logs, progress: run.progress, requests: run.requests, calls: run.calls };
+  return {
+    output,
+    written: run.written,
+    logs: run.logs,
+    progress: run.progress,
+    requests: run.requests,
+    calls: run.calls,
+  };
 }
 
 class FakeRun {
@@ -139,7 +167,8 @@ class FakeRun {
     openImage: (source) => atBorder(() => this.#openImage(source)),
     now: () => this.#fakes.now?.() ?? Date.UTC(2024, 0, 1),
     monotonicNow: () => this.#fakes.now?.() ?? 0,
-    log: (level, message, fields) => void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),
+    log: (level, message, fields) =>
+      void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),
     randomBytes: (length) => Uint8Array.from({ length }, (_, at) => (at * 151 + 17) % 256),
     requestId: () => 'test-request',
     remainingMs: () => this.#fakes.remainingMs?.() ?? 60_000,
@@ -148,12 +177,15 @@ class FakeRun {
     priority: () => this.#fakes.priority ?? 0,
     traceparent: () => this.#fakes.traceparent,
     openVideo: (source) => atBorder(() => this.#openVideo(source)),
-    call: (deployment, method, args, audio) => atBorder(() => JSON.stringify(this.#invoke(deployment, method, args, audio))),
-    open: (deployment, method, args, audio) => atBorder(() => this.#openChunks(this.#invoke(deployment, method, args, audio) as Iterable<unknown>)),
+    call: (deployment, method, args, audio) =>
+      atBorder(() => JSON.stringify(this.#invoke(deployment, method, args, audio))),
+    open: (deployment, method, args, audio) =>
+      atBorder(() => this.#openChunks(this.#invoke(deployment, method, args, audio) as Iterable<unknown>)),
     write: (chunk) => atBorder(() => this.#write(chunk)),
     forward: (source) =>
       atBorder(() => {
-        for (let values = source.next(); values.length > 0; values = source.next()) values.forEach((value) => this.#write(value));
+        for (let values = source.next(); values.length > 0; values = source.next())
+          values.forEach((value) => this.#write(value));
       }),
   };
 
@@ -182,13 +214,21 @@ class FakeRun {
 
   #openImage(source: HostVideoSource): HostImage {
     const { width = 640, height = 480, format = 'png', pixels = black } = this.#fakes.image?.(source) ?? {};
-    return this.#handle({ info: () => ({ width, height, format }), pixels: (w: number, h: number) => atBorder(() => pixels(w, h)) });
+    return this.#handle({
+      info: () => ({ width, height, format }),
+      pixels: (w: number, h: number) => atBorder(() => pixels(w, h)),
+    });
   }
 
   /** A helper runs at once, with the same fakes; what it opens must be closed, too. */
   #startHelper(name: string, input: string): HostTask {
     const helper = this.#plugin.helpers.find((one) => one.name === name);
-    if (!helper) throw new HostError('EndpointNotFoundException', 'not-found', `the plugin has no helper "${name}"; name it in definePlugin`);
+    if (!helper)
+      throw new HostError(
+        'EndpointNotFoundException',
+        'not-found',
+        `the plugin has no helper "${name}"; name it in definePlugin`,
+      );
     let outcome: { readonly json: string } | { readonly thrown: unknown };
     try {
       outcome = { json: helper.run({ ...this.host, remote: undefined }, input) };
@@ -208,10 +248,18 @@ class FakeRun {
       fetch: ({ method, url, headers, body }) =>
         atBorder(() => {
           const names = headers.map(([name, value]) => [name.toLowerCase(), value]);
-          const request: FakeRequest = { method: method === 'get' ? 'GET' : 'POST', url, headers: Object.fromEntries(names), body: decodeUtf8(body ?? new Uint8Array()) };
+          const request: FakeRequest = {
+            method: method === 'get' ? 'GET' : 'POST',
+            url,
+            headers: Object.fromEntries(names),
+            body: decodeUtf8(body ?? new Uint8Array()),
+          };
           this.requests.push(request);
           const given = answer(request);
-          const lower = Object.entries(given.headers ?? {}).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+          const lower = Object.entries(given.headers ?? {}).map(([name, value]): [string, string] => [
+            name.toLowerCase(),
+            value,
+          ]);
           return { status: given.status ?? 200, url, headers: lower, body: bodyBytes(given.body) };
         }),
     };
@@ -234,9 +282,15 @@ class FakeRun {
   #invoke(deployment: string, method: string, args: string, audio: readonly HostAudio[]): unknown {
     const known = this.#fakes.deployments ?? {};
     const target = known[deployment];
-    if (!target) throw new HostError('NotFoundError', 'not-found', `no deployment "${deployment}"; there are ${Object.keys(known).join(', ')}`);
+    if (!target)
+      throw new HostError(
+        'NotFoundError',
+        'not-found',
+        `no deployment "${deployment}"; there are ${Object.keys(known).join(', ')}`,
+      );
     const call = target[method];
-    if (!call) throw new HostError('NotFoundError', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
+    if (!call)
+      throw new HostError('NotFoundError', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
     const decoded: unknown = JSON.parse(args, (_key, value: unknown) => {
       if (typeof value !== 'object' || value === null || !('$audio' in value)) return value;
       const handle = audio[Number(value.$audio)];
@@ -260,8 +314,12 @@ class FakeRun {
   }
 }
 
-function fakeRepositoriesOf({ repositories = new FakeRepositories() }: FakeHost): Pick<Host, 'repositories' | 'repositories-write'> {
-  return repositories === null ? {} : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
+function fakeRepositoriesOf({
+  repositories = new FakeRepositories(),
+}: FakeHost): Pick<Host, 'repositories' | 'repositories-write'> {
+  return repositories === null
+    ? {}
+    : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
 }
 
 function bodyBytes(body: unknown): Uint8Array {
@@ -275,7 +333,8 @@ function fakeStorage(values: FakeStorage): HostStorage {
     get: (key) => (values.has(key) ? bytesOf(values.get(key)) : undefined),
     set: (key, bytes) => {
       const length = encodeUtf8(key).length;
-      if (length < 1 || length > 120) throw toErrorRecord(new HostError('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${length}`));
+      if (length < 1 || length > 120)
+        throw toErrorRecord(new HostError('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${length}`));
       values.set(key, valueOf(bytes));
     },
     delete: (key) => values.delete(key),
@@ -287,7 +346,8 @@ function fakeStorage(values: FakeStorage): HostStorage {
   };
 }
 
-const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value) ?? 'null'));
+const bytesOf = (value: unknown): Uint8Array =>
+  value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value) ?? 'null');
 
 /** JSON is kept as its value, so that tests can look at it. */
 function valueOf(bytes: Uint8Array): unknown {

@@ -17,16 +17,33 @@ export interface NotificationsOptions {
 }
 
 const HEAR_AGAIN_MS = 1000;
-/** How often the server is asked whether it is there: one that is gone without a word sends no notification, and nothing else either. */
+/**
+ * How often the server is asked whether it is there: one that is gone without a word sends no notification, and nothing
+ * else either.
+ */
 const ASK_MS = 10_000;
 /** How long a connection is waited for until it has ended. */
 const MOST_END_MS = 1000;
 
-/** Tells the listeners what transactions notify of, on a connection of its own; opens another one when it is lost. Resolves when the signal has aborted. */
-export async function hearNotifications({ servers, client: config, listeners, connectionTimeoutMs, log, signal }: NotificationsOptions): Promise<void> {
+/**
+ * Tells the listeners what transactions notify of, on a connection of its own; opens another one when it is lost.
+ * Resolves when the signal has aborted.
+ */
+export async function hearNotifications({
+  servers,
+  client: config,
+  listeners,
+  connectionTimeoutMs,
+  log,
+  signal,
+}: NotificationsOptions): Promise<void> {
   const ListeningClient = clientOf(servers);
   while (!signal.aborted) {
-    const client = new ListeningClient({ ...config, connectionTimeoutMillis: connectionTimeoutMs, query_timeout: connectionTimeoutMs });
+    const client = new ListeningClient({
+      ...config,
+      connectionTimeoutMillis: connectionTimeoutMs,
+      query_timeout: connectionTimeoutMs,
+    });
     try {
       const lost = new AbortController();
       client.on('error', (error) => lost.abort(error));

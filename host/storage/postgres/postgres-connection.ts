@@ -18,14 +18,23 @@ export interface ConnectionOptions {
 }
 
 export const CHANNEL = 'aana_host';
-const NOTIFY: Statement = { sqlite: '', postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message' };
+const NOTIFY: Statement = {
+  sqlite: '',
+  postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message',
+};
 
-/** A statement with a time limit of the client's own: a server that is gone, or a network that passes nothing on, ends no statement. */
+/**
+ * A statement with a time limit of the client's own: a server that is gone, or a network that passes nothing on, ends
+ * no statement.
+ */
 interface TimedQuery extends QueryConfig {
   readonly query_timeout: number;
 }
 
-/** A connection to PostgreSQL while it is lent. Statements are sent as they are issued, without waiting for the answers of those before. */
+/**
+ * A connection to PostgreSQL while it is lent. Statements are sent as they are issued, without waiting for the answers
+ * of those before.
+ */
 export class PostgresConnection implements Connection {
   readonly dialect = 'postgresql';
   readonly now: () => number;
@@ -57,7 +66,10 @@ export class PostgresConnection implements Connection {
 
   async query<R extends object = Row>(statement: Statement | string, values: readonly Value[] = []): Promise<R[]> {
     const given = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value));
-    const prepared = typeof statement === 'string' ? { text: statement } : { text: statement.postgresql, name: nameOf(statement.postgresql) };
+    const prepared =
+      typeof statement === 'string'
+        ? { text: statement }
+        : { text: statement.postgresql, name: nameOf(statement.postgresql) };
     const { rows } = await this.#send<R & QueryResultRow>({ ...prepared, values: given }, this.#answerTimeoutMs);
     return rows;
   }
@@ -79,7 +91,9 @@ export class PostgresConnection implements Connection {
     this.#answerTimeoutMs = isUnlimited ? 0 : this.#options.answerTimeoutMs;
     const begun = this.#send({ text: 'begin' }, this.#options.beginTimeoutMs);
     try {
-      const limit = isUnlimited ? this.script('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0') : undefined;
+      const limit = isUnlimited
+        ? this.script('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+        : undefined;
       const [result] = await Promise.all([LentConnection.for(this, work), begun, limit]);
       await this.#commit();
       return result;
@@ -95,13 +109,24 @@ export class PostgresConnection implements Connection {
   async #commit(): Promise<void> {
     const { address } = this.#options;
     if (this.#lost) throw failureOf(this.#lost, address).error; // COMMIT was never sent
-    const told = this.#notifications.size === 0 ? undefined : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.#notifications])]);
+    const told =
+      this.#notifications.size === 0
+        ? undefined
+        : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.#notifications])]);
     try {
       const [{ command }] = await Promise.all([this.#sendCommit(), told]);
-      if (command !== 'COMMIT') throw databaseError(`the database ${address} rolled a transaction back, for one of its statements had failed`, 'internal');
+      if (command !== 'COMMIT')
+        throw databaseError(
+          `the database ${address} rolled a transaction back, for one of its statements had failed`,
+          'internal',
+        );
     } catch (error) {
       const cause = error instanceof AanaError ? error.cause : error;
-      if (cause !== undefined && isUndecided(cause)) throw new UnknownOutcomeError(`the database ${address}: the connection was lost while a transaction was committed; whether it was is not known`, error);
+      if (cause !== undefined && isUndecided(cause))
+        throw new UnknownOutcomeError(
+          `the database ${address}: the connection was lost while a transaction was committed; whether it was is not known`,
+          error,
+        );
       throw error;
     }
   }

@@ -38,7 +38,9 @@ const FIRST_WAIT_MS = 20;
 const CLOCK_AGE_MS = 60_000;
 /** After so long without traffic the system asks whether the other side is there. */
 const KEEP_ALIVE_MS = 10_000;
-/** The server ends a statement at its limit and says so; only one that says nothing is waited for longer, by so much. */
+/**
+ * The server ends a statement at its limit and says so; only one that says nothing is waited for longer, by so much.
+ */
 const ANSWER_MARGIN_MS = 5000;
 
 const TEXT_TYPES = new Set<number>([pgTypes.builtins.JSON, pgTypes.builtins.JSONB]);
@@ -72,7 +74,15 @@ export class PostgresDatabase implements Database {
     this.#options = options;
     this.#servers = new Servers(host, port);
     this.address = `postgresql://${user}@${this.#servers.toString()}/${database}`;
-    this.#client = { user, ...(password !== undefined && { password }), database, ssl: tls ?? false, application_name: 'aana-host', keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS };
+    this.#client = {
+      user,
+      ...(password !== undefined && { password }),
+      database,
+      ssl: tls ?? false,
+      application_name: 'aana-host',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    };
     this.#listeners = new Listeners(options.log);
     this.#pool = this.#makePool(connections);
     this.#urgent = this.#makePool(1);
@@ -86,7 +96,10 @@ export class PostgresDatabase implements Database {
       await database.close();
       throw error;
     }
-    const tick = (): void => void database.#readClock().catch((error: unknown) => options.log.debug('the clock of PostgreSQL was not read', { error }));
+    const tick = (): void =>
+      void database
+        .#readClock()
+        .catch((error: unknown) => options.log.debug('the clock of PostgreSQL was not read', { error }));
     database.#clockTimer = setInterval(tick, CLOCK_AGE_MS).unref();
     return database;
   }
@@ -98,10 +111,15 @@ export class PostgresDatabase implements Database {
     return this.#lend(this.#pool, (connection) => LentConnection.for(connection, work));
   }
 
-  async write<T>(work: (connection: Connection) => Promise<T>, { isUrgent = false, isUnlimited = false }: WriteOptions = {}): Promise<T> {
+  async write<T>(
+    work: (connection: Connection) => Promise<T>,
+    { isUrgent = false, isUnlimited = false }: WriteOptions = {},
+  ): Promise<T> {
     for (let run = 1; ; run += 1) {
       try {
-        return await this.#lend(isUrgent ? this.#urgent : this.#pool, (connection) => connection.transaction(work, isUnlimited));
+        return await this.#lend(isUrgent ? this.#urgent : this.#pool, (connection) =>
+          connection.transaction(work, isUnlimited),
+        );
       } catch (error) {
         if (run >= MOST_RUNS || !runsAgain(error)) throw error;
         await delay(Math.random() * FIRST_WAIT_MS * 2 ** run); // by chance, so that the same ones do not meet again
@@ -111,7 +129,14 @@ export class PostgresDatabase implements Database {
 
   listen(listener: Listener): () => void {
     const { connectionTimeoutMs, log } = this.#options;
-    this.#listening ??= hearNotifications({ servers: this.#servers, client: this.#client, listeners: this.#listeners, connectionTimeoutMs, log, signal: this.#ending.signal });
+    this.#listening ??= hearNotifications({
+      servers: this.#servers,
+      client: this.#client,
+      listeners: this.#listeners,
+      connectionTimeoutMs,
+      log,
+      signal: this.#ending.signal,
+    });
     return this.#listeners.add(listener);
   }
 
@@ -145,8 +170,11 @@ export class PostgresDatabase implements Database {
     const limit = Math.ceil(queryTimeoutMs);
     // A host that stands still in a transaction holds its locks, for which other hosts wait.
     const settings = `set statement_timeout = ${limit}; set idle_in_transaction_session_timeout = ${limit}; show transaction_read_only`;
-    const results = (await client.query({ text: settings, query_timeout: connectionTimeoutMs } as { text: string })) as unknown as readonly { readonly rows: readonly { readonly transaction_read_only?: string }[] }[];
-    if (this.#servers.areSeveral && results.at(-1)?.rows[0]?.transaction_read_only === 'on') throw new Error('the server takes no writes: it is a replica');
+    const results = (await client.query({ text: settings, query_timeout: connectionTimeoutMs } as {
+      text: string;
+    })) as unknown as readonly { readonly rows: readonly { readonly transaction_read_only?: string }[] }[];
+    if (this.#servers.areSeveral && results.at(-1)?.rows[0]?.transaction_read_only === 'on')
+      throw new Error('the server takes no writes: it is a replica');
   }
 
   async #lend<T>(pool: ServerPool, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
@@ -158,8 +186,15 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       throw databaseError(`the database ${this.address} cannot be reached: ${reason(error)}`, 'unavailable', error);
     }
-    const answerTimeoutMs = pool === this.#urgent ? connectionTimeoutMs : queryTimeoutMs === 0 ? 0 : queryTimeoutMs + ANSWER_MARGIN_MS;
-    const connection = new PostgresConnection({ client, address: this.address, now: this.now, answerTimeoutMs, beginTimeoutMs: connectionTimeoutMs });
+    const answerTimeoutMs =
+      pool === this.#urgent ? connectionTimeoutMs : queryTimeoutMs === 0 ? 0 : queryTimeoutMs + ANSWER_MARGIN_MS;
+    const connection = new PostgresConnection({
+      client,
+      address: this.address,
+      now: this.now,
+      answerTimeoutMs,
+      beginTimeoutMs: connectionTimeoutMs,
+    });
     client.on('error', connection.lose);
     try {
       return await work(connection);
@@ -172,7 +207,9 @@ export class PostgresDatabase implements Database {
 
   async #readClock(): Promise<void> {
     const sent = performance.now();
-    const [row] = await this.read((connection) => connection.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'));
+    const [row] = await this.read((connection) =>
+      connection.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'),
+    );
     const local = (sent + performance.now()) / 2;
     this.#clock = { server: row?.now ?? Date.now(), local };
   }

@@ -32,12 +32,26 @@ export function failureOf(error: unknown, database: string): Failure {
   // A plan that was prepared before the tables changed is good for nothing, and goes with its connection.
   const isStale = error instanceof DatabaseError && error.message.startsWith('cached plan must not change');
   const isReadOnly = code === READ_ONLY;
-  const isLost = code === undefined || LOST.test(code) || isReadOnly || code === IDLE_IN_TRANSACTION || code === COMPLETION_UNKNOWN || isStale;
-  const kind = isLost || AGAIN.has(code) || code === CANCELLED ? 'unavailable' : NO_SUCH_TEXT.has(code) ? 'invalid-input' : 'internal';
+  const isLost =
+    code === undefined ||
+    LOST.test(code) ||
+    isReadOnly ||
+    code === IDLE_IN_TRANSACTION ||
+    code === COMPLETION_UNKNOWN ||
+    isStale;
+  const kind =
+    isLost || AGAIN.has(code) || code === CANCELLED
+      ? 'unavailable'
+      : NO_SUCH_TEXT.has(code)
+        ? 'invalid-input'
+        : 'internal';
   return { error: databaseError(`the database ${database}: ${reason(error)}`, kind, error), isLost, isReadOnly };
 }
 
-/** Whether the answer to COMMIT leaves open what became of the transaction: there was none, or the server ended while it committed. */
+/**
+ * Whether the answer to COMMIT leaves open what became of the transaction: there was none, or the server ended while it
+ * committed.
+ */
 export function isUndecided(error: unknown): boolean {
   const code = sqlState(error);
   return code === undefined || /^(08|57P)/.test(code) || code === COMPLETION_UNKNOWN;

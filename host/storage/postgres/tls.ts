@@ -12,7 +12,12 @@ export interface TlsConfig {
 }
 
 /** Undefined when connections are not encrypted. Throws `DatabaseException` when a file cannot be read. */
-export async function tlsOptions({ ssl_mode: mode, ssl_root_cert: ca, ssl_cert: cert, ssl_key: key }: TlsConfig): Promise<ConnectionOptions | undefined> {
+export async function tlsOptions({
+  ssl_mode: mode,
+  ssl_root_cert: ca,
+  ssl_cert: cert,
+  ssl_key: key,
+}: TlsConfig): Promise<ConnectionOptions | undefined> {
   if (mode === 'disable') return undefined;
   return {
     rejectUnauthorized: mode !== 'require',
@@ -27,6 +32,10 @@ async function readPem(setting: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw databaseError(`db_config.datastore_config.${setting}: ${path} cannot be read: ${(error as Error).message}`, 'internal', error);
+    throw databaseError(
+      `db_config.datastore_config.${setting}: ${path} cannot be read: ${(error as Error).message}`,
+      'internal',
+      error,
+    );
   }
 }

@@ -5,7 +5,16 @@ import { checkText, notFound } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 import { TASKS_WAITING } from './task-log.ts';
 
-const sql = loadStatements('api-keys', ['insert', 'find', 'get', 'list', 'update', 'setSubscription', 'touch', 'remove']);
+const sql = loadStatements('api-keys', [
+  'insert',
+  'find',
+  'get',
+  'list',
+  'update',
+  'setSubscription',
+  'touch',
+  'remove',
+]);
 
 /** What listeners of the database are told when keys or subscriptions have changed. */
 export const API_KEYS_CHANGED = 'api-keys';
@@ -45,11 +54,37 @@ export class ApiKeyRepository {
 
   /** Throws `ApiKeyAlreadyExists` when the key or its `key_id` is there. */
   async save(apiKey: string, record: NewApiKey): Promise<ApiKeyRecord> {
-    for (const name of ['key_id', 'user_id', 'subscription_id'] as const) checkText(`the ${name} of an API key`, record[name]);
-    const { key_id: keyId, user_id: user, subscription_id: subscription, is_subscription_active: isActive, is_admin: isAdmin, hmac_secret: secret, expired_at: expiredAt } = record;
+    for (const name of ['key_id', 'user_id', 'subscription_id'] as const)
+      checkText(`the ${name} of an API key`, record[name]);
+    const {
+      key_id: keyId,
+      user_id: user,
+      subscription_id: subscription,
+      is_subscription_active: isActive,
+      is_admin: isAdmin,
+      hmac_secret: secret,
+      expired_at: expiredAt,
+    } = record;
     const now = this.#connection.now();
-    const rows = await this.#connection.query(sql.insert, [keyId, hashApiKey(apiKey), user, subscription, isActive, isAdmin, textOf(record.scopes), secret, expiredAt, now]);
-    if (rows.length === 0) throw new AanaError('ApiKeyAlreadyExists', 'conflict', `there is an API key ${JSON.stringify(keyId)}, or another one for the same secret, already`, { data: { key_id: keyId } });
+    const rows = await this.#connection.query(sql.insert, [
+      keyId,
+      hashApiKey(apiKey),
+      user,
+      subscription,
+      isActive,
+      isAdmin,
+      textOf(record.scopes),
+      secret,
+      expiredAt,
+      now,
+    ]);
+    if (rows.length === 0)
+      throw new AanaError(
+        'ApiKeyAlreadyExists',
+        'conflict',
+        `there is an API key ${JSON.stringify(keyId)}, or another one for the same secret, already`,
+        { data: { key_id: keyId } },
+      );
     await this.#connection.notify(API_KEYS_CHANGED);
     return { ...record, created_at: now, last_used_at: null };
   }
@@ -68,15 +103,31 @@ export class ApiKeyRepository {
   }
 
   /** The oldest first; of one user, or of everybody (null). */
-  async list(userId: string | null = null, { limit = 1_000_000, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {}): Promise<ApiKeyRecord[]> {
+  async list(
+    userId: string | null = null,
+    { limit = 1_000_000, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {},
+  ): Promise<ApiKeyRecord[]> {
     return (await this.#connection.query(sql.list, [userId, limit, offset])).map(fromRow);
   }
 
   /** Gives the key as it is then. Throws `NotFoundException`. */
   async update(keyId: string, changes: ApiKeyChanges): Promise<ApiKeyRecord> {
-    const { is_admin: isAdmin = false, scopes = null, hmac_secret: secret = null, expired_at: expiredAt = null } = changes;
+    const {
+      is_admin: isAdmin = false,
+      scopes = null,
+      hmac_secret: secret = null,
+      expired_at: expiredAt = null,
+    } = changes;
     const names = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-    const [row] = await this.#connection.query(sql.update, [keyId, JSON.stringify(names), isAdmin, textOf(scopes), secret, expiredAt, this.#connection.now()]);
+    const [row] = await this.#connection.query(sql.update, [
+      keyId,
+      JSON.stringify(names),
+      isAdmin,
+      textOf(scopes),
+      secret,
+      expiredAt,
+      this.#connection.now(),
+    ]);
     if (!row) throw notFound('api_key', keyId);
     await this.#connection.notify(API_KEYS_CHANGED);
     return fromRow(row);
@@ -84,7 +135,9 @@ export class ApiKeyRepository {
 
   /** Gives how many keys it changed. */
   async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
-    const changed = (await this.#connection.query(sql.setSubscription, [subscriptionId, isActive, this.#connection.now()])).length;
+    const changed = (
+      await this.#connection.query(sql.setSubscription, [subscriptionId, isActive, this.#connection.now()])
+    ).length;
     await this.#connection.notify(API_KEYS_CHANGED);
     if (isActive) await this.#connection.notify(TASKS_WAITING); // they may have waited for this
     return changed;

@@ -5,7 +5,12 @@ import { foldKept, sumOfKept } from './kept-bytes.ts';
 const sql = loadStatements('delivery-usage', ['sum', 'take', 'add']);
 
 /** Whether copies of results with `bytes` in all can be kept for webhooks of a user, which keep `maxBytes` at most. */
-export async function hasRoomForCopies(connection: Connection, userId: string, bytes: number, maxBytes: number): Promise<boolean> {
+export async function hasRoomForCopies(
+  connection: Connection,
+  userId: string,
+  bytes: number,
+  maxBytes: number,
+): Promise<boolean> {
   const kept = await sumOfKept(connection, sql, userId);
   await foldKept(connection, sql, userId, kept);
   return kept.bytes + bytes <= maxBytes;

@@ -10,7 +10,10 @@ import { WebhookRepository } from './webhooks.ts';
 /** What is kept of media, of one owner. */
 export type MediaRepositories = Pick<Repositories, 'media' | 'videos' | 'captions' | 'transcripts'>;
 
-/** The repositories on one connection: inside a transaction they all take part in it. Media are those of nobody in particular; {@link Repositories.of} has those of a user. */
+/**
+ * The repositories on one connection: inside a transaction they all take part in it. Media are those of nobody in
+ * particular; {@link Repositories.of} has those of a user.
+ */
 export class Repositories {
   readonly connection: Connection;
   readonly media: MediaRepository;
@@ -25,7 +28,12 @@ export class Repositories {
 
   constructor(connection: Connection) {
     this.connection = connection;
-    ({ media: this.media, videos: this.videos, captions: this.captions, transcripts: this.transcripts } = this.of(null));
+    ({
+      media: this.media,
+      videos: this.videos,
+      captions: this.captions,
+      transcripts: this.transcripts,
+    } = this.of(null));
     this.tasks = new TaskRepository(connection);
     this.webhooks = new WebhookRepository(connection);
     this.webhookDeliveries = new WebhookDeliveryRepository(connection);
@@ -33,10 +41,18 @@ export class Repositories {
     this.pluginValues = new PluginValueRepository(connection);
   }
 
-  /** Returns the media of a user, or of nobody in particular (null). A user keeps `maxBytes` at most; more is refused with `StorageFull`. */
+  /**
+   * Returns the media of a user, or of nobody in particular (null). A user keeps `maxBytes` at most; more is refused
+   * with `StorageFull`.
+   */
   of(userId: string | null, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): MediaRepositories {
     const owner = new MediaOwner(this.connection, userId, maxBytes);
     const media = new MediaRepository(this.connection, owner);
-    return { media, videos: new VideoRepository(this.connection, media, owner), captions: new CaptionRepository(this.connection, owner), transcripts: new TranscriptRepository(this.connection, owner) };
+    return {
+      media,
+      videos: new VideoRepository(this.connection, media, owner),
+      captions: new CaptionRepository(this.connection, owner),
+      transcripts: new TranscriptRepository(this.connection, owner),
+    };
   }
 }

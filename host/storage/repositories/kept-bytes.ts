@@ -19,7 +19,12 @@ export async function sumOfKept(connection: Connection, sql: KeptBytesStatements
 }
 
 /** Puts one row in the place of many. */
-export async function foldKept(connection: Connection, sql: KeptBytesStatements, userId: string, { rows }: KeptBytes): Promise<void> {
+export async function foldKept(
+  connection: Connection,
+  sql: KeptBytesStatements,
+  userId: string,
+  { rows }: KeptBytes,
+): Promise<void> {
   if (rows <= MOST_ROWS) return;
   const taken = await connection.query<{ bytes: number }>(sql.take, [userId]);
   await connection.query(sql.add, [userId, taken.reduce((sum, row) => sum + row.bytes, 0)]);

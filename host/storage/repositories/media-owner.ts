@@ -36,7 +36,10 @@ export class MediaOwner {
     return (await this.#connection.query<{ id: string }>(sql.find, [this.id, checkId(mediaId)]))[0]?.id;
   }
 
-  /** Returns the ids of the rows of several media, by the ids under which the owner knows them. Throws `NotFoundException` when one is missing. */
+  /**
+   * Returns the ids of the rows of several media, by the ids under which the owner knows them. Throws
+   * `NotFoundException` when one is missing.
+   */
   async require(mediaIds: Iterable<string | null>): Promise<ReadonlyMap<string | null, string | null>> {
     const found = new Map<string | null, string | null>([[null, null]]);
     for (const mediaId of new Set(mediaIds)) {
@@ -48,13 +51,21 @@ export class MediaOwner {
     return found;
   }
 
-  /** Counts bytes that are added, or removed when they are negative. Throws `StorageFull` when the user would keep more than may be kept. */
+  /**
+   * Counts bytes that are added, or removed when they are negative. Throws `StorageFull` when the user would keep more
+   * than may be kept.
+   */
   async count(bytes: number): Promise<void> {
     if (this.isNobody || bytes === 0) return;
     const [usage] = await this.#connection.query<{ bytes: number }>(sql.lockUsage, [this.id]);
     const after = Math.max(0, (usage?.bytes ?? 0) + bytes);
     if (bytes > 0 && after > this.#maxBytes) {
-      throw new AanaError('StorageFull', 'too-large', `a user keeps ${this.#maxBytes} bytes of videos, captions and transcripts at most; delete some media first`, { data: { limit: this.#maxBytes } });
+      throw new AanaError(
+        'StorageFull',
+        'too-large',
+        `a user keeps ${this.#maxBytes} bytes of videos, captions and transcripts at most; delete some media first`,
+        { data: { limit: this.#maxBytes } },
+      );
     }
     await this.#connection.query(sql.setUsage, [this.id, after]);
   }

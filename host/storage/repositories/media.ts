@@ -78,12 +78,30 @@ export class MediaRepository {
   /** The same for a media that counts `bytes`; returns the id of its row. */
   async createRow(id: string, mediaType: string, bytes: number): Promise<string> {
     const length = [...checkId(id)].length;
-    if (length < 1 || length > 255) throw new AanaError('ValidationError', 'invalid-input', `the id of a media has 1 to 255 characters, not ${length}`);
+    if (length < 1 || length > 255)
+      throw new AanaError(
+        'ValidationError',
+        'invalid-input',
+        `the id of a media has 1 to 255 characters, not ${length}`,
+      );
     await this.#owner.count(bytes);
     // Ids of rows are the same for all owners, those that users choose are not.
     const [name, rowId] = this.#owner.isNobody ? [null, id] : [id, newId()];
-    const [row] = await this.#connection.query<{ id: string }>(sql.insert, [this.#owner.id, name, rowId, mediaType, bytes, this.#connection.now()]);
-    if (!row) throw new AanaError('MediaIdAlreadyExistsException', 'conflict', `there is a media ${JSON.stringify(id)} already`, { data: { table: 'media', id } });
+    const [row] = await this.#connection.query<{ id: string }>(sql.insert, [
+      this.#owner.id,
+      name,
+      rowId,
+      mediaType,
+      bytes,
+      this.#connection.now(),
+    ]);
+    if (!row)
+      throw new AanaError(
+        'MediaIdAlreadyExistsException',
+        'conflict',
+        `there is a media ${JSON.stringify(id)} already`,
+        { data: { table: 'media', id } },
+      );
     return row.id;
   }
 
@@ -108,9 +126,13 @@ export class VideoRepository {
   }
 
   /** Makes an id when there is none. Throws `MediaIdAlreadyExistsException`. */
-  async save({ media_id: id = newId(), ...video }: Partial<VideoRecord> & { readonly media_id?: string | undefined }): Promise<{ media_id: string }> {
+  async save({
+    media_id: id = newId(),
+    ...video
+  }: Partial<VideoRecord> & { readonly media_id?: string | undefined }): Promise<{ media_id: string }> {
     const { path = null, url = null, title = null, description = null } = video;
-    for (const [what, text] of Object.entries({ path, url, title, description })) if (text !== null) checkText(what, text);
+    for (const [what, text] of Object.entries({ path, url, title, description }))
+      if (text !== null) checkText(what, text);
     const row = await this.#media.createRow(id, 'video', rowBytes(id, path, url, title, description));
     await this.#connection.query(sql.insertVideo, [row, path, url, title, description]);
     return { media_id: id };
@@ -118,14 +140,23 @@ export class VideoRepository {
 
   /** Throws `NotFoundException`. */
   async getMetadata(mediaId: string): Promise<VideoRecord & { readonly media_id: string }> {
-    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [this.#owner.id, checkId(mediaId)]);
+    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [
+      this.#owner.id,
+      checkId(mediaId),
+    ]);
     if (!row) throw notFound('video', mediaId);
     return videoFromRow(row);
   }
 
   /** In the order of their ids. */
   async list({ after = '', limit = ALL }: Page<string> = {}): Promise<(VideoRecord & { readonly media_id: string })[]> {
-    return (await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [this.#owner.id, checkId(after), limit])).map(videoFromRow);
+    return (
+      await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [
+        this.#owner.id,
+        checkId(after),
+        limit,
+      ])
+    ).map(videoFromRow);
   }
 }
 
@@ -153,7 +184,17 @@ export class CaptionRepository {
     const stored: Stored<CaptionRecord>[] = [];
     for (const [index, each] of captions.entries()) {
       const { media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: type } = each;
-      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [this.#owner.id, rows.get(mediaId) ?? null, model, frameId, caption, timestamp, type, sizes[index] ?? 0, this.#connection.now()]);
+      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [
+        this.#owner.id,
+        rows.get(mediaId) ?? null,
+        model,
+        frameId,
+        caption,
+        timestamp,
+        type,
+        sizes[index] ?? 0,
+        this.#connection.now(),
+      ]);
       stored.push({ id: row?.id ?? 0, ...each });
     }
     return stored;
@@ -161,18 +202,31 @@ export class CaptionRepository {
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<CaptionRecord>> {
-    const [row] = isId(id) ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [this.#owner.id, id]) : [];
+    const [row] = isId(id)
+      ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [this.#owner.id, id])
+      : [];
     if (!row) throw notFound('caption', String(id));
     return row;
   }
 
   /** Of one media, in the order of their times. */
-  list(mediaId: string, { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {}): Promise<Stored<CaptionRecord>[]> {
-    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [this.#owner.id, checkId(mediaId), after.timestamp, after.id, limit]);
+  list(
+    mediaId: string,
+    { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {},
+  ): Promise<Stored<CaptionRecord>[]> {
+    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [
+      this.#owner.id,
+      checkId(mediaId),
+      after.timestamp,
+      after.id,
+      limit,
+    ]);
   }
 
   async delete(id: number): Promise<void> {
-    const [row] = isId(id) ? await this.#connection.query<{ bytes: number }>(sql.removeCaption, [this.#owner.id, id]) : [];
+    const [row] = isId(id)
+      ? await this.#connection.query<{ bytes: number }>(sql.removeCaption, [this.#owner.id, id])
+      : [];
     if (!row) throw notFound('caption', String(id));
     await this.#owner.count(-row.bytes);
   }
@@ -187,42 +241,68 @@ export class TranscriptRepository {
     this.#owner = owner;
   }
 
-  /** Throws `ValidationError` when the confidence is out of its range, `NotFoundException` when there is no such media. */
+  /**
+   * Throws `ValidationError` when the confidence is out of its range, `NotFoundException` when there is no such media.
+   */
   async save(record: NewTranscript): Promise<Stored<TranscriptRecord>> {
     const transcript: TranscriptRecord = { media_id: null, transcript_type: 'transcript', ...record };
     const { language_confidence: confidence } = transcript;
-    if (!(confidence >= 0 && confidence <= 1)) throw invalid(`language_confidence is a number from 0 to 1, not ${confidence}`);
-    for (const what of ['model', 'transcript', 'language', 'transcript_type'] as const) checkText(what, transcript[what]);
+    if (!(confidence >= 0 && confidence <= 1))
+      throw invalid(`language_confidence is a number from 0 to 1, not ${confidence}`);
+    for (const what of ['model', 'transcript', 'language', 'transcript_type'] as const)
+      checkText(what, transcript[what]);
     const { media_id: mediaId, model, transcript: text, segments, language, transcript_type: type } = transcript;
     if (isDeeper(segments, MAX_DEPTH)) throw invalid(`segments are nested more than ${MAX_DEPTH} deep`);
     const rows = await this.#owner.require([mediaId]);
     const json = JSON.stringify(segments);
     const bytes = rowBytes(model, text, json, language, type);
     await this.#owner.count(bytes);
-    const values = [this.#owner.id, rows.get(mediaId) ?? null, model, text, json, language, confidence, type, bytes, this.#connection.now()];
+    const values = [
+      this.#owner.id,
+      rows.get(mediaId) ?? null,
+      model,
+      text,
+      json,
+      language,
+      confidence,
+      type,
+      bytes,
+      this.#connection.now(),
+    ];
     const [row] = await this.#connection.query<{ id: number }>(sql.insertTranscript, values);
     return { id: row?.id ?? 0, ...transcript };
   }
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<TranscriptRecord>> {
-    const [row] = isId(id) ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [this.#owner.id, id]) : [];
+    const [row] = isId(id)
+      ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [this.#owner.id, id])
+      : [];
     if (!row) throw notFound('transcript', String(id));
     return fromRow(row);
   }
 
   /** Of one media, the oldest first. */
   async list(mediaId: string): Promise<Stored<TranscriptRecord>[]> {
-    return (await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.#owner.id, checkId(mediaId)])).map(fromRow);
+    return (
+      await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.#owner.id, checkId(mediaId)])
+    ).map(fromRow);
   }
 
   /** The same without their texts. `after` is an id. */
   listInfos(mediaId: string, { after = 0, limit = ALL }: Page<number> = {}): Promise<Stored<TranscriptInfo>[]> {
-    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [this.#owner.id, checkId(mediaId), after, limit]);
+    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [
+      this.#owner.id,
+      checkId(mediaId),
+      after,
+      limit,
+    ]);
   }
 
   async delete(id: number): Promise<void> {
-    const [row] = isId(id) ? await this.#connection.query<{ bytes: number }>(sql.removeTranscript, [this.#owner.id, id]) : [];
+    const [row] = isId(id)
+      ? await this.#connection.query<{ bytes: number }>(sql.removeTranscript, [this.#owner.id, id])
+      : [];
     if (!row) throw notFound('transcript', String(id));
     await this.#owner.count(-row.bytes);
   }
@@ -234,15 +314,20 @@ function fromRow(row: StoredTranscriptRow): Stored<TranscriptRecord> {
   return { ...row, segments: JSON.parse(row.segments) as unknown[] };
 }
 
-function videoFromRow({ id, ...video }: VideoRecord & { readonly id: string }): VideoRecord & { readonly media_id: string } {
+function videoFromRow({
+  id,
+  ...video
+}: VideoRecord & { readonly id: string }): VideoRecord & { readonly media_id: string } {
   return { media_id: id, ...video };
 }
 
 function checkedCaption(record: NewCaption): CaptionRecord {
   const caption: CaptionRecord = { media_id: null, caption_type: 'caption', ...record };
   const { frame_id: frameId, timestamp } = caption;
-  if (!(Number.isInteger(frameId) && frameId >= 0 && frameId <= MAX_FRAME_ID)) throw invalid(`frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frameId}`);
-  if (!(timestamp >= 0 && Number.isFinite(timestamp))) throw invalid(`timestamp is a number of seconds from 0 on, not ${timestamp}`);
+  if (!(Number.isInteger(frameId) && frameId >= 0 && frameId <= MAX_FRAME_ID))
+    throw invalid(`frame_id is a whole number from 0 to ${MAX_FRAME_ID}, not ${frameId}`);
+  if (!(timestamp >= 0 && Number.isFinite(timestamp)))
+    throw invalid(`timestamp is a number of seconds from 0 on, not ${timestamp}`);
   for (const what of ['model', 'caption', 'caption_type'] as const) checkText(what, caption[what]);
   return caption;
 }

@@ -41,7 +41,12 @@ export class PluginValueRepository {
     const { maxValueBytes } = this.#limits;
     const bytes = keyBytes(key);
     if (value.length > maxValueBytes) {
-      throw new AanaError('ValueTooLarge', 'too-large', `the value has ${value.length} bytes, ${maxValueBytes} can be stored`, { data: { bytes: value.length, limit: maxValueBytes } });
+      throw new AanaError(
+        'ValueTooLarge',
+        'too-large',
+        `the value has ${value.length} bytes, ${maxValueBytes} can be stored`,
+        { data: { bytes: value.length, limit: maxValueBytes } },
+      );
     }
     const before = await this.#usage(plugin);
     const [old] = await this.#connection.query<{ bytes: number }>(sql.size, [plugin, bytes]);
@@ -60,9 +65,22 @@ export class PluginValueRepository {
   }
 
   /** The first `limit` keys that begin with `prefix` and come after `after`, in the order of their bytes. */
-  async list(plugin: string, { prefix, after = '', limit }: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number }): Promise<string[]> {
+  async list(
+    plugin: string,
+    {
+      prefix,
+      after = '',
+      limit,
+    }: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number },
+  ): Promise<string[]> {
     const begin = Buffer.from(prefix);
-    const rows = await this.#connection.query<{ key: Uint8Array }>(sql.list, [plugin, Buffer.from(after), begin, begin.length, limit]);
+    const rows = await this.#connection.query<{ key: Uint8Array }>(sql.list, [
+      plugin,
+      Buffer.from(after),
+      begin,
+      begin.length,
+      limit,
+    ]);
     return rows.map(({ key }) => Buffer.from(key).toString());
   }
 
@@ -73,13 +91,20 @@ export class PluginValueRepository {
 
   #check({ keys, bytes }: Usage): void {
     const { maxKeys, maxBytes } = this.#limits;
-    if (keys > maxKeys) throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxKeys} keys at most; remove some`, { data: { limit: maxKeys } });
-    if (bytes > maxBytes) throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxBytes} bytes at most; remove some`, { data: { limit: maxBytes } });
+    if (keys > maxKeys)
+      throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxKeys} keys at most; remove some`, {
+        data: { limit: maxKeys },
+      });
+    if (bytes > maxBytes)
+      throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxBytes} bytes at most; remove some`, {
+        data: { limit: maxBytes },
+      });
   }
 }
 
 function keyBytes(key: string): Buffer {
   const bytes = Buffer.from(key);
-  if (bytes.length < 1 || bytes.length > MAX_KEY_BYTES) throw new AanaError('InvalidKey', 'invalid-input', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${bytes.length}`);
+  if (bytes.length < 1 || bytes.length > MAX_KEY_BYTES)
+    throw new AanaError('InvalidKey', 'invalid-input', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${bytes.length}`);
   return bytes;
 }

@@ -8,7 +8,19 @@ import type { StoredFile } from './task-records.ts';
 import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
 import type { TaskHappening } from './webhook-deliveries.ts';
 
-const sql = loadStatements('task-attempts', ['assign', 'start', 'touch', 'hasReported', 'finish', 'hasEnded', 'adopt', 'heartbeat', 'expired', 'beginAttempt', 'endAttempt']);
+const sql = loadStatements('task-attempts', [
+  'assign',
+  'start',
+  'touch',
+  'hasReported',
+  'finish',
+  'hasEnded',
+  'adopt',
+  'heartbeat',
+  'expired',
+  'beginAttempt',
+  'endAttempt',
+]);
 
 /** As long as a text that is looked for can be. */
 const ERROR_NAME_LENGTH = 255;
@@ -41,11 +53,20 @@ export interface ClaimOptions extends NextTasksOptions {
   readonly starts?: boolean;
 }
 
-/** How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not heard of. */
+/**
+ * How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not
+ * heard of.
+ */
 export type Outcome =
   | { readonly kind: 'complete'; readonly result: string }
   | { readonly kind: 'fail'; readonly error: string; readonly expired?: boolean }
-  | { readonly kind: 'release'; readonly error: string | null; readonly delayMs: number; readonly outcome: 'not_finished' | 'lost'; readonly expired?: boolean };
+  | {
+      readonly kind: 'release';
+      readonly error: string | null;
+      readonly delayMs: number;
+      readonly outcome: 'not_finished' | 'lost';
+      readonly expired?: boolean;
+    };
 
 /** What webhooks say of a task besides what its holder knows. */
 export type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id' | 'traceparent'>;
@@ -77,15 +98,27 @@ export class TaskAttempts extends TaskLists {
     return claimed.filter((task) => task !== undefined);
   }
 
-  /** Tasks that `owner` has and does not know of, because the answer to {@link claim} was lost; `known` are those that it knows. Keeps their leases. */
+  /**
+   * Tasks that `owner` has and does not know of, because the answer to {@link claim} was lost; `known` are those that
+   * it knows. Keeps their leases.
+   */
   async adopt(owner: string, known: readonly string[], leaseMs: number): Promise<ClaimedTask[]> {
     const now = this.connection.now();
-    return (await this.connection.query<ClaimedRow>(sql.adopt, [owner, now + leaseMs, now, JSON.stringify(known)])).map(fromClaimedRow);
+    return (await this.connection.query<ClaimedRow>(sql.adopt, [owner, now + leaseMs, now, JSON.stringify(known)])).map(
+      fromClaimedRow,
+    );
   }
 
   async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
     const now = this.connection.now();
-    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('assign')), starts ? 'running' : 'assigned'];
+    const values = [
+      id,
+      owner,
+      leaseExpiresAt,
+      now,
+      JSON.stringify(statusesBefore('assign')),
+      starts ? 'running' : 'assigned',
+    ];
     const [row] = await this.connection.query<ClaimedRow>(sql.assign, values);
     if (!row) return undefined; // somebody was faster
     await Promise.all([
@@ -98,7 +131,11 @@ export class TaskAttempts extends TaskLists {
 
   /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
   async start(lease: Lease): Promise<boolean> {
-    const [task] = await this.connection.query<TaskOwner>(sql.start, [lease.id, lease.lease_token, this.connection.now()]);
+    const [task] = await this.connection.query<TaskOwner>(sql.start, [
+      lease.id,
+      lease.lease_token,
+      this.connection.now(),
+    ]);
     if (!task) return false;
     await this.#tellStarted(lease, task);
     return true;
@@ -106,7 +143,18 @@ export class TaskAttempts extends TaskLists {
 
   /** Keeps streamed values and progress as events. A batch that is stored already is not stored again. */
   async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
-    if ((await this.connection.query(sql.touch, [id, token, this.connection.now(), progress ?? null, number, chunks.reduce((sum, chunk) => sum + Buffer.byteLength(chunk), 0)])).length === 0) {
+    if (
+      (
+        await this.connection.query(sql.touch, [
+          id,
+          token,
+          this.connection.now(),
+          progress ?? null,
+          number,
+          chunks.reduce((sum, chunk) => sum + Buffer.byteLength(chunk), 0),
+        ])
+      ).length === 0
+    ) {
       return (await this.connection.query(sql.hasReported, [id, token, number])).length > 0;
     }
     const events = chunks.map((chunk) => this.log.add(id, 'chunk', chunk));
@@ -115,26 +163,64 @@ export class TaskAttempts extends TaskLists {
     return true;
   }
 
-  /** Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would make tasks of the user keep more than `maxBytes`; copies of results for webhooks have the same limit. */
-  async finish(lease: Lease, outcome: Outcome, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<boolean> {
+  /**
+   * Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would
+   * make tasks of the user keep more than `maxBytes`; copies of results for webhooks have the same limit.
+   */
+  async finish(
+    lease: Lease,
+    outcome: Outcome,
+    { maxBytes }: { readonly maxBytes?: number | undefined } = {},
+  ): Promise<boolean> {
     const now = this.connection.now();
     const { id, lease_token: token, num_retries: attempt } = lease;
-    const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[outcome.kind] as TaskStatus;
+    const status: TaskStatus = { complete: 'completed', fail: 'failed', release: 'not_finished' }[
+      outcome.kind
+    ] as TaskStatus;
     const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
     const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
-    const values = [id, token, status, status === 'completed' ? 100 : 0, result, availableAt, outcome.kind === 'release' ? null : now, now, JSON.stringify(statusesBefore(outcome.kind)), outcome.kind === 'fail' ? errorName(outcome.error) : null, result === null ? 0 : Buffer.byteLength(result)];
+    const values = [
+      id,
+      token,
+      status,
+      status === 'completed' ? 100 : 0,
+      result,
+      availableAt,
+      outcome.kind === 'release' ? null : now,
+      now,
+      JSON.stringify(statusesBefore(outcome.kind)),
+      outcome.kind === 'fail' ? errorName(outcome.error) : null,
+      result === null ? 0 : Buffer.byteLength(result),
+    ];
     const [task] = await this.connection.query<TaskOwner>(sql.finish, values);
     const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
     const error = outcome.kind === 'complete' ? null : outcome.error;
     if (!task) return (await this.connection.query(sql.hasEnded, [id, token, attemptOutcome, error])).length > 0;
-    if (outcome.kind === 'complete' && task.user_id !== null && maxBytes !== undefined) await limitKeptBytes(this.connection, task.user_id, await keptBytesOf(this.connection, task.user_id), maxBytes);
-    const happening = { ...task, task_id: id, lease_token: token, status, num_retries: attempt, result: result ?? error };
+    if (outcome.kind === 'complete' && task.user_id !== null && maxBytes !== undefined)
+      await limitKeptBytes(this.connection, task.user_id, await keptBytesOf(this.connection, task.user_id), maxBytes);
+    const happening = {
+      ...task,
+      task_id: id,
+      lease_token: token,
+      status,
+      num_retries: attempt,
+      result: result ?? error,
+    };
     await Promise.all([
       this.endAttempt(id, token, { endedAt: now, outcome: attemptOutcome, error }),
-      this.log.tell(id, status, { attempt, ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }) }),
+      this.log.tell(id, status, {
+        attempt,
+        ...(outcome.kind === 'release' && { retry_in_ms: Math.round(outcome.delayMs) }),
+      }),
       outcome.kind === 'release' && this.log.tellHosts(),
-      outcome.kind !== 'complete' && outcome.expired && this.log.tellWebhooks({ ...happening, event: 'task.expired' }, { maxBytes }),
-      outcome.kind !== 'release' && this.log.tellWebhooks({ ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' }, { maxBytes }),
+      outcome.kind !== 'complete' &&
+        outcome.expired &&
+        this.log.tellWebhooks({ ...happening, event: 'task.expired' }, { maxBytes }),
+      outcome.kind !== 'release' &&
+        this.log.tellWebhooks(
+          { ...happening, event: outcome.kind === 'complete' ? 'task.completed' : 'task.failed' },
+          { maxBytes },
+        ),
     ]);
     return true;
   }
@@ -142,7 +228,12 @@ export class TaskAttempts extends TaskLists {
   /** Keeps the leases of tasks; gives those that `owner` still has, by id with their token. */
   async heartbeat(owner: string, ids: readonly string[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
     const now = this.connection.now();
-    const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [owner, JSON.stringify(ids), now + leaseMs, now]);
+    const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [
+      owner,
+      JSON.stringify(ids),
+      now + leaseMs,
+      now,
+    ]);
     return new Map(rows.map(({ id, lease_token: token }) => [id, token]));
   }
 
@@ -152,19 +243,45 @@ export class TaskAttempts extends TaskLists {
   }
 
   /** Notes how an attempt ended; does nothing when it has ended already. */
-  protected async endAttempt(id: string, leaseToken: number, { endedAt, outcome, error }: { readonly endedAt: number; readonly outcome: string; readonly error: string | null }): Promise<void> {
+  protected async endAttempt(
+    id: string,
+    leaseToken: number,
+    { endedAt, outcome, error }: { readonly endedAt: number; readonly outcome: string; readonly error: string | null },
+  ): Promise<void> {
     await this.connection.query(sql.endAttempt, [id, leaseToken, endedAt, outcome, error]);
   }
 
-  async #tellStarted({ id, lease_token: token, num_retries: attempt }: Lease, { endpoint, user_id, traceparent }: TaskOwner): Promise<void> {
-    const happening: TaskHappening = { endpoint, user_id, traceparent, event: 'task.started', task_id: id, lease_token: token, status: 'running', num_retries: attempt, result: null };
+  async #tellStarted(
+    { id, lease_token: token, num_retries: attempt }: Lease,
+    { endpoint, user_id, traceparent }: TaskOwner,
+  ): Promise<void> {
+    const happening: TaskHappening = {
+      endpoint,
+      user_id,
+      traceparent,
+      event: 'task.started',
+      task_id: id,
+      lease_token: token,
+      status: 'running',
+      num_retries: attempt,
+      result: null,
+    };
     await Promise.all([this.log.tell(id, 'running', { attempt }), this.log.tellWebhooks(happening)]);
   }
 }
 
-type ClaimedRow = Omit<ClaimedTask, 'files' | 'waited_ms'> & { readonly files: string; readonly available_at: number; readonly assigned_at: number };
+type ClaimedRow = Omit<ClaimedTask, 'files' | 'waited_ms'> & {
+  readonly files: string;
+  readonly available_at: number;
+  readonly assigned_at: number;
+};
 
-function fromClaimedRow({ files, available_at: availableAt, assigned_at: assignedAt, ...row }: ClaimedRow): ClaimedTask {
+function fromClaimedRow({
+  files,
+  available_at: availableAt,
+  assigned_at: assignedAt,
+  ...row
+}: ClaimedRow): ClaimedTask {
   return { ...row, files: JSON.parse(files) as StoredFile[], waited_ms: assignedAt - availableAt };
 }
 

@@ -1,7 +1,15 @@
 import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 
-const sql = loadStatements('task-claims', ['ofNobody', 'ofUser', 'hasWaitingUsers', 'users', 'nobody', 'turn', 'waitingOfUser']);
+const sql = loadStatements('task-claims', [
+  'ofNobody',
+  'ofUser',
+  'hasWaitingUsers',
+  'users',
+  'nobody',
+  'turn',
+  'waitingOfUser',
+]);
 
 /** Two hosts that take users' tasks at the same time would both count before either took, so they take turns. */
 const CLAIM_LOCK = 4_161_616_174;
@@ -47,18 +55,41 @@ interface Share extends WaitingUser {
 }
 
 /**
- * Returns the ids of the tasks that are next. Each place goes to the user with the fewest running tasks; among users with equally many, to the one
- * whose turn was longest ago. Priority and age order the tasks of one user only. Tasks of nobody count as those of one more user.
+ * Returns the ids of the tasks that are next. Each place goes to the user with the fewest running tasks; among users
+ * with equally many, to the one whose turn was longest ago. Priority and age order the tasks of one user only. Tasks of
+ * nobody count as those of one more user.
  */
 export async function nextTasks(connection: Connection, options: NextTasksOptions): Promise<string[]> {
-  const { owner, endpoints, limit, activeOfUser, activeOfUserHere = Number.MAX_SAFE_INTEGER, subscribersOnly = false } = options;
+  const {
+    owner,
+    endpoints,
+    limit,
+    activeOfUser,
+    activeOfUserHere = Number.MAX_SAFE_INTEGER,
+    subscribersOnly = false,
+  } = options;
   const now = connection.now();
   const due = [now, JSON.stringify(endpoints)] as const;
-  const [ofNobody, hasUsers] = await Promise.all([idsOf(connection, sql.ofNobody, [...due, limit]), connection.query(sql.hasWaitingUsers)]);
+  const [ofNobody, hasUsers] = await Promise.all([
+    idsOf(connection, sql.ofNobody, [...due, limit]),
+    connection.query(sql.hasWaitingUsers),
+  ]);
   if (hasUsers.length === 0) return ofNobody;
   if (connection.dialect === 'postgresql') await connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
-  const rows = await connection.query<UserRow>(sql.users, [...due, limit, owner, activeOfUser, activeOfUserHere, subscribersOnly]);
-  const users: WaitingUser[] = rows.map(({ user_id: user, active, here, taken_at: takenAt }) => ({ user, active, takenAt, room: Math.min(activeOfUser - active, activeOfUserHere - here) }));
+  const rows = await connection.query<UserRow>(sql.users, [
+    ...due,
+    limit,
+    owner,
+    activeOfUser,
+    activeOfUserHere,
+    subscribersOnly,
+  ]);
+  const users: WaitingUser[] = rows.map(({ user_id: user, active, here, taken_at: takenAt }) => ({
+    user,
+    active,
+    takenAt,
+    room: Math.min(activeOfUser - active, activeOfUserHere - here),
+  }));
   if (ofNobody.length > 0) users.push(await nobody(connection));
   users.sort((a, b) => a.active - b.active || a.takenAt - b.takenAt);
   const chosen = await choose(users, limit, async (user, count, from) =>
@@ -74,7 +105,11 @@ export async function waitingOfUser(connection: Connection, user: string, most: 
   return (await connection.query<{ count: number }>(sql.waitingOfUser, [user, most]))[0]?.count ?? 0;
 }
 
-async function idsOf(connection: Connection, statement: (typeof sql)['ofUser'], values: readonly (string | number)[]): Promise<string[]> {
+async function idsOf(
+  connection: Connection,
+  statement: (typeof sql)['ofUser'],
+  values: readonly (string | number)[],
+): Promise<string[]> {
   return (await connection.query<{ id: string }>(statement, values)).map(({ id }) => id);
 }
 
@@ -83,11 +118,18 @@ async function nobody(connection: Connection): Promise<WaitingUser> {
   return { user: null, active: row?.active ?? 0, takenAt: row?.taken_at ?? 0, room: Number.MAX_SAFE_INTEGER };
 }
 
-/** Chooses `limit` tasks of `users`, who are in the order of their turns. Users with fewer due tasks than their share leave the rest to others. */
-async function choose(users: readonly WaitingUser[], limit: number, idsOfUser: (user: string | null, count: number, from: number) => Promise<string[]>): Promise<Map<string | null, string[]>> {
+/**
+ * Chooses `limit` tasks of `users`, who are in the order of their turns. Users with fewer due tasks than their share
+ * leave the rest to others.
+ */
+async function choose(
+  users: readonly WaitingUser[],
+  limit: number,
+  idsOfUser: (user: string | null, count: number, from: number) => Promise<string[]>,
+): Promise<Map<string | null, string[]>> {
   const chosen = new Map<string | null, string[]>();
   let open: Share[] = users.map((user) => ({ ...user, taken: 0, wanted: 0 }));
-  for (let room = limit; room > 0; ) {
+  for (let room = limit; room > 0;) {
     share(open, room);
     const asking = open.filter(({ wanted }) => wanted > 0);
     if (asking.length === 0) break;
@@ -109,7 +151,8 @@ function share(users: readonly Share[], room: number): void {
   const tasksOf = ({ active, taken, wanted }: Share): number => active + taken + wanted;
   for (let left = room; left > 0; left -= 1) {
     let least: Share | undefined;
-    for (const each of users) if (each.taken + each.wanted < each.room && (!least || tasksOf(each) < tasksOf(least))) least = each;
+    for (const each of users)
+      if (each.taken + each.wanted < each.room && (!least || tasksOf(each) < tasksOf(least))) least = each;
     if (!least) return;
     least.wanted += 1;
   }

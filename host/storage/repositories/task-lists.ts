@@ -7,7 +7,9 @@ import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } fro
 
 const sql = loadStatements('task-lists', ['read', 'status', 'list', 'count', 'nextDue', 'attempts', 'events']);
 
-/** Inputs and results are in a list when they have so many bytes at most, as JSON: a page has up to a thousand of each. */
+/**
+ * Inputs and results are in a list when they have so many bytes at most, as JSON: a page has up to a thousand of each.
+ */
 const LISTED_BYTES = 8192;
 
 /** Reads tasks and what happened to them. A user sees tasks of its own; null sees those of everybody. */
@@ -28,10 +30,25 @@ export class TaskLists {
   }
 
   /** The newest first. */
-  async list(userId: string | null, { status, endpoint, error, limit, offset }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number }): Promise<ListedTask[]> {
+  async list(
+    userId: string | null,
+    {
+      status,
+      endpoint,
+      error,
+      limit,
+      offset,
+    }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<ListedTask[]> {
     const values = [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset, LISTED_BYTES];
     const rows = await this.connection.query<Omit<ListedTask, 'omitted'> & { has_result: unknown }>(sql.list, values);
-    return rows.map(({ has_result: hasResult, ...task }) => ({ ...task, omitted: [...(task.data === null ? ['data' as const] : []), ...(task.result === null && Boolean(hasResult) ? ['result' as const] : [])] }));
+    return rows.map(({ has_result: hasResult, ...task }) => ({
+      ...task,
+      omitted: [
+        ...(task.data === null ? ['data' as const] : []),
+        ...(task.result === null && Boolean(hasResult) ? ['result' as const] : []),
+      ],
+    }));
   }
 
   /** Returns how many tasks of a user wait for their first or next attempt; counts up to `most`. */

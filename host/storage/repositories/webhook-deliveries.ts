@@ -75,7 +75,10 @@ export interface ClaimDeliveriesOptions {
   readonly leaseMs: number;
   /** Deliveries that `owner` has of each user already. Default: none. */
   readonly activeOfUser?: ReadonlyMap<string | null, number> | undefined;
-  /** Most deliveries of one user that `owner` has at a time; those of nobody are not limited. Default: as many as there are. */
+  /**
+   * Most deliveries of one user that `owner` has at a time; those of nobody are not limited. Default: as many as there
+   * are.
+   */
   readonly limitOfUser?: number | undefined;
 }
 
@@ -88,7 +91,9 @@ export interface DeliveryAttempt {
   readonly error: string | null;
 }
 
-export type DeliveryOutcome = { readonly status: 'delivered' | 'failed' } | { readonly status: 'pending'; readonly delayMs: number };
+export type DeliveryOutcome =
+  | { readonly status: 'delivered' | 'failed' }
+  | { readonly status: 'pending'; readonly delayMs: number };
 
 export interface DeliveryRecord {
   readonly id: string;
@@ -120,19 +125,40 @@ export class WebhookDeliveryRepository {
   }
 
   /**
-   * Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. The result is left out where copies of results
-   * for webhooks of the user would take more than `maxBytes`.
+   * Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. The result
+   * is left out where copies of results for webhooks of the user would take more than `maxBytes`.
    */
   async add(happening: TaskHappening, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<void> {
-    const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [happening.user_id]);
+    const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [
+      happening.user_id,
+    ]);
     const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], happening.event));
     if (wanting.length === 0) return;
     const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries, traceparent } = happening;
     const bytes = happening.result === null ? 0 : Buffer.byteLength(happening.result);
     const user = happening.user_id;
-    const isCopied = bytes <= MOST_RESULT_BYTES && (user === null || maxBytes === undefined || bytes === 0 || (await hasRoomForCopies(this.#connection, user, bytes * wanting.length, maxBytes)));
+    const isCopied =
+      bytes <= MOST_RESULT_BYTES &&
+      (user === null ||
+        maxBytes === undefined ||
+        bytes === 0 ||
+        (await hasRoomForCopies(this.#connection, user, bytes * wanting.length, maxBytes)));
     const result = isCopied ? happening.result : null;
-    for (const { id } of wanting) await this.#connection.query(sql.insert, [newId(), id, event, task, token, endpoint, status, retries, result, traceparent ?? null, user, this.#connection.now()]);
+    for (const { id } of wanting)
+      await this.#connection.query(sql.insert, [
+        newId(),
+        id,
+        event,
+        task,
+        token,
+        endpoint,
+        status,
+        retries,
+        result,
+        traceparent ?? null,
+        user,
+        this.#connection.now(),
+      ]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 
@@ -142,12 +168,25 @@ export class WebhookDeliveryRepository {
     return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due_at: at }) => at));
   }
 
-  /** Takes deliveries: of webhooks that do well first, then of users with the fewest, then the oldest. A lease that is over is as none. */
-  async claim({ owner, limit, limitOfFailing, perTarget, leaseMs, activeOfUser = new Map(), limitOfUser = Infinity }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
-    if (this.#connection.dialect === 'postgresql') await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
+  /**
+   * Takes deliveries: of webhooks that do well first, then of users with the fewest, then the oldest. A lease that is
+   * over is as none.
+   */
+  async claim({
+    owner,
+    limit,
+    limitOfFailing,
+    perTarget,
+    leaseMs,
+    activeOfUser = new Map(),
+    limitOfUser = Infinity,
+  }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
+    if (this.#connection.dialect === 'postgresql')
+      await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
     const now = this.#connection.now();
     const busy = new Map<string, number>();
-    for (const { url, count } of await this.#connection.query<{ url: string; count: number }>(sql.busy, [now])) busy.set(targetOf(url), (busy.get(targetOf(url)) ?? 0) + count);
+    for (const { url, count } of await this.#connection.query<{ url: string; count: number }>(sql.busy, [now]))
+      busy.set(targetOf(url), (busy.get(targetOf(url)) ?? 0) + count);
     const claimed: ClaimedDelivery[] = [];
     let failing = 0;
     const active = new Map(activeOfUser);
@@ -155,9 +194,20 @@ export class WebhookDeliveryRepository {
       const { user_id: user, url, failures } = webhook;
       const target = targetOf(url);
       const isFailing = failures > 0;
-      const room = Math.min(limit - claimed.length, (isFailing ? 1 : perTarget) - (busy.get(target) ?? 0), isFailing ? limitOfFailing - failing : Infinity, user === null ? Infinity : limitOfUser - (active.get(user) ?? 0));
+      const room = Math.min(
+        limit - claimed.length,
+        (isFailing ? 1 : perTarget) - (busy.get(target) ?? 0),
+        isFailing ? limitOfFailing - failing : Infinity,
+        user === null ? Infinity : limitOfUser - (active.get(user) ?? 0),
+      );
       if (room <= 0) continue;
-      const taken = await this.#connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [id, now, room, owner, now + leaseMs]);
+      const taken = await this.#connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [
+        id,
+        now,
+        room,
+        owner,
+        now + leaseMs,
+      ]);
       busy.set(target, (busy.get(target) ?? 0) + taken.length);
       active.set(user, (active.get(user) ?? 0) + taken.length);
       if (isFailing) failing += taken.length;
@@ -168,12 +218,24 @@ export class WebhookDeliveryRepository {
   }
 
   /** Says how an attempt went; false when the delivery was lost to another host. */
-  async finish({ id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<boolean> {
+  async finish(
+    { id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>,
+    attempt: DeliveryAttempt,
+    outcome: DeliveryOutcome,
+  ): Promise<boolean> {
     const now = this.#connection.now();
     const isOver = outcome.status !== 'pending';
     const values = [id, token, outcome.status, isOver ? now : now + Math.round(outcome.delayMs), isOver ? now : null];
     if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
-    await this.#connection.query(sql.addAttempt, [id, token, attempt.host, now - Math.round(attempt.ms), now, attempt.responseStatus, attempt.error?.replaceAll('\0', '\ufffd') ?? null]);
+    await this.#connection.query(sql.addAttempt, [
+      id,
+      token,
+      attempt.host,
+      now - Math.round(attempt.ms),
+      now,
+      attempt.responseStatus,
+      attempt.error?.replaceAll('\0', '\ufffd') ?? null,
+    ]);
     return true;
   }
 
@@ -184,12 +246,23 @@ export class WebhookDeliveryRepository {
   }
 
   /** Of one webhook, the newest first. */
-  async list(webhookId: string, { status, limit, offset }: { readonly status?: DeliveryStatus | undefined; readonly limit: number; readonly offset: number }): Promise<DeliveryRecord[]> {
-    return this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.list, [webhookId, status ?? null, limit, offset]));
+  async list(
+    webhookId: string,
+    {
+      status,
+      limit,
+      offset,
+    }: { readonly status?: DeliveryStatus | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<DeliveryRecord[]> {
+    return this.#withTries(
+      await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.list, [webhookId, status ?? null, limit, offset]),
+    );
   }
 
   async read(webhookId: string, id: string): Promise<DeliveryRecord | undefined> {
-    return (await this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.read, [webhookId, id])))[0];
+    return (
+      await this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.read, [webhookId, id]))
+    )[0];
   }
 
   /** Sends it once more, with all attempts. False when it is not there, or being sent. */
@@ -211,19 +284,29 @@ export class WebhookDeliveryRepository {
   }
 
   async #waiting(until: number): Promise<(WaitingWebhook & { readonly id: string; readonly due_at: number })[]> {
-    const rows = await this.#connection.query<Omit<WaitingWebhook, 'scopes'> & { readonly id: string; readonly due_at: number; readonly scopes: string | null }>(sql.waiting, [until]);
+    const rows = await this.#connection.query<
+      Omit<WaitingWebhook, 'scopes'> & { readonly id: string; readonly due_at: number; readonly scopes: string | null }
+    >(sql.waiting, [until]);
     return rows.map((row) => ({ ...row, scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as string[]) }));
   }
 
   async #withTries(rows: readonly Omit<DeliveryRecord, 'tries'>[]): Promise<DeliveryRecord[]> {
     if (rows.length === 0) return [];
-    const tries = await this.#connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [JSON.stringify(rows.map(({ id }) => id))]);
+    const tries = await this.#connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [
+      JSON.stringify(rows.map(({ id }) => id)),
+    ]);
     return rows.map((row) => ({ ...row, tries: tries.filter(({ delivery_id: id }) => id === row.id) }));
   }
 }
 
-/** Gives webhooks that do well first, and of those each time one of the user with the fewest deliveries, as `active` has them at that time. */
-function* inTurns<T extends Pick<WaitingWebhook, 'user_id' | 'failures'>>(waiting: readonly T[], active: ReadonlyMap<string | null, number>): Generator<T, void> {
+/**
+ * Gives webhooks that do well first, and of those each time one of the user with the fewest deliveries, as `active` has
+ * them at that time.
+ */
+function* inTurns<T extends Pick<WaitingWebhook, 'user_id' | 'failures'>>(
+  waiting: readonly T[],
+  active: ReadonlyMap<string | null, number>,
+): Generator<T, void> {
   for (const isFailing of [false, true]) {
     const left = new Map<string | null, T[]>();
     for (const webhook of waiting) {
@@ -234,7 +317,8 @@ function* inTurns<T extends Pick<WaitingWebhook, 'user_id' | 'failures'>>(waitin
     }
     while (left.size > 0) {
       let least: string | null | undefined;
-      for (const user of left.keys()) if (least === undefined || (active.get(user) ?? 0) < (active.get(least) ?? 0)) least = user;
+      for (const user of left.keys())
+        if (least === undefined || (active.get(user) ?? 0) < (active.get(least) ?? 0)) least = user;
       if (least === undefined) return;
       const webhooks = left.get(least) ?? [];
       const next = webhooks.shift();

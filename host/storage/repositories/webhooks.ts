@@ -4,10 +4,31 @@ import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 
-const sql = loadStatements('webhooks', ['insert', 'read', 'list', 'listAll', 'update', 'enable', 'disable', 'remove', 'removeAny', 'succeeded', 'failed', 'pause', 'resume', 'secretOfUser']);
+const sql = loadStatements('webhooks', [
+  'insert',
+  'read',
+  'list',
+  'listAll',
+  'update',
+  'enable',
+  'disable',
+  'remove',
+  'removeAny',
+  'succeeded',
+  'failed',
+  'pause',
+  'resume',
+  'secretOfUser',
+]);
 
 /** Events that a webhook can be for: those of the original, and two of ours. */
-export const WEBHOOK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
+export const WEBHOOK_EVENTS = [
+  'task.started',
+  'task.completed',
+  'task.failed',
+  'task.expired',
+  'task.cancelled',
+] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 export interface WebhookRecord {
@@ -29,7 +50,10 @@ export interface NewWebhook {
   readonly events?: readonly string[] | null;
   /** What its deliveries are signed with, in place of the user's secret and the common one. */
   readonly secret?: string | null;
-  /** What the key is for that chooses the URL; null is everything that its user may do. Results of tasks are sent within it. */
+  /**
+   * What the key is for that chooses the URL; null is everything that its user may do. Results of tasks are sent within
+   * it.
+   */
   readonly scopes?: readonly string[] | null;
 }
 
@@ -38,7 +62,10 @@ export interface WebhookChange {
   readonly url?: string | null | undefined;
   readonly events?: readonly string[] | null | undefined;
   readonly secret?: string | null | undefined;
-  /** Counts with a new URL: who chooses where results are sent to must be allowed to read them. Default: null, everything. */
+  /**
+   * Counts with a new URL: who chooses where results are sent to must be allowed to read them. Default: null,
+   * everything.
+   */
   readonly scopes?: readonly string[] | null | undefined;
 }
 
@@ -60,9 +87,24 @@ export class WebhookRepository {
 
   /** Throws `InvalidWebhookEventType`. */
   async save({ user_id: userId, url, events, secret = null, scopes = null }: NewWebhook): Promise<WebhookRecord> {
-    const webhook: WebhookRecord = { id: newId(), user_id: userId, url: checkText('url', url), events: checkedEvents(events ?? []), disabled_at: null, disabled_reason: null };
+    const webhook: WebhookRecord = {
+      id: newId(),
+      user_id: userId,
+      url: checkText('url', url),
+      events: checkedEvents(events ?? []),
+      disabled_at: null,
+      disabled_reason: null,
+    };
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.insert, [webhook.id, userId, url, JSON.stringify(webhook.events), secret, textOf(scopes), this.#connection.now()]);
+    await this.#connection.query(sql.insert, [
+      webhook.id,
+      userId,
+      url,
+      JSON.stringify(webhook.events),
+      secret,
+      textOf(scopes),
+      this.#connection.now(),
+    ]);
     return webhook;
   }
 
@@ -81,10 +123,21 @@ export class WebhookRepository {
   async update(id: string, userId: string | null, change: WebhookChange): Promise<WebhookRecord | undefined> {
     const before = await this.read(id, userId);
     if (!before) return undefined;
-    const after: WebhookRecord = { ...before, url: checkText('url', change.url ?? before.url), events: checkedEvents(change.events ?? before.events) };
+    const after: WebhookRecord = {
+      ...before,
+      url: checkText('url', change.url ?? before.url),
+      events: checkedEvents(change.events ?? before.events),
+    };
     const secret = change.secret ?? null;
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.update, [id, after.url, JSON.stringify(after.events), secret, textOf(change.scopes ?? null), this.#connection.now()]);
+    await this.#connection.query(sql.update, [
+      id,
+      after.url,
+      JSON.stringify(after.events),
+      secret,
+      textOf(change.scopes ?? null),
+      this.#connection.now(),
+    ]);
     return after;
   }
 
@@ -104,7 +157,10 @@ export class WebhookRepository {
   }
 
   /** Of one user, or of everybody (null), the oldest first. */
-  async listAll(userId: string | null, { limit, offset }: { readonly limit: number; readonly offset: number }): Promise<WebhookRecord[]> {
+  async listAll(
+    userId: string | null,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<WebhookRecord[]> {
     return (await this.#connection.query<WebhookRow>(sql.listAll, [userId, limit, offset])).map(fromRow);
   }
 
@@ -150,7 +206,12 @@ function textOf(scopes: readonly string[] | null): string | null {
 function checkedEvents(events: readonly string[]): readonly WebhookEvent[] {
   for (const event of events) {
     if (!(WEBHOOK_EVENTS as readonly string[]).includes(event)) {
-      throw new AanaError('InvalidWebhookEventType', 'bad-request', `${JSON.stringify(event)} is no event; events are ${WEBHOOK_EVENTS.join(', ')}`, { data: { event_type: event } });
+      throw new AanaError(
+        'InvalidWebhookEventType',
+        'bad-request',
+        `${JSON.stringify(event)} is no event; events are ${WEBHOOK_EVENTS.join(', ')}`,
+        { data: { event_type: event } },
+      );
     }
   }
   return events as readonly WebhookEvent[];

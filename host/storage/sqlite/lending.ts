@@ -1,6 +1,9 @@
 import { databaseError } from '../errors.ts';
 
-/** Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order, but for urgent ones. */
+/**
+ * Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order,
+ * but for urgent ones.
+ */
 export class Lending<T> {
   readonly #make: () => Promise<T>;
   readonly #most: number;

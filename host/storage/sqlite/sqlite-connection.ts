@@ -25,7 +25,11 @@ export class SqliteConnection implements Connection {
 
   static async open(module: SqliteModule, path: string, pragmas: string, now: () => number): Promise<SqliteConnection> {
     const handle = await new Promise<SqliteHandle>((resolve, reject) => {
-      const opened = new module.Database(path, module.OPEN_READWRITE | module.OPEN_CREATE | module.OPEN_FULLMUTEX, (error) => (error ? reject(failure(error, path)) : resolve(opened)));
+      const opened = new module.Database(
+        path,
+        module.OPEN_READWRITE | module.OPEN_CREATE | module.OPEN_FULLMUTEX,
+        (error) => (error ? reject(failure(error, path)) : resolve(opened)),
+      );
     });
     const connection = new SqliteConnection(handle, path, now);
     try {
@@ -43,7 +47,12 @@ export class SqliteConnection implements Connection {
 
   async #query<R extends object>(statement: Statement | string, values: readonly Value[]): Promise<R[]> {
     const prepared = await this.#prepare(typeof statement === 'string' ? statement : statement.sqlite);
-    const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value]));
+    const named = Object.fromEntries(
+      values.map((value, index) => [
+        `$${index + 1}`,
+        value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value,
+      ]),
+    );
     return new Promise((resolve, reject) => {
       prepared.all(named, (error, rows) => (error ? reject(failure(error, this.#path)) : resolve(rows as R[])));
     });
@@ -78,7 +87,9 @@ export class SqliteConnection implements Connection {
     if (kept) return kept;
     if (this.#statements.size >= KEPT_STATEMENTS) await this.#forgetStatements();
     const prepared = new Promise<SqliteStatement>((resolve, reject) => {
-      const statement = this.#handle.prepare(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve(statement)));
+      const statement = this.#handle.prepare(sql, (error) =>
+        error ? reject(failure(error, this.#path)) : resolve(statement),
+      );
     });
     this.#statements.set(sql, prepared);
     prepared.catch(() => this.#statements.delete(sql));
@@ -88,12 +99,14 @@ export class SqliteConnection implements Connection {
   async #forgetStatements(): Promise<void> {
     const statements = await Promise.allSettled(this.#statements.values());
     this.#statements.clear();
-    for (const result of statements) if (result.status === 'fulfilled') await new Promise<void>((resolve) => result.value.finalize(resolve));
+    for (const result of statements)
+      if (result.status === 'fulfilled') await new Promise<void>((resolve) => result.value.finalize(resolve));
   }
 }
 
 function failure(error: Error, path: string): Error {
   const code = sqliteCode(error);
-  const mayPass = code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED' || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR';
+  const mayPass =
+    code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED' || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR';
   return databaseError(`the database ${path}: ${error.message}`, mayPass ? 'unavailable' : 'internal', error);
 }

@@ -24,8 +24,8 @@ export interface SqliteOptions {
 }
 
 /**
- * SQLite in WAL mode: readers never wait for the writer. SQLite has one writer at a time, so there is one connection that writes, which
- * transactions take in turn; other processes are waited for.
+ * SQLite in WAL mode: readers never wait for the writer. SQLite has one writer at a time, so there is one connection
+ * that writes, which transactions take in turn; other processes are waited for.
  */
 export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite';
@@ -40,8 +40,22 @@ export class SqliteDatabase implements Database {
     this.now = now;
     // Committed transactions survive the death of the process, and with FULL that of the machine, too.
     const shared = `pragma busy_timeout = ${Math.round(timeoutMs)}; pragma foreign_keys = on; pragma synchronous = full;`;
-    this.#writer = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`, now), 1, timeoutMs);
-    this.#readers = new Lending(() => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`, now), readers, timeoutMs);
+    this.#writer = new Lending(
+      () =>
+        SqliteConnection.open(
+          module,
+          path,
+          `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`,
+          now,
+        ),
+      1,
+      timeoutMs,
+    );
+    this.#readers = new Lending(
+      () => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`, now),
+      readers,
+      timeoutMs,
+    );
   }
 
   static async open(options: SqliteOptions): Promise<SqliteDatabase> {
@@ -101,6 +115,10 @@ async function prepareFile(path: string): Promise<void> {
     await (await open(path, 'a', 0o600)).close(); // SQLite gives its other files the permissions of this one
     await syncMadeFolders(dirname(path), made); // and syncs what is in the file, not its name
   } catch (error) {
-    throw databaseError(`the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`, 'internal', error);
+    throw databaseError(
+      `the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`,
+      'internal',
+      error,
+    );
   }
 }

@@ -4,7 +4,12 @@ import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 
 /** What happens to a replica; SIGUSR2 has the sample take memory until it dies. */
-export const FAULTS = { SIGSEGV: 'SIGSEGV', SIGKILL: 'SIGKILL', SIGSTOP: 'SIGSTOP', 'out of memory': 'SIGUSR2' } as const;
+export const FAULTS = {
+  SIGSEGV: 'SIGSEGV',
+  SIGKILL: 'SIGKILL',
+  SIGSTOP: 'SIGSTOP',
+  'out of memory': 'SIGUSR2',
+} as const;
 export type Fault = keyof typeof FAULTS;
 
 export interface FaultResult {
@@ -15,7 +20,10 @@ export interface FaultResult {
   readonly replaced: number;
 }
 
-/** Strikes one of two replicas under load, so many times; each time the deployment is waited for until it is whole again. */
+/**
+ * Strikes one of two replicas under load, so many times; each time the deployment is waited for until it is whole
+ * again.
+ */
 export async function strike(fault: Fault, times: number): Promise<FaultResult> {
   const manager = sampleHost({
     struck: { num_replicas: 2, max_queued_requests: 100, health_check_period_s: 0.25, health_check_timeout_s: 3 },
@@ -33,7 +41,10 @@ export async function strike(fault: Fault, times: number): Promise<FaultResult> 
       process.kill(pid, FAULTS[fault]);
       const isWhole = (): boolean => {
         const status = manager.status()['struck'];
-        return status?.status === 'RUNNING' && status.replicas.every(({ state, pid: now }) => state === 'ready' && now !== pid);
+        return (
+          status?.status === 'RUNNING' &&
+          status.replicas.every(({ state, pid: now }) => state === 'ready' && now !== pid)
+        );
       };
       await until(isWhole, `the replica struck by ${fault} was replaced`);
     }

@@ -14,9 +14,14 @@ const GRACE_S = 0.05;
 
 const isWhole = (manager: DeploymentManager, replicas: number): boolean => {
   const status = manager.status()[NAME];
-  return status?.status === 'RUNNING' && status.replicas.length === replicas && status.replicas.every(({ state }) => state === 'ready');
+  return (
+    status?.status === 'RUNNING' &&
+    status.replicas.length === replicas &&
+    status.replicas.every(({ state }) => state === 'ready')
+  );
 };
-const restartsOf = (manager: DeploymentManager): number => manager.status()[NAME]?.replicas.reduce((sum, { restarts }) => sum + restarts, 0) ?? 0;
+const restartsOf = (manager: DeploymentManager): number =>
+  manager.status()[NAME]?.replicas.reduce((sum, { restarts }) => sum + restarts, 0) ?? 0;
 
 export interface HardCallsResult {
   readonly load: LoadResult;
@@ -26,14 +31,21 @@ export interface HardCallsResult {
 
 /** Calls that take much longer than the grace, while the deployment is updated and scaled down and up so many times. */
 export async function longCalls(times: number): Promise<HardCallsResult> {
-  const options = (version: number, replicas: number): object => ({ num_replicas: replicas, graceful_shutdown_timeout_s: GRACE_S, user_config: { model: `version-${version}` } });
+  const options = (version: number, replicas: number): object => ({
+    num_replicas: replicas,
+    graceful_shutdown_timeout_s: GRACE_S,
+    user_config: { model: `version-${version}` },
+  });
   const manager = sampleHost({ [NAME]: options(0, 2) });
   const load: LoadResult = { answered: 0, cut: 0, failed: new Map() };
   let isOver = false;
   const caller = async (id: number): Promise<void> => {
     for (let turn = 0; !isOver; turn += 1) {
       const ms = LONG_MS + id * 100 + turn;
-      const answer = await manager.handle(NAME).call('wait', { ms }).catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
+      const answer = await manager
+        .handle(NAME)
+        .call('wait', { ms })
+        .catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
       if (answer === ms) load.answered += 1;
       else load.failed.set(String(answer), (load.failed.get(String(answer)) ?? 0) + 1);
     }
@@ -43,7 +55,11 @@ export async function longCalls(times: number): Promise<HardCallsResult> {
     await manager.start();
     const callers = Promise.all([0, 1, 2, 3].map(caller));
     for (let round = 1; round <= times; round += 1) {
-      const { outcome, reason } = await manager.update(NAME, { type: 'SampleDeployment', ...options(round, 2) }, { watchS: 0.2 });
+      const { outcome, reason } = await manager.update(
+        NAME,
+        { type: 'SampleDeployment', ...options(round, 2) },
+        { watchS: 0.2 },
+      );
       if (outcome !== 'updated') wrong.push(`update ${round}: ${outcome}, ${reason}`);
       await manager.scale(NAME, 1);
       await manager.scale(NAME, 2);
@@ -71,8 +87,12 @@ export async function refusedRestarts(times: number): Promise<HardCallsResult> {
       const before = restartsOf(manager);
       writeFileSync(file, '');
       process.kill(pidsOf(manager, NAME)[0] ?? 0, 'SIGKILL');
-      await until(() => restartsOf(manager) >= before + 2 || manager.status()[NAME]?.status === 'DEPLOY_FAILED', 'a restart was refused');
-      if (manager.status()[NAME]?.status !== 'UNHEALTHY') wrong.push(`round ${round}: ${manager.status()[NAME]?.status}`);
+      await until(
+        () => restartsOf(manager) >= before + 2 || manager.status()[NAME]?.status === 'DEPLOY_FAILED',
+        'a restart was refused',
+      );
+      if (manager.status()[NAME]?.status !== 'UNHEALTHY')
+        wrong.push(`round ${round}: ${manager.status()[NAME]?.status}`);
       rmSync(file);
       await until(() => isWhole(manager, 2), 'a restart was not refused');
     }
@@ -93,7 +113,10 @@ export async function poisonousCalls(times: number): Promise<HardCallsResult> {
     for (let round = 1; round <= times; round += 1) {
       const before = restartsOf(manager);
       for (let asked = 1; asked <= 4; asked += 1) {
-        const answer = await manager.handle(NAME).call('crash', { id: round }).catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
+        const answer = await manager
+          .handle(NAME)
+          .call('crash', { id: round })
+          .catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
         if (answer !== 'PoisonousCallError') wrong.push(`poison ${round}, asked ${asked} times: ${String(answer)}`);
       }
       await until(() => isWhole(manager, 4), 'the replicas were replaced');

@@ -1,4 +1,5 @@
-// A host of two replicas; prints their processes as JSON when it is where the first argument says, then ends as the second one says.
+// A host of two replicas; prints their processes as JSON when it is where the first argument says, then ends as the
+// second one says.
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import type { End, Moment } from './host-ends.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
@@ -8,7 +9,12 @@ const manager = sampleHost({ one: { num_replicas: 2 } });
 if (moment === 'while it starts') {
   manager.register('slow', { type: 'SampleDeployment', user_config: { start: 'hang' } });
   void manager.start();
-  await until(() => pidsOf(manager, 'slow').length === 1 && manager.status()['one']?.replicas.every(({ state }) => state === 'ready') === true, 'the slow one started');
+  await until(
+    () =>
+      pidsOf(manager, 'slow').length === 1 &&
+      manager.status()['one']?.replicas.every(({ state }) => state === 'ready') === true,
+    'the slow one started',
+  );
 } else {
   await manager.start();
 }
@@ -16,7 +22,8 @@ if (moment === 'during an update') {
   void manager.update('one', { type: 'SampleDeployment', num_replicas: 2, user_config: { start: 'hang' } });
   await until(() => pidsOf(manager, 'one').length === 3, 'the new replica was there');
 }
-if (end === 'SIGTERM, in good order') process.on('SIGTERM', () => void manager.shutdown({ graceMs: 1000 }).then(() => process.exit(0)));
+if (end === 'SIGTERM, in good order')
+  process.on('SIGTERM', () => void manager.shutdown({ graceMs: 1000 }).then(() => process.exit(0)));
 process.stdout.write(`${JSON.stringify([...pidsOf(manager, 'one'), ...pidsOf(manager, 'slow')])}\n`);
 if (end === 'uncaught exception') {
   setTimeout(() => {

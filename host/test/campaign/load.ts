@@ -33,7 +33,8 @@ export class Load {
   }
 
   async #run(caller: number): Promise<void> {
-    for (let turn = caller; !this.#stopped.signal.aborted; turn += 1) await (turn % 3 === 0 ? this.#stream() : this.#call(`${caller} ${turn}`));
+    for (let turn = caller; !this.#stopped.signal.aborted; turn += 1)
+      await (turn % 3 === 0 ? this.#stream() : this.#call(`${caller} ${turn}`));
   }
 
   async #call(text: string): Promise<void> {
@@ -51,7 +52,10 @@ export class Load {
   async #stream(): Promise<void> {
     const values: unknown[] = [];
     try {
-      for await (const batch of this.#manager.handle(this.#deployment).stream('count', { to: STREAM_VALUES, everyMs: 5 })) values.push(...batch);
+      for await (const batch of this.#manager
+        .handle(this.#deployment)
+        .stream('count', { to: STREAM_VALUES, everyMs: 5 }))
+        values.push(...batch);
       if (values.length === STREAM_VALUES && values.every((value, index) => value === index)) this.result.answered += 1;
       else this.#fail(`the values ${JSON.stringify(values)}`);
     } catch (error) {

@@ -1,4 +1,5 @@
-// `npm run campaign:replicas [strikes] [updates]`: real processes die, change and end under load; prints what became of the calls.
+// `npm run campaign:replicas [strikes] [updates]`: real processes die, change and end under load; prints what became of
+// the calls.
 import { type Fault, FAULTS, strike } from './faults.ts';
 import { longCalls, poisonousCalls, refusedRestarts } from './hard-calls.ts';
 import { endHost, ENDS, MOMENTS } from './host-ends.ts';
@@ -21,11 +22,15 @@ function report({ answered, cut, failed }: LoadResult): string {
 for (const fault of Object.keys(FAULTS) as Fault[]) {
   const { struck, bystander, replaced } = await strike(fault, strikes);
   bad += bystander.cut;
-  process.stdout.write(`${strikes} × ${fault}: ${replaced} processes replaced; struck: ${report(struck)}; beside it: ${report(bystander)}\n`);
+  process.stdout.write(
+    `${strikes} × ${fault}: ${replaced} processes replaced; struck: ${report(struck)}; beside it: ${report(bystander)}\n`,
+  );
 }
 const { load, updated, rolledBack, wrong, processes } = await updateUnderLoad(updates);
 bad += wrong.length + load.cut;
-process.stdout.write(`${updates} good and ${updates} bad updates: ${updated} updated, ${rolledBack} rolled back, ${wrong.length} wrong, ${processes} processes left; ${report(load)}\n`);
+process.stdout.write(
+  `${updates} good and ${updates} bad updates: ${updated} updated, ${rolledBack} rolled back, ${wrong.length} wrong, ${processes} processes left; ${report(load)}\n`,
+);
 for (const what of wrong) process.stdout.write(`  ${what}\n`);
 for (const [what, run] of [
   [`calls longer than the grace under ${updates} updates and scalings`, longCalls],
@@ -44,5 +49,7 @@ for (const moment of MOMENTS) {
     hosts += 1;
   }
 }
-process.stdout.write(`${hosts} hosts ended (${ENDS.join(', ')}; ${MOMENTS.join(', ')}): none of ${replicas} replicas survived\n`);
+process.stdout.write(
+  `${hosts} hosts ended (${ENDS.join(', ')}; ${MOMENTS.join(', ')}): none of ${replicas} replicas survived\n`,
+);
 process.exitCode = bad > 0 ? 1 : 0;

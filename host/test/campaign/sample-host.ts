@@ -10,7 +10,9 @@ import { Replica } from '../../replicas/process/replica.ts';
 export const ADDRESS_BYTES: number = 4 * 2 ** 30;
 
 /** A host of deployments without models, in this process. */
-export function sampleHost(deployments: Readonly<Record<string, Omit<DeploymentOptionsInput, 'type'>>>): DeploymentManager {
+export function sampleHost(
+  deployments: Readonly<Record<string, Omit<DeploymentOptionsInput, 'type'>>>,
+): DeploymentManager {
   const manager = new DeploymentManager({
     log: silentLogger,
     env: process.env,
@@ -18,13 +20,15 @@ export function sampleHost(deployments: Readonly<Record<string, Omit<DeploymentO
     definitions: [SampleDeployment],
     simulated: { spawn: (options) => new Replica({ ...options, addressBytes: ADDRESS_BYTES }) },
   });
-  for (const [name, options] of Object.entries(deployments)) manager.register(name, { type: SampleDeployment.name, ...options });
+  for (const [name, options] of Object.entries(deployments))
+    manager.register(name, { type: SampleDeployment.name, ...options });
   return manager;
 }
 
 /** The processes of a deployment that are there. */
 export function pidsOf(manager: DeploymentManager, name: string): number[] {
-  return manager.status()[name]?.replicas.flatMap(({ pid, state }) => (pid === undefined || state === 'exited' ? [] : [pid])) ?? [];
+  const replicas = manager.status()[name]?.replicas ?? [];
+  return replicas.flatMap(({ pid, state }) => (pid === undefined || state === 'exited' ? [] : [pid]));
 }
 
 /** The module that a process of its own is a host with. */

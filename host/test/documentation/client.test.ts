@@ -91,8 +91,24 @@ const ANSWERS = {
 };
 
 const CLI = join(packageRoot, 'dist/host/cli/main.js');
-const STRICT = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noPropertyAccessFromIndexSignature: true, noImplicitOverride: true, noUnusedLocals: true, noUnusedParameters: true };
-const OPTIONS = { ...STRICT, verbatimModuleSyntax: true, erasableSyntaxOnly: true, rewriteRelativeImportExtensions: true, module: 'nodenext', target: 'es2022', skipLibCheck: false };
+const STRICT = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  noImplicitOverride: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+};
+const OPTIONS = {
+  ...STRICT,
+  verbatimModuleSyntax: true,
+  erasableSyntaxOnly: true,
+  rewriteRelativeImportExtensions: true,
+  module: 'nodenext',
+  target: 'es2022',
+  skipLibCheck: false,
+};
 
 /** The server is in this process, which must go on meanwhile. */
 async function run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -112,8 +128,26 @@ Client.before(async () => {
   await writeFile(join(project, 'package.json'), '{"type":"module"}');
   await writeFile(join(project, 'clip.mp4'), 'a clip!');
   await writeFile(join(project, 'src/use.ts'), USE);
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...OPTIONS, lib: ['es2022'], types: ['node'], rootDir: 'src', outDir: 'build' }, include: ['src'] }));
-  await writeFile(join(project, 'tsconfig.browser.json'), JSON.stringify({ compilerOptions: { ...OPTIONS, module: 'preserve', lib: ['es2022', 'dom', 'dom.iterable'], types: [], noEmit: true }, files: ['src/client.ts'] }));
+  await writeFile(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { ...OPTIONS, lib: ['es2022'], types: ['node'], rootDir: 'src', outDir: 'build' },
+      include: ['src'],
+    }),
+  );
+  await writeFile(
+    join(project, 'tsconfig.browser.json'),
+    JSON.stringify({
+      compilerOptions: {
+        ...OPTIONS,
+        module: 'preserve',
+        lib: ['es2022', 'dom', 'dom.iterable'],
+        types: [],
+        noEmit: true,
+      },
+      files: ['src/client.ts'],
+    }),
+  );
 });
 Client.after(async () => {
   await varied[Symbol.asyncDispose]();
@@ -137,7 +171,15 @@ Client('what it writes is strictly typed, in Node and in browsers', () => {
 Client('calls endpoints of every kind', async () => {
   const { code, stdout, stderr } = await run('build/use.js', 'clip.mp4');
   assert.is(code, 0, stderr);
-  assert.equal(Object.fromEntries(stdout.trim().split('\n').map((line) => JSON.parse(line) as [string, unknown])), ANSWERS);
+  assert.equal(
+    Object.fromEntries(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as [string, unknown]),
+    ),
+    ANSWERS,
+  );
 });
 
 Client('says what is wrong with its arguments', async () => {

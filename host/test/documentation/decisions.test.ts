@@ -31,7 +31,8 @@ const Decisions = suite('the pages of decisions');
 
 Decisions('have at most twelve decisions each', () => {
   assert.ok(pages.length > 5, 'the pages were not found');
-  for (const page of pages) assert.ok(decisionsOf(page).length <= MOST_OF_PAGE, `${page} has ${decisionsOf(page).length} decisions`);
+  for (const page of pages)
+    assert.ok(decisionsOf(page).length <= MOST_OF_PAGE, `${page} has ${decisionsOf(page).length} decisions`);
 });
 
 Decisions('give context, decision and cost of each, in this order', () => {
@@ -44,7 +45,9 @@ Decisions('give context, decision and cost of each, in this order', () => {
 
 Decisions('are all listed in the index, which lists nothing else', () => {
   const listed = read('README.md').match(/^- \[.*$/gm) ?? [];
-  const expected = pages.flatMap(decisionsOf).map(({ page, heading }) => `- [${heading}](${page}#${anchorOf(heading)})`);
+  const expected = pages
+    .flatMap(decisionsOf)
+    .map(({ page, heading }) => `- [${heading}](${page}#${anchorOf(heading)})`);
   assert.equal([...listed].sort(), expected.sort());
 });
 

@@ -1,4 +1,5 @@
-// What the document shows is sent as it stands there: each example of a request, and each sample of code by the program that it is for.
+// What the document shows is sent as it stands there: each example of a request, and each sample of code by the program
+// that it is for.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,9 @@ Examples.before(async () => {
   varied = await startVariedApp();
   folder = await mkdtemp(join(tmpdir(), 'aana-samples-'));
   const { paths } = (await (await fetch(`${varied.url}/openapi.json`)).json()) as { paths: oas31.PathsObject };
-  posts = Object.entries(paths).flatMap(([path, { post }]) => (post?.['x-aana-endpoint'] ? [{ path, operation: post }] : []));
+  posts = Object.entries(paths).flatMap(([path, { post }]) =>
+    post?.['x-aana-endpoint'] ? [{ path, operation: post }] : [],
+  );
   for (const name of ['video', 'files', 'file']) await writeFile(join(folder, `${name}.mp4`), `content of ${name}`);
 });
 Examples.after(async () => {
@@ -38,7 +41,10 @@ Examples('every example is answered as the document says, in each form of a requ
   for (const { path, operation } of posts) {
     for (const [type, { example }] of Object.entries((operation.requestBody as oas31.RequestBodyObject).content)) {
       if (example === undefined) continue;
-      const response = await fetch(`${varied.url}${path}`, { method: 'POST', ...requestOf(type, example, varied.app.endpoints.find((one) => one.path === path)?.inputSchema ?? {}) });
+      const response = await fetch(`${varied.url}${path}`, {
+        method: 'POST',
+        ...requestOf(type, example, varied.app.endpoints.find((one) => one.path === path)?.inputSchema ?? {}),
+      });
       assert.is(response.status, expected(path), `${path} ${type}: ${await response.text()}`);
       assert.ok(operation.responses?.[String(response.status)], `${path}: ${response.status} is documented`);
       sent += 1;
@@ -47,7 +53,11 @@ Examples('every example is answered as the document says, in each form of a requ
   assert.ok(sent > 20, `${sent} examples`);
 });
 
-function requestOf(type: string, example: Record<string, unknown>, schema: object): { body: FormData | URLSearchParams | string; headers?: Record<string, string> } {
+function requestOf(
+  type: string,
+  example: Record<string, unknown>,
+  schema: object,
+): { body: FormData | URLSearchParams | string; headers?: Record<string, string> } {
   if (type === 'application/json') return { body: JSON.stringify(example), headers: { 'content-type': type } };
   const json = JSON.stringify(example['body']);
   if (type === 'application/x-www-form-urlencoded') return { body: new URLSearchParams({ body: json }) };
@@ -64,7 +74,9 @@ interface Sample {
 
 function samples(label: string): Sample[] {
   return posts.flatMap(({ path, operation }) => {
-    const found = (operation['x-codeSamples'] as { label: string; source: string }[]).filter((one) => one.label === label);
+    const found = (operation['x-codeSamples'] as { label: string; source: string }[]).filter(
+      (one) => one.label === label,
+    );
     assert.is(found.length, 1, `${path} has a sample for ${label}`);
     return found.map(({ source }) => ({ path, source }));
   });
@@ -75,13 +87,21 @@ async function runSamples(label: string, start: (source: string) => Promise<{ st
   for (const { path, source } of samples(label)) {
     const before = varied.logged.length;
     const { stdout } = await start(source);
-    const requests = varied.logged.slice(before).map((line) => JSON.parse(line) as { message: string; path: string; status: number });
-    assert.equal(requests.filter(({ message }) => message === 'request').map((one) => [one.path, one.status]), [[path, expected(path)]], `${source}\n${stdout}`);
+    const requests = varied.logged
+      .slice(before)
+      .map((line) => JSON.parse(line) as { message: string; path: string; status: number });
+    assert.equal(
+      requests.filter(({ message }) => message === 'request').map((one) => [one.path, one.status]),
+      [[path, expected(path)]],
+      `${source}\n${stdout}`,
+    );
     assert.ok(stdout.trim().length > 1, source);
   }
 }
 
-Examples('every sample for curl runs', () => runSamples('curl', (source) => run('bash', ['-c', source], { cwd: folder, timeout: 30_000 })));
+Examples('every sample for curl runs', () =>
+  runSamples('curl', (source) => run('bash', ['-c', source], { cwd: folder, timeout: 30_000 })),
+);
 
 Examples('every sample in TypeScript runs', () =>
   runSamples('TypeScript', async (source) => {
@@ -91,18 +111,41 @@ Examples('every sample in TypeScript runs', () =>
 );
 
 Examples('every sample in TypeScript compiles under strict', async () => {
-  const files = await Promise.all(samples('TypeScript').map(async ({ source }, n) => {
-    const file = join(folder, `sample${n}.mts`);
-    await writeFile(file, source);
-    return file;
-  }));
+  const files = await Promise.all(
+    samples('TypeScript').map(async ({ source }, n) => {
+      const file = join(folder, `sample${n}.mts`);
+      await writeFile(file, source);
+      return file;
+    }),
+  );
   const types = join(packageRoot, 'node_modules/@types');
-  const compiled = run(process.execPath, [join(packageRoot, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', '--noEmit', '--strict', '--target', 'es2023', '--module', 'nodenext', '--typeRoots', types, '--types', 'node', ...files], { cwd: folder });
+  const compiled = run(
+    process.execPath,
+    [
+      join(packageRoot, 'node_modules/typescript/bin/tsc'),
+      '--ignoreConfig',
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2023',
+      '--module',
+      'nodenext',
+      '--typeRoots',
+      types,
+      '--types',
+      'node',
+      ...files,
+    ],
+    { cwd: folder },
+  );
   await compiled.catch(({ stdout }: { stdout: string }) => assert.unreachable(stdout));
 });
 
 Examples('every sample in Python runs', async () => {
-  const missing = await run('python3', ['-c', 'import requests']).then(() => false, () => true);
+  const missing = await run('python3', ['-c', 'import requests']).then(
+    () => false,
+    () => true,
+  );
   if (missing) return skip('samples in Python', 'there is no Python with the package requests');
   await runSamples('Python', (source) => run('python3', ['-c', source], { cwd: folder, timeout: 30_000 }));
 });

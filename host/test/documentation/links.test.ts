@@ -42,7 +42,9 @@ Links('lead to files and headings that exist', () => {
 Links('of published guides lead to no decision', () => {
   const guides = pages.filter((page) => /^docs\/[^/]+\.md$/.test(nameOf(page)));
   assert.ok(guides.length > 10, 'the guides were not found');
-  const wrong = guides.filter((page) => linksOf(readFileSync(page, 'utf8')).some(({ path }) => path.includes('decisions/')));
+  const wrong = guides.filter((page) =>
+    linksOf(readFileSync(page, 'utf8')).some(({ path }) => path.includes('decisions/')),
+  );
   assert.equal(wrong.map(nameOf), []);
 });
 

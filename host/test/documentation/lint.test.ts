@@ -1,4 +1,5 @@
-// The document of a server with endpoints of every kind, under two linters that share no code. Both are fetched by npx, as the linter of the sources is.
+// The document of a server with endpoints of every kind, under two linters that share no code. Both are fetched by npx,
+// as the linter of the sources is.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,8 +17,18 @@ const rules = (name: string): string => join(packageRoot, 'host/test/documentati
 /** As it is without API keys and limits, and with them. */
 const FILES = ['open.json', 'guarded.json'];
 const LINTERS = [
-  { name: 'redocly', source: '@redocly/cli@2.77.0', clean: /descriptions? (is|are) valid/, command: ['redocly', 'lint', ...FILES, '--config', rules('redocly.yaml'), '--format', 'stylish'] },
-  { name: 'spectral', source: '@stoplight/spectral-cli@6.16.3', clean: /No results/, command: ['spectral', 'lint', ...FILES, '--ruleset', rules('spectral.yaml'), '--fail-severity', 'hint'] },
+  {
+    name: 'redocly',
+    source: '@redocly/cli@2.77.0',
+    clean: /descriptions? (is|are) valid/,
+    command: ['redocly', 'lint', ...FILES, '--config', rules('redocly.yaml'), '--format', 'stylish'],
+  },
+  {
+    name: 'spectral',
+    source: '@stoplight/spectral-cli@6.16.3',
+    clean: /No results/,
+    command: ['spectral', 'lint', ...FILES, '--ruleset', rules('spectral.yaml'), '--fail-severity', 'hint'],
+  },
 ];
 let folder = '';
 
@@ -34,8 +45,15 @@ Lint.after(() => rm(folder, { recursive: true, force: true }));
 for (const { name, source, clean, command } of LINTERS) {
   Lint(`${name} has nothing to say against it`, async () => {
     const npx = (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
-      run('npx', ['--yes', `--package=${source}`, '--', ...args], { cwd: folder, timeout: 240_000, env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } });
-    const missing = await npx(name, '--version').then(() => undefined, (error: Error) => error.message);
+      run('npx', ['--yes', `--package=${source}`, '--', ...args], {
+        cwd: folder,
+        timeout: 240_000,
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      });
+    const missing = await npx(name, '--version').then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
     if (missing !== undefined) return skip(name, `it cannot be fetched: ${missing.trim().split('\n').at(-1)}`);
     const { stdout, stderr } = await npx(...command).catch((error: { stdout: string; stderr: string }) => error);
     assert.match(`${stdout}${stderr}`, clean);

@@ -37,12 +37,20 @@ function inBrowser(title: string, test: () => Promise<void>): void {
 /** Neither complained, nor asked anybody else. */
 function assertQuiet(page: Page, origin: string): void {
   assert.equal(page.complaints, []);
-  assert.equal(page.requests.filter((url) => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)), []);
+  assert.equal(
+    page.requests.filter((url) => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)),
+    [],
+  );
   assert.ok(page.requests.length >= 3);
 }
 
 /** Opens an endpoint, fills the form in, sends it, and gives what the page shows of the answer. */
-async function execute(page: Page, id: string, body?: string, file?: string): Promise<{ status: string; answer: string }> {
+async function execute(
+  page: Page,
+  id: string,
+  body?: string,
+  file?: string,
+): Promise<{ status: string; answer: string }> {
   const block = `#operations-${id}`;
   await page.click(`${block} .opblock-summary-control`);
   await page.click(`${block} .try-out__btn`);
@@ -51,16 +59,31 @@ async function execute(page: Page, id: string, body?: string, file?: string): Pr
   await page.click(`${block} .execute`);
   await page.until(`document.querySelector('${block} .live-responses-table .response-col_status')?.innerText.trim()`);
   return {
-    status: String(await page.evaluate(`document.querySelector('${block} .live-responses-table tbody .response-col_status').innerText`)).trim(),
-    answer: String(await page.evaluate(`document.querySelector('${block} .live-responses-table tbody .highlight-code').innerText`)),
+    status: String(
+      await page.evaluate(
+        `document.querySelector('${block} .live-responses-table tbody .response-col_status').innerText`,
+      ),
+    ).trim(),
+    answer: String(
+      await page.evaluate(`document.querySelector('${block} .live-responses-table tbody .highlight-code').innerText`),
+    ),
   };
 }
 
 inBrowser('/docs sends a form with a file, and shows the answer', async () => {
   const page = await browser.open(`${varied.url}/docs`);
-  const { status, answer } = await execute(page, 'app-describe_video', '{"video":{"content":"video"}}', join(folder, 'talk.mp4'));
+  const { status, answer } = await execute(
+    page,
+    'app-describe_video',
+    '{"video":{"content":"video"}}',
+    join(folder, 'talk.mp4'),
+  );
   assert.is(status, '200');
-  assert.equal(JSON.parse(answer.replace('Download', '')), { bytes: 19, filename: 'talk.mp4', text: 'what the file holds' });
+  assert.equal(JSON.parse(answer.replace('Download', '')), {
+    bytes: 19,
+    filename: 'talk.mp4',
+    text: 'what the file holds',
+  });
   assertQuiet(page, varied.url);
 });
 
@@ -79,7 +102,10 @@ inBrowser('/docs shows what is wrong with an input', async () => {
   assert.match(answer, '"ValidationError"');
   assert.match(answer, '"wrong"');
   // The browser itself says that a request was answered with an error.
-  assert.equal(page.complaints.filter((text) => !/status of 422/.test(text)), []);
+  assert.equal(
+    page.complaints.filter((text) => !/status of 422/.test(text)),
+    [],
+  );
 });
 
 inBrowser('/docs shows a stream', async () => {
@@ -93,13 +119,22 @@ inBrowser('/docs shows a stream', async () => {
 
 /** Whether the page shows every operation, with its samples. */
 async function assertRedoc(page: Page, origin: string): Promise<void> {
-  const wanted = ['Mix colours', 'A tree with one more leaf', 'What a video file is', 'Counts, a value at a time', 'Runs as a task, always', 'Tasks, the newest first'];
+  const wanted = [
+    'Mix colours',
+    'A tree with one more leaf',
+    'What a video file is',
+    'Counts, a value at a time',
+    'Runs as a task, always',
+    'Tasks, the newest first',
+  ];
   await page.until(`[...${JSON.stringify(wanted)}].every((text) => document.body.innerText.includes(text))`);
   await page.until(`document.body.innerText.includes('curl')`);
   assertQuiet(page, origin);
 }
 
-inBrowser('/redoc shows the operations', async () => assertRedoc(await browser.open(`${varied.url}/redoc`), varied.url));
+inBrowser('/redoc shows the operations', async () =>
+  assertRedoc(await browser.open(`${varied.url}/redoc`), varied.url),
+);
 
 inBrowser('both work where the application is mounted in another one', async () => {
   const koa = new Koa().use(varied.app.middleware({ prefix: '/ai' }));

@@ -1,4 +1,5 @@
-// docs/application.md, block by block from the top, as a reader does it: files are written where the block says, commands are run, answers compared.
+// docs/application.md, block by block from the top, as a reader does it: files are written where the block says,
+// commands are run, answers compared.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,8 @@ Guide.before(async () => {
     npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
     npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}" "\${@:2}"\nexec "${realNpm}" "$@"`,
   };
-  for (const [name, text] of Object.entries(programs)) writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${text}\n`, { mode: 0o755 });
+  for (const [name, text] of Object.entries(programs))
+    writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${text}\n`, { mode: 0o755 });
   writeFileSync(
     join(bin, 'link.mjs'),
     `import { mkdirSync, symlinkSync } from 'node:fs';
@@ -44,14 +46,21 @@ for (const name of process.argv.slice(2).filter((one) => one !== 'aana-host')) {
 }
 `,
   );
-  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), AANA_PORT: String(port), XDG_RUNTIME_DIR: join(folder, 'run') };
+  env = {
+    ...process.env,
+    AANA_DATA_DIR: join(folder, 'data'),
+    PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter),
+    AANA_PORT: String(port),
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+  };
 });
 Guide.after(async () => {
   await stopServer();
   rmSync(folder, { recursive: true, force: true });
 });
 
-const here = (text: string): string => text.replaceAll(/(?<=127\.0\.0\.1):8000/g, `:${port}`).replaceAll(/(?<=port: |listen\()8000/g, String(port));
+const here = (text: string): string =>
+  text.replaceAll(/(?<=127\.0\.0\.1):8000/g, `:${port}`).replaceAll(/(?<=port: |listen\()8000/g, String(port));
 
 /** Starts what the block says, and waits until the application below `prefix` is ready. */
 async function serve({ text }: Block, prefix: string): Promise<void> {
@@ -86,17 +95,39 @@ async function execute(block: Block): Promise<void> {
   else assert.unreachable(`what is a block of ${language} ${about}?`);
 }
 
-for (const block of blocksOf(page)) Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
+for (const block of blocksOf(page))
+  Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
 
 Guide('its code in TypeScript is strictly typed', () => {
-  const types = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable', '--types', 'node', '--allowJs', '--skipLibCheck', '--erasableSyntaxOnly'];
+  const types = [
+    '--strict',
+    '--noEmit',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,esnext.disposable',
+    '--types',
+    'node',
+    '--allowJs',
+    '--skipLibCheck',
+    '--erasableSyntaxOnly',
+  ];
   runNode(join(folder, 'my-app'), join(packageRoot, 'node_modules/typescript/bin/tsc'), ...types, 'typed.ts');
 });
 
 Guide('its links within the page lead somewhere', () => {
-  const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
+  const anchor = (title: string): string =>
+    `#${title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/\s/g, '-')}`;
   const anchors = [...page.matchAll(/^#{2,3} (.*)$/gm)].map((match) => anchor(match[1]!));
-  assert.equal([...page.matchAll(/\]\((#[^)]*)\)/g)].map((match) => match[1]!).filter((link) => !anchors.includes(link)), []);
+  assert.equal(
+    [...page.matchAll(/\]\((#[^)]*)\)/g)].map((match) => match[1]!).filter((link) => !anchors.includes(link)),
+    [],
+  );
 });
 
 Guide.run();

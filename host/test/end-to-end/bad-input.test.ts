@@ -45,7 +45,8 @@ async function failure(response: Promise<Response>, status: number): Promise<Fai
   return body;
 }
 
-const transcribe = (body: unknown, files: Parameters<typeof post>[2] = {}): Promise<Response> => post(`${server.url}/video/transcribe`, body, files);
+const transcribe = (body: unknown, files: Parameters<typeof post>[2] = {}): Promise<Response> =>
+  post(`${server.url}/video/transcribe`, body, files);
 const locations = ({ data }: Failure): string[] => (data as { loc: unknown[] }[]).map(({ loc }) => loc.join('.'));
 const types = ({ data }: Failure): string[] => (data as { type: string }[]).map(({ type }) => type);
 
@@ -77,11 +78,20 @@ BadInput('none or two of url, path and content are a 422', async () => {
   }
 });
 
-BadInput('a reference to a part that is not there, and a part that nothing refers to, are a 422 that names it', async () => {
-  assert.match(JSON.stringify(await failure(transcribe({ video: { content: 'clip' } }), 422)), /clip/);
-  const body = await failure(transcribe({ video: { content: 'clip' } }, { clip: { data: new Uint8Array(4) }, spare: { data: new Uint8Array(4) } }), 422);
-  assert.match(JSON.stringify(body), /spare/);
-});
+BadInput(
+  'a reference to a part that is not there, and a part that nothing refers to, are a 422 that names it',
+  async () => {
+    assert.match(JSON.stringify(await failure(transcribe({ video: { content: 'clip' } }), 422)), /clip/);
+    const body = await failure(
+      transcribe(
+        { video: { content: 'clip' } },
+        { clip: { data: new Uint8Array(4) }, spare: { data: new Uint8Array(4) } },
+      ),
+      422,
+    );
+    assert.match(JSON.stringify(body), /spare/);
+  },
+);
 
 BadInput('an address that nothing answers at is a 400 that names it', async () => {
   const body = await failure(transcribe({ video: { url: 'http://192.0.2.1.invalid/a.mp4' } }), 400);
@@ -120,12 +130,18 @@ BadInput('a streaming endpoint answers a mistake with its status before the firs
 BadInput('unknown paths and methods have the same four keys', async () => {
   await failure(fetch(`${server.url}/nothing/here`), 404);
   const response = fetch(`${server.url}/video/transcribe`);
-  await failure(response.then((one) => one.clone()), 405);
+  await failure(
+    response.then((one) => one.clone()),
+    405,
+  );
   assert.match((await response).headers.get('allow') ?? '', /POST/);
 });
 
 BadInput('a language that the model does not know is refused by name', async () => {
-  const body = await failure(transcribe({ video: { url: 'http://example.com/a.mp4' }, whisper_params: { beam_size: 0 } }), 422);
+  const body = await failure(
+    transcribe({ video: { url: 'http://example.com/a.mp4' }, whisper_params: { beam_size: 0 } }),
+    422,
+  );
   assert.equal(locations(body), ['whisper_params.beam_size']);
 });
 

@@ -44,20 +44,34 @@ for (const { line, language, about, text } of blocks.filter((block) => block.lan
       const file = join(folder, about);
       await writeFile(file, text);
       const { deployments } = loadConfig({ env: {}, file });
-      const manager = new DeploymentManager({ log: silentLogger, models: { pull: async () => ({ path: '' }) }, env: {} });
-      for (const [name, options] of Object.entries(deployments)) manager.register(name, structuredClone(options) as DeploymentOptions); // throws where it is wrong
-    } else if (about === 'autoscaling_config') DeploymentOptions.parse({ type: 'WhisperDeployment', autoscaling_config: JSON.parse(text) });
+      const manager = new DeploymentManager({
+        log: silentLogger,
+        models: { pull: async () => ({ path: '' }) },
+        env: {},
+      });
+      for (const [name, options] of Object.entries(deployments))
+        manager.register(name, structuredClone(options) as DeploymentOptions); // throws where it is wrong
+    } else if (about === 'autoscaling_config')
+      DeploymentOptions.parse({ type: 'WhisperDeployment', autoscaling_config: JSON.parse(text) });
     else {
-      const [, source = ''] = /^run (\S+)$/.exec(about) ?? assert.unreachable(`what is a block of ${language} ${about}?`) ?? [];
+      const [, source = ''] =
+        /^run (\S+)$/.exec(about) ?? assert.unreachable(`what is a block of ${language} ${about}?`) ?? [];
       assert.is(runNode(folder, built(source)).trim(), text);
     }
   });
 }
 
 Guide('names every section in its list of contents', () => {
-  const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
+  const anchor = (title: string): string =>
+    `#${title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/\s/g, '-')}`;
   const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
-  assert.equal(listed, [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)));
+  assert.equal(
+    listed,
+    [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)),
+  );
 });
 
 Guide.run();

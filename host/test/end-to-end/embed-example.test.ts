@@ -27,22 +27,36 @@ Embed.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const replicas = async (): Promise<number[]> => (await descendants(shop.process.pid ?? 0)).filter(({ command }) => command.includes('replicas/process')).map(({ pid }) => pid);
+const replicas = async (): Promise<number[]> =>
+  (await descendants(shop.process.pid ?? 0))
+    .filter(({ command }) => command.includes('replicas/process'))
+    .map(({ pid }) => pid);
 
 Embed('asks for the versions of the compiler and of the types that this package has', async () => {
-  const versions = async (file: string): Promise<Record<string, string>> => JSON.parse(await readFile(file, 'utf8')).devDependencies;
-  const [own, example] = await Promise.all([versions(join(packageRoot, 'package.json')), versions(join(folder, 'package.json'))]);
+  const versions = async (file: string): Promise<Record<string, string>> =>
+    JSON.parse(await readFile(file, 'utf8')).devDependencies;
+  const [own, example] = await Promise.all([
+    versions(join(packageRoot, 'package.json')),
+    versions(join(folder, 'package.json')),
+  ]);
   assert.equal(example, { '@types/node': own['@types/node'], typescript: own['typescript'] });
 });
 
 Embed('its own routes and those of the host answer as its README says', async () => {
   const answers = [...readme.matchAll(/```json\n(.*?)\n```/gs)].map((match) => match[1]);
   assert.is(await (await fetch(`${shop.url}/reviews`)).text(), answers[0]);
-  const [, path, text] = [...readme.matchAll(/-F 'body=(.*?)' http:\/\/[^/]+(\/\S+)/g)].map((match) => [match[0], match[2], match[1]])[0]!;
+  const [, path, text] = [...readme.matchAll(/-F 'body=(.*?)' http:\/\/[^/]+(\/\S+)/g)].map((match) => [
+    match[0],
+    match[2],
+    match[1],
+  ])[0]!;
   const streamed = await post(`${shop.url}${path}`, JSON.parse(text!));
   assert.is(streamed.headers.get('content-type'), 'application/json-seq');
   assert.is(await streamed.text(), answers[1]);
-  assert.equal(await (await post(`${shop.url}/text/sentiment`, { text: 'great, but late' })).json(), { label: 'neutral', score: 0 });
+  assert.equal(await (await post(`${shop.url}/text/sentiment`, { text: 'great, but late' })).json(), {
+    label: 'neutral',
+    score: 0,
+  });
   assert.is((await fetch(`${shop.url}/docs`)).status, 200);
 });
 
@@ -56,7 +70,8 @@ Embed('serves on when a replica is killed', async () => {
   const [first, second] = await replicas();
   assert.ok(second);
   process.kill(first!, 'SIGKILL');
-  for (let times = 0; times < 20; times += 1) assert.is((await post(`${shop.url}/text/sentiment`, { text: 'great' })).status, 200);
+  for (let times = 0; times < 20; times += 1)
+    assert.is((await post(`${shop.url}/text/sentiment`, { text: 'great' })).status, 200);
   await until(async () => (await replicas()).filter((pid) => pid !== first).length === 2);
 });
 
@@ -66,7 +81,8 @@ Embed('ends by itself when it is told to, and leaves no process behind', async (
   for (const pid of pids) assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
 
-if (!runsTypeScript) skip('examples/embed runs from its sources', `Node ${process.versions.node} does not run TypeScript`);
+if (!runsTypeScript)
+  skip('examples/embed runs from its sources', `Node ${process.versions.node} does not run TypeScript`);
 else {
   Embed('runs from its sources where Node runs TypeScript', async () => {
     await using again = await startExample(folder, 'src/server.ts');

@@ -29,8 +29,12 @@ Examples('its sources are strictly typed and its tests pass', () => {
 });
 
 Examples('asks for the versions of the compiler and of the types that this package has', async () => {
-  const versions = async (file: string): Promise<Record<string, string>> => JSON.parse(await readFile(file, 'utf8')).devDependencies;
-  const [own, example] = await Promise.all([versions(join(packageRoot, 'package.json')), versions(join(project, 'package.json'))]);
+  const versions = async (file: string): Promise<Record<string, string>> =>
+    JSON.parse(await readFile(file, 'utf8')).devDependencies;
+  const [own, example] = await Promise.all([
+    versions(join(packageRoot, 'package.json')),
+    versions(join(project, 'package.json')),
+  ]);
   assert.equal(example, { '@types/node': own['@types/node'], typescript: own['typescript'] });
 });
 
@@ -45,7 +49,11 @@ Examples('builds, and answers as its README says', async () => {
   const text = await post(`${server.url}/text/word_count`, body);
   assert.equal(await text.json(), JSON.parse(answer!));
 
-  const response = await post(`${server.url}/video/word_count`, { video: { content: 'file' }, top: 1 }, { file: { data: await speakingVideo() } });
+  const response = await post(
+    `${server.url}/video/word_count`,
+    { video: { content: 'file' }, top: 1 },
+    { file: { data: await speakingVideo() } },
+  );
   const counted = (await response.json()) as { words: number; most_frequent: unknown[] };
   assert.is(response.status, 200, JSON.stringify(counted));
   assert.ok(Math.abs(counted.words - 22) <= 1, `${counted.words} words`);

@@ -18,7 +18,9 @@ const Foreign = suite('pages of other servers');
 const program = findChromium();
 /** The name of the foreign server; in the browser it leads to this machine. */
 const EVIL = 'evil.example';
-/** A name of this machine in its network. Browsers tell a server less about requests to such a name than to localhost. */
+/**
+ * A name of this machine in its network. Browsers tell a server less about requests to such a name than to localhost.
+ */
 const LAN = 'gpubox.lan';
 const SECRET = 'only for the person at this machine';
 
@@ -37,7 +39,9 @@ let lanPort = 0;
 const reached: string[] = [];
 
 async function serveEmptyPages(): Promise<{ server: Server; port: number }> {
-  const server = createServer((_req, res) => res.setHeader('content-type', 'text/html').end('<!doctype html><title>pages</title><body></body>'));
+  const server = createServer((_req, res) =>
+    res.setHeader('content-type', 'text/html').end('<!doctype html><title>pages</title><body></body>'),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { server, port: (server.address() as AddressInfo).port };
@@ -55,7 +59,13 @@ async function startApp(name: string, at: number, config: Parameters<typeof guar
     reached.push(`${name} endpoint ${text}`);
     return { text };
   };
-  started.registerEndpoint({ name: 'note', path: '/note', input: z.strictObject({ text: z.string() }), output: z.any(), run });
+  started.registerEndpoint({
+    name: 'note',
+    path: '/note',
+    input: z.strictObject({ text: z.string() }),
+    output: z.any(),
+    run,
+  });
   const router = new Router();
   router.all('/any', (ctx) => {
     reached.push(`${name} route ${ctx.method}`);
@@ -94,7 +104,11 @@ function inBrowser(title: string, test: () => Promise<void>): void {
 
 /** A task that has ended, so that it can be deleted. */
 async function endedTask(at = port): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${at}/echo?defer=true`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"n":7}' });
+  const response = await fetch(`http://127.0.0.1:${at}/echo?defer=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"n":7}',
+  });
   const { task_id: id } = (await response.json()) as { task_id: string };
   for (;;) {
     const { status } = (await (await fetch(`http://127.0.0.1:${at}/tasks/${id}`)).json()) as { status: string };
@@ -113,7 +127,11 @@ async function webhookCount(at = port): Promise<number> {
 
 /** What a script of the page reads; the name of the error where it reads nothing. */
 async function read(page: Page, url: string, init: RequestInit = {}): Promise<string> {
-  return String(await page.evaluate(`fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then((r) => r.text()).catch((e) => e.name)`));
+  return String(
+    await page.evaluate(
+      `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then((r) => r.text()).catch((e) => e.name)`,
+    ),
+  );
 }
 
 /** Has the page load a thing, and waits until the browser has had an answer, or none. */
@@ -128,7 +146,15 @@ async function load(page: Page, html: string): Promise<void> {
 }
 
 /** Has the page send a form, and waits for the answer to be shown in a frame. */
-async function sendForm(page: Page, action: string, { method = 'POST', type = 'application/x-www-form-urlencoded', fields }: { readonly method?: string; readonly type?: string; readonly fields: Readonly<Record<string, string>> }): Promise<void> {
+async function sendForm(
+  page: Page,
+  action: string,
+  {
+    method = 'POST',
+    type = 'application/x-www-form-urlencoded',
+    fields,
+  }: { readonly method?: string; readonly type?: string; readonly fields: Readonly<Record<string, string>> },
+): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const frame = Object.assign(document.createElement('iframe'), { name: 'answer' + Math.random() });
     document.body.append(frame);
@@ -142,9 +168,22 @@ async function sendForm(page: Page, action: string, { method = 'POST', type = 'a
 
 inBrowser('whose name leads to this machine all at once read nothing and send nothing', async () => {
   const id = await endedTask();
-  await fetch(`http://127.0.0.1:${port}/note?defer=true`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text: SECRET }) });
+  await fetch(`http://127.0.0.1:${port}/note?defer=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: SECRET }),
+  });
   reached.splice(0);
-  for (const path of ['/tasks', `/tasks/${id}`, '/api/status', '/api/ready', '/openapi.json', '/docs', '/nothing', '/any']) {
+  for (const path of [
+    '/tasks',
+    `/tasks/${id}`,
+    '/api/status',
+    '/api/ready',
+    '/openapi.json',
+    '/docs',
+    '/nothing',
+    '/any',
+  ]) {
     const text = await read(rebound, path);
     assert.match(text, '"error":"HostNotAllowed"', path);
     assert.not.match(text, SECRET);
@@ -159,7 +198,10 @@ inBrowser('whose name leads to this machine all at once read nothing and send no
     ['/any', { method: 'PUT' }],
   ];
   for (const [path, init] of sent) assert.match(await read(rebound, path, init), '"error":"HostNotAllowed"', path);
-  assert.equal([await statusOfTask(id), await webhookCount(), reached.filter((one) => one !== `app endpoint ${SECRET}`)], [200, 0, []]);
+  assert.equal(
+    [await statusOfTask(id), await webhookCount(), reached.filter((one) => one !== `app endpoint ${SECRET}`)],
+    [200, 0, []],
+  );
 });
 
 const forms: readonly [type: string, fields: Readonly<Record<string, string>>][] = [
@@ -170,9 +212,14 @@ const forms: readonly [type: string, fields: Readonly<Record<string, string>>][]
 for (const host of [EVIL, 'localhost']) {
   inBrowser(`at http://${host} send no form`, async () => {
     const page = await browser.open(`http://${host}:${evilPort}/`);
-    for (const [type, fields] of forms) for (const target of ['127.0.0.1', 'localhost']) await sendForm(page, `http://${target}:${port}/note`, { type, fields });
+    for (const [type, fields] of forms)
+      for (const target of ['127.0.0.1', 'localhost'])
+        await sendForm(page, `http://${target}:${port}/note`, { type, fields });
     await sendForm(page, `http://127.0.0.1:${port}/any`, { fields: {} });
-    await sendForm(page, `http://127.0.0.1:${port}/webhooks`, { type: 'text/plain', fields: { '{"url":"https://evil.example/","events":["': '"]}' } });
+    await sendForm(page, `http://127.0.0.1:${port}/webhooks`, {
+      type: 'text/plain',
+      fields: { '{"url":"https://evil.example/","events":["': '"]}' },
+    });
     assert.equal([await webhookCount(), reached], [0, []]);
   });
 
@@ -180,11 +227,22 @@ for (const host of [EVIL, 'localhost']) {
     const id = await endedTask();
     const page = await browser.open(`http://${host}:${evilPort}/`);
     const url = `http://127.0.0.1:${port}/tasks/delete/${id}`;
-    for (const html of [`<img src="${url}">`, `<img src="${url}" referrerpolicy="no-referrer">`, `<script src="${url}"></script>`, `<link rel="stylesheet" href="${url}">`, `<iframe src="${url}"></iframe>`]) {
+    for (const html of [
+      `<img src="${url}">`,
+      `<img src="${url}" referrerpolicy="no-referrer">`,
+      `<script src="${url}"></script>`,
+      `<link rel="stylesheet" href="${url}">`,
+      `<iframe src="${url}"></iframe>`,
+    ]) {
       await load(page, html);
       assert.is(await statusOfTask(id), 200, html);
     }
-    for (const init of [{}, { mode: 'no-cors' }, { mode: 'no-cors', credentials: 'include', referrerPolicy: 'no-referrer' }, { method: 'HEAD', mode: 'no-cors' }] as const) {
+    for (const init of [
+      {},
+      { mode: 'no-cors' },
+      { mode: 'no-cors', credentials: 'include', referrerPolicy: 'no-referrer' },
+      { method: 'HEAD', mode: 'no-cors' },
+    ] as const) {
       await read(page, url, init);
       assert.is(await statusOfTask(id), 200, JSON.stringify(init));
     }
@@ -198,10 +256,18 @@ for (const host of [EVIL, 'localhost']) {
   inBrowser(`at http://${host} read no answer, and reach nothing with what browsers ask before`, async () => {
     const id = await endedTask();
     const page = await browser.open(`http://${host}:${evilPort}/`);
-    for (const path of ['/tasks', `/tasks/${id}`, '/api/status', '/openapi.json']) assert.is(await read(page, `http://127.0.0.1:${port}${path}`), 'TypeError', path);
+    for (const path of ['/tasks', `/tasks/${id}`, '/api/status', '/openapi.json'])
+      assert.is(await read(page, `http://127.0.0.1:${port}${path}`), 'TypeError', path);
     reached.splice(0);
-    const inits: RequestInit[] = [{ method: 'OPTIONS' }, { method: 'PUT' }, { method: 'DELETE' }, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }, { headers: { 'x-other': '1' } }];
-    for (const init of inits) assert.is(await read(page, `http://127.0.0.1:${port}/any`, init), 'TypeError', JSON.stringify(init));
+    const inits: RequestInit[] = [
+      { method: 'OPTIONS' },
+      { method: 'PUT' },
+      { method: 'DELETE' },
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' },
+      { headers: { 'x-other': '1' } },
+    ];
+    for (const init of inits)
+      assert.is(await read(page, `http://127.0.0.1:${port}/any`, init), 'TypeError', JSON.stringify(init));
     assert.equal(reached, []);
   });
 }
@@ -210,7 +276,11 @@ inBrowser('delete no task either where the browser does not say where a request 
   const id = await endedTask(lanPort);
   const page = await browser.open(`http://${EVIL}:${evilPort}/`);
   const url = `http://${LAN}:${lanPort}/tasks/delete/${id}`;
-  for (const html of [`<img src="${url}">`, `<img src="${url}" referrerpolicy="no-referrer">`, `<iframe src="${url}" referrerpolicy="no-referrer"></iframe>`]) {
+  for (const html of [
+    `<img src="${url}">`,
+    `<img src="${url}" referrerpolicy="no-referrer">`,
+    `<iframe src="${url}" referrerpolicy="no-referrer"></iframe>`,
+  ]) {
     await load(page, html);
     assert.is(await statusOfTask(id, lanPort), 200, html);
   }
@@ -225,7 +295,14 @@ inBrowser('are told apart from those of the server itself, which do everything',
     const id = await endedTask(at);
     const page = await browser.open(`${origin}/docs`);
     assert.match(await read(page, '/tasks'), id, origin);
-    assert.is(await read(page, '/note', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"own"}' }), '{"text":"own"}');
+    assert.is(
+      await read(page, '/note', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"text":"own"}',
+      }),
+      '{"text":"own"}',
+    );
     assert.match(await read(page, `/tasks/delete/${id}`), id);
     assert.is(await statusOfTask(id, at), 404, origin);
   }

@@ -26,7 +26,8 @@ const replicasOf = async (pid: number | undefined): Promise<{ pid: number; comma
 /** Waits until a replica computes, or until none does. */
 async function untilReplicas(computing: boolean, pid: number | undefined): Promise<void> {
   const replicas = await replicasOf(pid);
-  const used = async (): Promise<number> => (await Promise.all(replicas.map((replica) => cpuSeconds(replica.pid)))).reduce((sum, seconds) => sum + seconds, 0);
+  const used = async (): Promise<number> =>
+    (await Promise.all(replicas.map((replica) => cpuSeconds(replica.pid)))).reduce((sum, seconds) => sum + seconds, 0);
   let before = await used();
   await until(async () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -50,26 +51,45 @@ Lifecycle('kill -9 of a replica during a request costs that request time alone: 
   assert.is(repeated.status, 200, JSON.stringify(answer));
   assert.ok(answer.transcription.text.split(/country/i).length > 12, answer.transcription.text);
 
-  const next = await post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  const next = await post(
+    `${server.url}/video/transcribe`,
+    { video: { content: 'video' } },
+    { video: { data: await speakingVideo() } },
+  );
   const body = (await next.json()) as { transcription: { text: string } };
   assert.is(next.status, 200, JSON.stringify(body));
   assert.ok(wordErrors(SAMPLE_TEXT, body.transcription.text) <= 1);
-  const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  const stream = await post(
+    `${server.url}/video/summarize_stream`,
+    { video: { content: 'video' } },
+    { video: { data: await speakingVideo() } },
+  );
   assert.ok((await streamed(stream)).length > 1);
 });
 
 Lifecycle('a client that goes away stops the work', async () => {
   await using server = await serve();
   const controller = new AbortController();
-  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(80) } }, controller.signal).catch((error: unknown) => error);
+  const running = post(
+    `${server.url}/video/transcribe`,
+    { video: { content: 'video' } },
+    { video: { data: await longSpeech(80) } },
+    controller.signal,
+  ).catch((error: unknown) => error);
   await untilReplicas(true, server.process.pid);
   controller.abort();
   await running;
   await untilReplicas(false, server.process.pid);
-  const next = await post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await speakingVideo() } });
+  const next = await post(
+    `${server.url}/video/transcribe`,
+    { video: { content: 'video' } },
+    { video: { data: await speakingVideo() } },
+  );
   assert.is(next.status, 200);
   await until(async () => {
-    const status = (await (await fetch(`${server.url}/api/status`)).json()) as { deployments: Record<string, { status: string }> };
+    const status = (await (await fetch(`${server.url}/api/status`)).json()) as {
+      deployments: Record<string, { status: string }>;
+    };
     return Object.values(status.deployments).every(({ status: state }) => state === 'RUNNING');
   });
 });
@@ -81,12 +101,19 @@ Lifecycle('no child outlives a host that is killed, not even a stopped one', asy
   assert.is(replicas.length, 2);
   process.kill(replicas[0]?.pid ?? 0, 'SIGSTOP');
   await server.stop('SIGKILL');
-  await until(async () => (await Promise.all(children.map(({ pid }) => isRunning(pid)))).every((running) => !running), 10_000);
+  await until(
+    async () => (await Promise.all(children.map(({ pid }) => isRunning(pid)))).every((running) => !running),
+    10_000,
+  );
 });
 
 Lifecycle('SIGINT lets a running request finish', async () => {
   await using server = await serve();
-  const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: await longSpeech(8) } });
+  const running = post(
+    `${server.url}/video/transcribe`,
+    { video: { content: 'video' } },
+    { video: { data: await longSpeech(8) } },
+  );
   await untilReplicas(true, server.process.pid);
   const stopped = server.stop('SIGINT');
   const response = await running;
@@ -113,7 +140,11 @@ Lifecycle('a truncated model file ends the start with one sentence that names it
   const model = join(folder, 'truncated.gguf');
   await cp(await testModel('smollm2-135m-instruct'), model);
   await truncate(model, 1_000_000);
-  const server = await startServe({ config: { deployments: { llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: model } } } } });
+  const server = await startServe({
+    config: {
+      deployments: { llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: model } } },
+    },
+  });
   assert.is(await server.ended(), 1);
   assert.match(server.output(), /truncated\.gguf/);
   assert.not.match(server.output(), /\n\s+at /, 'a stack trace');
@@ -122,9 +153,15 @@ Lifecycle('a truncated model file ends the start with one sentence that names it
 Lifecycle('a plugin folder with a broken component is reported and skipped', async () => {
   const broken = join(folder, 'plugins/broken');
   await mkdir(join(broken, 'dist'), { recursive: true });
-  await writeFile(join(broken, 'plugin.json'), JSON.stringify({ name: 'broken', version: '1.0.0', component: 'dist/broken.wasm' }));
+  await writeFile(
+    join(broken, 'plugin.json'),
+    JSON.stringify({ name: 'broken', version: '1.0.0', component: 'dist/broken.wasm' }),
+  );
   await writeFile(join(broken, 'dist/broken.wasm'), 'this is no component');
-  await using server = await serve({ plugins: [join(packageRoot, 'plugins/video-transcribe'), join(folder, 'plugins')], config: { deployments: {} } });
+  await using server = await serve({
+    plugins: [join(packageRoot, 'plugins/video-transcribe'), join(folder, 'plugins')],
+    config: { deployments: {} },
+  });
   assert.match(server.output(), /broken/);
   const { paths } = (await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
   assert.ok(paths['/video/transcribe']);

@@ -56,7 +56,10 @@ MainPath('an uploaded video gives its text, with times inside the clip', async (
 });
 
 MainPath('a URL and an allowed path give the same text', async () => {
-  const files = createServer((_, response) => createReadStream(join(folder, 'speech.mp4')).pipe(response)).listen(0, '127.0.0.1');
+  const files = createServer((_, response) => createReadStream(join(folder, 'speech.mp4')).pipe(response)).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(files, 'listening');
   try {
     const address = files.address();
@@ -71,7 +74,11 @@ MainPath('a URL and an allowed path give the same text', async () => {
 });
 
 MainPath('word times rise and stay inside the clip when they are asked for', async () => {
-  const response = await post(`${server.url}/video/transcribe`, { video: { content: 'video' }, whisper_params: { word_timestamps: true } }, uploaded());
+  const response = await post(
+    `${server.url}/video/transcribe`,
+    { video: { content: 'video' }, whisper_params: { word_timestamps: true } },
+    uploaded(),
+  );
   const output = AsrOutput.parse(await response.json());
   const spoken = output.segments.flatMap((segment) => segment.words);
   assert.ok(spoken.length >= 20, String(spoken.length));
@@ -82,88 +89,123 @@ MainPath('word times rise and stay inside the clip when they are asked for', asy
   }
 });
 
-MainPath('a summary is text, and its stream is more than one object, the first of them before the last is made', async () => {
-  const whole = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, uploaded());
-  assert.is(whole.status, 200);
-  const { summary } = (await whole.json()) as { summary: string };
-  assert.ok(summary.trim().length > 10, summary);
+MainPath(
+  'a summary is text, and its stream is more than one object, the first of them before the last is made',
+  async () => {
+    const whole = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, uploaded());
+    assert.is(whole.status, 200);
+    const { summary } = (await whole.json()) as { summary: string };
+    assert.ok(summary.trim().length > 10, summary);
 
-  const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
-  assert.is(stream.status, 200);
-  assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
-  assert.ok(stream.body);
-  let reads = 0;
-  const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
-      reads++;
-      yield chunk;
+    const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
+    assert.is(stream.status, 200);
+    assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
+    assert.ok(stream.body);
+    let reads = 0;
+    const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      for await (const chunk of body) {
+        reads++;
+        yield chunk;
+      }
+    };
+    const texts: string[] = [];
+    for await (const chunk of concatenatedJson(counted(stream.body))) texts.push((chunk as { text: string }).text);
+    assert.ok(texts.length > 3, `${texts.length} objects`);
+    assert.ok(reads > 1, 'everything came in one piece');
+    assert.ok(texts.join('').trim().length > 10);
+  },
+);
+
+MainPath(
+  'silence and a video without an audio track are language "silence" without segments, and their summary says so',
+  async () => {
+    for (const data of [await silentVideo(), await muteVideo()]) {
+      assert.equal(await transcribe({ content: 'video' }, { video: { data } }), {
+        segments: [],
+        transcription_info: { language: 'silence', language_confidence: 1 },
+        transcription: { text: '' },
+      });
+      const response = await post(
+        `${server.url}/video/summarize`,
+        { video: { content: 'video' } },
+        { video: { data } },
+      );
+      const { summary } = (await response.json()) as { summary: string };
+      assert.match(summary, /no speech/i);
     }
-  };
-  const texts: string[] = [];
-  for await (const chunk of concatenatedJson(counted(stream.body))) texts.push((chunk as { text: string }).text);
-  assert.ok(texts.length > 3, `${texts.length} objects`);
-  assert.ok(reads > 1, 'everything came in one piece');
-  assert.ok(texts.join('').trim().length > 10);
-});
+  },
+);
 
-MainPath('silence and a video without an audio track are language "silence" without segments, and their summary says so', async () => {
-  for (const data of [await silentVideo(), await muteVideo()]) {
-    assert.equal(await transcribe({ content: 'video' }, { video: { data } }), {
-      segments: [],
-      transcription_info: { language: 'silence', language_confidence: 1 },
-      transcription: { text: '' },
-    });
-    const response = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, { video: { data } });
-    const { summary } = (await response.json()) as { summary: string };
-    assert.match(summary, /no speech/i);
-  }
-});
-
-MainPath('four transcriptions and four streamed summaries at once all finish correctly while the server answers', async () => {
-  let slowest = 0;
-  let polling = true;
-  const poll = (async () => {
-    while (polling) {
-      const startedAt = performance.now();
-      assert.is((await fetch(`${server.url}/api/ready`)).status, 200);
-      slowest = Math.max(slowest, performance.now() - startedAt);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+MainPath(
+  'four transcriptions and four streamed summaries at once all finish correctly while the server answers',
+  async () => {
+    let slowest = 0;
+    let polling = true;
+    const poll = (async () => {
+      while (polling) {
+        const startedAt = performance.now();
+        assert.is((await fetch(`${server.url}/api/ready`)).status, 200);
+        slowest = Math.max(slowest, performance.now() - startedAt);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    const four = [0, 1, 2, 3];
+    try {
+      await Promise.all([
+        ...four.map(async () =>
+          assert.ok(
+            wordErrors(SAMPLE_TEXT, (await transcribe({ content: 'video' }, uploaded())).transcription.text) <= 1,
+          ),
+        ),
+        ...four.map(async () => {
+          const response = await post(
+            `${server.url}/video/summarize_stream`,
+            { video: { content: 'video' } },
+            uploaded(),
+          );
+          const chunks = await streamed(response);
+          assert.not.ok(
+            chunks.some((chunk) => chunk.error),
+            JSON.stringify(chunks.at(-1)),
+          );
+          assert.ok(chunks.map((chunk) => chunk.text).join('').length > 10);
+        }),
+      ]);
+    } finally {
+      polling = false;
+      await poll;
     }
-  })();
-  const four = [0, 1, 2, 3];
-  try {
-    await Promise.all([
-      ...four.map(async () => assert.ok(wordErrors(SAMPLE_TEXT, (await transcribe({ content: 'video' }, uploaded())).transcription.text) <= 1)),
-      ...four.map(async () => {
-        const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
-        const chunks = await streamed(response);
-        assert.not.ok(chunks.some((chunk) => chunk.error), JSON.stringify(chunks.at(-1)));
-        assert.ok(chunks.map((chunk) => chunk.text).join('').length > 10);
-      }),
-    ]);
-  } finally {
-    polling = false;
-    await poll;
-  }
-  process.stdout.write(`slowest /api/ready beside eight requests: ${slowest.toFixed(1)} ms\n`);
-});
+    process.stdout.write(`slowest /api/ready beside eight requests: ${slowest.toFixed(1)} ms\n`);
+  },
+);
 
 MainPath('a talk of three minutes is transcribed with few word errors and its summary streams', async () => {
   const talk = await longTalk(folder);
   if (typeof talk === 'string') return skip('a talk of three minutes', talk);
   const data = await readFile(talk.path);
-  const rate = wordErrorRate(talk.text, (await transcribe({ content: 'video' }, { video: { data } })).transcription.text);
+  const rate = wordErrorRate(
+    talk.text,
+    (await transcribe({ content: 'video' }, { video: { data } })).transcription.text,
+  );
   process.stdout.write(`word error rate of the talk: ${(100 * rate).toFixed(1)} %\n`);
   assert.ok(rate < 0.05, String(rate));
-  const response = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, { video: { data } });
+  const response = await post(
+    `${server.url}/video/summarize_stream`,
+    { video: { content: 'video' } },
+    { video: { data } },
+  );
   assert.ok((await streamed(response)).length > 3);
 });
 
 MainPath('the documentation page and the document of the API are served', async () => {
   assert.is((await fetch(`${server.url}/docs`)).status, 200);
-  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { openapi: string; paths: Record<string, unknown> };
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    openapi: string;
+    paths: Record<string, unknown>;
+  };
   assert.match(document.openapi, /^3\.1/);
-  for (const path of ['/video/transcribe', '/video/summarize', '/video/summarize_stream']) assert.ok(document.paths[path], path);
+  for (const path of ['/video/transcribe', '/video/summarize', '/video/summarize_stream'])
+    assert.ok(document.paths[path], path);
 });
 
 MainPath('the printed curl line names a file that is there', () => {
@@ -174,7 +216,15 @@ MainPath('the printed curl line names a file that is there', () => {
 MainPath("the example's client, generated from the server, prints the transcript and the summary", async () => {
   const project = join(folder, 'node-client');
   copyProject(join(packageRoot, 'examples/node-client'), project);
-  runNode(project, join(packageRoot, 'dist/host/cli/main.js'), 'client', '--url', server.url, '--out', 'src/aana-client.ts');
+  runNode(
+    project,
+    join(packageRoot, 'dist/host/cli/main.js'),
+    'client',
+    '--url',
+    server.url,
+    '--out',
+    'src/aana-client.ts',
+  );
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
   const [transcript = '', summary = ''] = runNode(project, 'build/main.js', join(folder, 'speech.mp4')).split('\n\n');
   assert.ok(wordErrors(SAMPLE_TEXT, transcript) <= 1, transcript);

@@ -1,4 +1,5 @@
-// A real server, started as a user does, whose clients and plugins name URLs that it must not ask, and whose operator has a proxy.
+// A real server, started as a user does, whose clients and plugins name URLs that it must not ask, and whose operator
+// has a proxy.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -42,7 +43,10 @@ Outgoing.before(async () => {
   linkDependencies(folder);
   await mkdir(join(folder, 'asking/src'), { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"name":"asking","private":true,"type":"module"}');
-  await writeFile(join(folder, 'asking/plugin.json'), JSON.stringify({ name: 'asking', version: '1.0.0', capabilities: ['media', 'http', 'remote'], hosts: HOSTS }));
+  await writeFile(
+    join(folder, 'asking/plugin.json'),
+    JSON.stringify({ name: 'asking', version: '1.0.0', capabilities: ['media', 'http', 'remote'], hosts: HOSTS }),
+  );
   await writeFile(join(folder, 'asking/src/index.ts'), SOURCE);
   target = createServer((_, response) => {
     asked += 1;
@@ -76,28 +80,62 @@ const ask = (url: string): Promise<Response> => post(`${server.url}/ask`, { url 
 
 Outgoing('a private address is a 403 that says how to allow it, for media and for a plugin', async () => {
   const { port } = target.address() as AddressInfo;
-  for (const url of [`http://127.0.0.1:${port}/`, `http://2130706433:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`, 'http://localhost/', 'http://169.254.169.254/latest/meta-data/', 'https://10.0.0.1/']) {
+  for (const url of [
+    `http://127.0.0.1:${port}/`,
+    `http://2130706433:${port}/`,
+    `http://[::ffff:127.0.0.1]:${port}/`,
+    'http://localhost/',
+    'http://169.254.169.254/latest/meta-data/',
+    'https://10.0.0.1/',
+  ]) {
     const { status, error, message } = await failure(open(url));
     assert.equal([status, error], [403, 'PrivateAddressException'], message);
     assert.match(message, /--allow-private-urls/);
   }
-  for (const url of ['http://127.0.0.1/', 'http://2130706433/', 'http://①②⑦.0.0.1/', 'http://localhost/', 'http://169.254.169.254/latest/meta-data/', 'http://10.0.0.1/']) {
+  for (const url of [
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://①②⑦.0.0.1/',
+    'http://localhost/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://10.0.0.1/',
+  ]) {
     const { status, error, message } = await failure(ask(url));
     assert.equal([status, error], [403, 'PrivateAddressException'], message);
   }
-  assert.equal((({ status, error }) => [status, error])(await failure(ask('http://elsewhere.test/'))), [403, 'HostDenied']);
+  assert.equal((({ status, error }) => [status, error])(await failure(ask('http://elsewhere.test/'))), [
+    403,
+    'HostDenied',
+  ]);
   assert.is(asked, 0);
   assert.equal(proxy.asked, []);
 });
 
-Outgoing('a webhook is not made for a private address, however it is written, and not sent to one that a name leads to', async () => {
-  const register = (url: string): Promise<Response> => fetch(`${server.url}/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url }) });
-  for (const url of ['http://127.0.0.1/', 'http://2130706433/', 'http://[::ffff:7f00:1]/', 'http://localhost./', 'http://169.254.169.254/', 'http://[fd00:ec2::254]/', 'file:///etc/passwd', 'http://10.0.0.1\\@media.test/']) {
-    const { status, message } = await failure(register(url));
-    assert.ok([400, 403, 422].includes(status), `${url}: ${status} ${message}`);
-  }
-  assert.equal(proxy.asked, []);
-});
+Outgoing(
+  'a webhook is not made for a private address, however it is written, and not sent to one that a name leads to',
+  async () => {
+    const register = (url: string): Promise<Response> =>
+      fetch(`${server.url}/webhooks`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ url }),
+      });
+    for (const url of [
+      'http://127.0.0.1/',
+      'http://2130706433/',
+      'http://[::ffff:7f00:1]/',
+      'http://localhost./',
+      'http://169.254.169.254/',
+      'http://[fd00:ec2::254]/',
+      'file:///etc/passwd',
+      'http://10.0.0.1\\@media.test/',
+    ]) {
+      const { status, message } = await failure(register(url));
+      assert.ok([400, 403, 422].includes(status), `${url}: ${status} ${message}`);
+    }
+    assert.equal(proxy.asked, []);
+  },
+);
 
 Outgoing('what is no URL of http is a 400 that says so', async () => {
   for (const url of ['file:///etc/passwd', 'ftp://media.test/', 'gopher://media.test/', 'http://media.test:25/']) {
@@ -106,21 +144,27 @@ Outgoing('what is no URL of http is a 400 that says so', async () => {
   }
 });
 
-Outgoing('media and plugins go through the proxy of the environment, and its password into no answer or log', async () => {
-  const { port } = target.address() as AddressInfo;
-  const { status, error } = await failure(open(`http://media.test:${port}/a.mp4`));
-  assert.equal([status, error], [400, 'VideoReadingException']);
-  assert.equal(proxy.asked, [`GET http://media.test:${port}/a.mp4`]);
-  const refused = await failure(ask('http://media.test/'));
-  assert.is(refused.status, 400); // nothing listens on the usual port
-  assert.is(proxy.asked[1], 'GET http://media.test/');
-  assert.not.match(server.output(), /s3cret/);
-});
+Outgoing(
+  'media and plugins go through the proxy of the environment, and its password into no answer or log',
+  async () => {
+    const { port } = target.address() as AddressInfo;
+    const { status, error } = await failure(open(`http://media.test:${port}/a.mp4`));
+    assert.equal([status, error], [400, 'VideoReadingException']);
+    assert.equal(proxy.asked, [`GET http://media.test:${port}/a.mp4`]);
+    const refused = await failure(ask('http://media.test/'));
+    assert.is(refused.status, 400); // nothing listens on the usual port
+    assert.is(proxy.asked[1], 'GET http://media.test/');
+    assert.not.match(server.output(), /s3cret/);
+  },
+);
 
 Outgoing('a plugin opens no media of a URL that it made up itself, neither in a helper', async () => {
   const { port } = target.address() as AddressInfo;
   const before = proxy.asked.length;
-  const answer = await post(`${server.url}/leak`, { server: `http://media.test:${port}`, video: `http://media.test:${port}/named.mp4` });
+  const answer = await post(`${server.url}/leak`, {
+    server: `http://media.test:${port}`,
+    video: `http://media.test:${port}/named.mp4`,
+  });
   const [leaked, leakedByHelper, named] = (await answer.json()) as string[];
   const refusal = `HostDenied: media of media.test:${port} cannot be opened: the URL is not in the request's input, and the plugin.json of asking does not name media.test:${port} among its hosts`;
   assert.equal([leaked, leakedByHelper], [refusal, refusal]);

@@ -16,7 +16,8 @@ const exec = promisify(execFile);
 const Package = suite('the package outside of the repository');
 
 let folder = '';
-const run = (command: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> => exec(command, args, { cwd: folder, timeout: 280_000 });
+const run = (command: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> =>
+  exec(command, args, { cwd: folder, timeout: 280_000 });
 
 Package.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-package-'));
@@ -24,17 +25,40 @@ Package.before(async () => {
   await exec('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: packageRoot });
   const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '';
   await writeFile(join(folder, 'package.json'), '{"name":"user","private":true}');
-  await run('npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', `./${tarball}`, `@types/node@${devDependencies['@types/node']}`);
+  await run(
+    'npm',
+    'install',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    `./${tarball}`,
+    `@types/node@${devDependencies['@types/node']}`,
+  );
 });
 Package.after(() => rm(folder, { recursive: true, force: true }));
 
 const installed = (path: string): string => join(folder, 'node_modules/aana-host', path);
 
 Package('has what it needs at run time, and nothing of its tests', async () => {
-  for (const file of ['wit/world.wit', 'binding.gyp', 'CMakeLists.txt', 'native/cmake', 'native/src/core', 'native/src/launcher', 'plugins/video-transcribe/src/index.ts', 'docs/plugins.md', 'host/openapi/client-generator/runtime/api.ts', 'LICENSE', 'NOTICE'])
+  for (const file of [
+    'wit/world.wit',
+    'binding.gyp',
+    'CMakeLists.txt',
+    'native/cmake',
+    'native/src/core',
+    'native/src/launcher',
+    'plugins/video-transcribe/src/index.ts',
+    'docs/plugins.md',
+    'host/openapi/client-generator/runtime/api.ts',
+    'LICENSE',
+    'NOTICE',
+  ])
     assert.ok(existsSync(installed(file)), file);
   const files = await readdir(installed('.'), { recursive: true });
-  assert.equal(files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)), []);
+  assert.equal(
+    files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)),
+    [],
+  );
 });
 
 Package('makes a plugin that is edited, built and served, and answers', async () => {
@@ -47,7 +71,10 @@ Package('makes a plugin that is edited, built and served, and answers', async ()
   assert.match(stdout, join('my-plugin', 'dist', 'my-plugin.wasm'));
 
   const port = await freePort();
-  const server = spawn(join(folder, 'node_modules/.bin/aana-host'), ['serve', '.', '--port', String(port)], { cwd: join(folder, 'my-plugin'), stdio: 'pipe' });
+  const server = spawn(join(folder, 'node_modules/.bin/aana-host'), ['serve', '.', '--port', String(port)], {
+    cwd: join(folder, 'my-plugin'),
+    stdio: 'pipe',
+  });
   let output = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (data) => (output += data));
   try {
@@ -148,18 +175,37 @@ runEndpoint(endpoint, 'length', { video: { path: '/a.mp4' } });
 
 Package('runs inside another program, with a deployment of that program’s', async () => {
   const project = join(folder, 'embed'); // finds the package in the folder above
-  await cp(join(packageRoot, 'examples/embed'), project, { recursive: true, filter: (path) => !/[\\/](node_modules|build)$/.test(path) });
+  await cp(join(packageRoot, 'examples/embed'), project, {
+    recursive: true,
+    filter: (path) => !/[\\/](node_modules|build)$/.test(path),
+  });
   await using shop = await startExample(project);
-  assert.match(await (await fetch(`${shop.url}/reviews`)).text(), /"label":"positive".*"label":"negative".*"label":"neutral"/);
+  assert.match(
+    await (await fetch(`${shop.url}/reviews`)).text(),
+    /"label":"positive".*"label":"negative".*"label":"neutral"/,
+  );
   assert.is(await shop.stop(), 0, shop.output());
 });
 
 Package('gives types to strict TypeScript, libraries checked too', async () => {
   await writeFile(join(folder, 'host.mts'), HOST_CODE);
   await writeFile(join(folder, 'plugin.mts'), PLUGIN_CODE);
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable', '--types', 'node'];
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,esnext.disposable',
+    '--types',
+    'node',
+  ];
   const compiler = join(packageRoot, 'node_modules/typescript/bin/tsc');
-  const { stdout } = await run(process.execPath, compiler, ...options, 'host.mts', 'plugin.mts').catch((error: { stdout: string }) => error);
+  const { stdout } = await run(process.execPath, compiler, ...options, 'host.mts', 'plugin.mts').catch(
+    (error: { stdout: string }) => error,
+  );
   assert.is(stdout, '');
 });
 

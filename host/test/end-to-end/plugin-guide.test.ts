@@ -1,4 +1,5 @@
-// docs/plugins.md, block by block from the top, as a reader does it: files are written where the block says, commands are run, answers compared.
+// docs/plugins.md, block by block from the top, as a reader does it: files are written where the block says, commands
+// are run, answers compared.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -33,14 +34,26 @@ Guide.before(async () => {
   const bin = join(folder, 'bin');
   await mkdir(bin);
   // `npm install` was tried with the packed package in package.test.ts; here it links. `npx` runs what is installed.
-  const programs = { npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`, npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"` };
+  const programs = {
+    npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
+    npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"`,
+  };
   const realNpm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
   for (const [name, text] of Object.entries(programs)) {
     await writeFile(join(bin, name), `#!/usr/bin/env bash\n${text}\n`);
     await chmod(join(bin, name), 0o755);
   }
-  await writeFile(join(bin, 'link.mjs'), `import { linkDependencies } from ${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`);
-  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter), REAL_NPM: realNpm, AANA_PORT: String(port) };
+  await writeFile(
+    join(bin, 'link.mjs'),
+    `import { linkDependencies } from ${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`,
+  );
+  env = {
+    ...process.env,
+    AANA_DATA_DIR: join(folder, 'data'),
+    PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter),
+    REAL_NPM: realNpm,
+    AANA_PORT: String(port),
+  };
 });
 Guide.after(async () => {
   await stopServer();
@@ -51,7 +64,12 @@ const here = ({ text }: Block): string => text.replaceAll(':8000/', `:${port}/`)
 
 async function serve(block: Block): Promise<void> {
   await stopServer();
-  const child = spawn('bash', ['-ec', here(block)], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn('bash', ['-ec', here(block)], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
   const ended = once(child, 'exit');
@@ -90,16 +108,22 @@ async function execute(block: Block): Promise<void> {
     else assert.unreachable(`what is ${path}?`);
   } else if (language === 'sh') await (about === 'serve' ? serve(block) : run(block));
   else if (language === 'text' && about !== '') {
-    const build = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'build', about], { cwd: folder, env, encoding: 'utf8' });
+    const build = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'build', about], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
     assert.is(build.status, 1);
     assert.is(build.stderr.trim(), text);
   } else assert.is(language, 'text', 'a block says what it is');
 }
 
-for (const block of blocks) Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
+for (const block of blocks)
+  Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
 
 /** For a plugin of which the page shows no tests. */
-const NO_TESTS = "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void endpoint.describe());\n";
+const NO_TESTS =
+  "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void endpoint.describe());\n";
 
 Guide('every plugin of the page is strictly typed, and its tests pass', async () => {
   let tests = 0;
@@ -108,7 +132,9 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
     if (!isPlugin || name === 'wrong') continue;
     const project = join(folder, 'checked', name);
     copyProject(join(folder, name), project);
-    for (const file of ['tsconfig.json', 'package.json']) if (!existsSync(join(project, file))) await writeFile(join(project, file), await readFile(join(folder, 'say-hello', file)));
+    for (const file of ['tsconfig.json', 'package.json'])
+      if (!existsSync(join(project, file)))
+        await writeFile(join(project, file), await readFile(join(folder, 'say-hello', file)));
     if (name === 'say-hello') await rm(join(project, 'src/index.test.ts')); // the tests of the first version, which ran
     if (!existsSync(join(project, 'src/index.test.ts'))) await writeFile(join(project, 'src/index.test.ts'), NO_TESTS);
     tests += testProject(project);
@@ -119,9 +145,16 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
 
 Guide('names every section in its list of contents', async () => {
   const page = await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8');
-  const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(/[^\w\s-]/g, '').replaceAll(/\s/g, '-')}`;
+  const anchor = (title: string): string =>
+    `#${title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/\s/g, '-')}`;
   const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
-  assert.equal(listed, [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)));
+  assert.equal(
+    listed,
+    [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)),
+  );
 });
 
 Guide.run();

@@ -1,4 +1,5 @@
-// examples/script, copied away from the repository: an application that a script deploys, and another process that uses it by name.
+// examples/script, copied away from the repository: an application that a script deploys, and another process that uses
+// it by name.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +23,11 @@ let application: ChildProcess;
 let app: RunningApplication;
 
 function start(file: string, ...args: string[]): ChildProcess {
-  return spawn(process.execPath, [join(project, file), ...args], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, [join(project, file), ...args], {
+    cwd: project,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 async function run(file: string, ...args: string[]): Promise<{ code: number | null; out: string }> {
@@ -40,7 +45,13 @@ Script.before(async () => {
   project = join(folder, 'script');
   copyProject(join(packageRoot, 'examples/script'), project);
   await writeFile(join(project, 'talk.mp4'), await speakingVideo());
-  env = { ...process.env, AANA_DATA_DIR: join(folder, 'data'), XDG_RUNTIME_DIR: join(folder, 'run'), AANA_LOG_LEVEL: 'warn', AANA_TEMP_DIR: join(folder, 'tmp') };
+  env = {
+    ...process.env,
+    AANA_DATA_DIR: join(folder, 'data'),
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    AANA_LOG_LEVEL: 'warn',
+    AANA_TEMP_DIR: join(folder, 'tmp'),
+  };
   port = await freePort();
   application = start('application.js', String(port));
   const runtimeDir = join(folder, 'run/aana-host');
@@ -65,7 +76,10 @@ Script('another process transcribes, chats and streams through handles by name',
 });
 
 Script('decoded audio lies there until it is disposed', async () => {
-  const decoded = async (): Promise<string[]> => (await readdir(join(folder, 'tmp'), { recursive: true })).filter((name) => /[0-9a-f]{12}[/\\][^/\\]+[/\\]/.test(name));
+  const decoded = async (): Promise<string[]> =>
+    (await readdir(join(folder, 'tmp'), { recursive: true })).filter((name) =>
+      /[0-9a-f]{12}[/\\][^/\\]+[/\\]/.test(name),
+    );
   await until(async () => (await decoded()).length === 0); // what the client of the test before had is gone with it
   const audio = await app.openAudio({ path: join(project, 'talk.mp4') });
   assert.ok(Math.abs(audio.duration - 11) < 1, String(audio.duration));
@@ -89,7 +103,8 @@ Script('a process that is killed while tokens stream releases the model', async 
   await writeFile(join(project, 'endless.js'), program);
   const client = start('endless.js');
   await once(client.stdout!, 'data');
-  const ongoing = async (): Promise<number> => (await app.status()).deployments.find(({ name }) => name === 'llm_deployment')?.replicas[0]?.ongoing ?? -1;
+  const ongoing = async (): Promise<number> =>
+    (await app.status()).deployments.find(({ name }) => name === 'llm_deployment')?.replicas[0]?.ongoing ?? -1;
   assert.is(await ongoing(), 1);
   client.kill('SIGKILL');
   await until(async () => (await ongoing()) === 0);

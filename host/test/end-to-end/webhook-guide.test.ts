@@ -46,7 +46,10 @@ async function start(name: string, secret: string, command: string): Promise<str
   const file = join(folder, isTypeScript ? 'receiver.mjs' : name);
   await writeFile(file, isTypeScript ? (await transform(name, block.text)).code : block.text);
   const port = await freePort();
-  child = spawn(command, [file], { env: { ...process.env, WEBHOOK_SECRET: secret, PORT: String(port) }, stdio: ['ignore', 'pipe', 'inherit'] });
+  child = spawn(command, [file], {
+    env: { ...process.env, WEBHOOK_SECRET: secret, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const url = `http://127.0.0.1:${port}/`;
   for (;;) {
     const answer = await fetch(url, { method: 'POST', body: '{}' }).catch(() => undefined);
@@ -60,7 +63,14 @@ async function start(name: string, secret: string, command: string): Promise<str
 }
 
 const receivers: [name: string, command: string][] = [['receiver.ts', process.execPath]];
-if (await new Promise((resolve) => spawn('python3', ['--version']).on('error', () => resolve(false)).on('exit', (code) => resolve(code === 0)))) receivers.push(['receiver.py', 'python3']);
+if (
+  await new Promise((resolve) =>
+    spawn('python3', ['--version'])
+      .on('error', () => resolve(false))
+      .on('exit', (code) => resolve(code === 0)),
+  )
+)
+  receivers.push(['receiver.py', 'python3']);
 else skip('receiver.py', 'there is no python3');
 
 for (const [name, command] of receivers) {

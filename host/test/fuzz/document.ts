@@ -8,7 +8,11 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' | 'header'; readonly schema: Schema }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: 'path' | 'query' | 'header';
+    readonly schema: Schema;
+  }[];
   /** Schemas of the body by media type; empty where nothing is sent. */
   readonly body: ReadonlyMap<string, Schema>;
   /** Schemas of the answers by status and media type. */
@@ -41,14 +45,20 @@ export function operationsOf(document: oas31.OpenAPIObject, resolver: Resolver):
     METHODS.flatMap((method): Operation[] => {
       const operation = item[method];
       if (!operation) return [];
-      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((one) => resolver.resolve<oas31.ParameterObject>(one));
-      const responses = Object.entries((operation.responses ?? {}) as Json).map(([status, one]) => [status, contentOf(resolver.resolve<oas31.ResponseObject>(one))] as const);
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((one) =>
+        resolver.resolve<oas31.ParameterObject>(one),
+      );
+      const responses = Object.entries((operation.responses ?? {}) as Json).map(
+        ([status, one]) => [status, contentOf(resolver.resolve<oas31.ResponseObject>(one))] as const,
+      );
       return [
         {
           id: operation.operationId ?? `${method} ${path}`,
           method: method.toUpperCase(),
           path,
-          parameters: parameters.flatMap(({ name, in: where, schema = {} }) => (where === 'cookie' ? [] : [{ name, in: where, schema: schema as Schema }])),
+          parameters: parameters.flatMap(({ name, in: where, schema = {} }) =>
+            where === 'cookie' ? [] : [{ name, in: where, schema: schema as Schema }],
+          ),
           body: contentOf(resolver.resolve<oas31.RequestBodyObject | undefined>(operation.requestBody) ?? {}),
           answers: new Map(responses),
         },

@@ -10,15 +10,26 @@ const Fuzz = suite('requests made of the OpenAPI document');
 Fuzz('have answers that are documented, match their schemas, and are no faults of the server', async () => {
   await using varied = await startVariedApp();
   const misdirected = new Map<string, number | undefined>();
-  const failures = await fuzz({ url: varied.url, seed: 7, runs: 25, onOperation: ({ id }, answers) => void misdirected.set(id, answers['421']) });
+  const failures = await fuzz({
+    url: varied.url,
+    seed: 7,
+    runs: 25,
+    onOperation: ({ id }, answers) => void misdirected.set(id, answers['421']),
+  });
   assert.equal(failures, []);
   assert.ok(misdirected.size >= 17, `${misdirected.size} operations`);
   assert.equal([...new Set(misdirected.values())], [2], 'every operation is asked under two foreign names');
-  assert.equal(varied.logged.filter((line) => line.includes('"request failed"')), []);
+  assert.equal(
+    varied.logged.filter((line) => line.includes('"request failed"')),
+    [],
+  );
 });
 
 const Answer = z.strictObject({ text: z.string() });
-const answer = { description: 'The answer.', content: { 'application/json': { schema: { type: 'object', properties: { text: { type: 'number' } } } } } };
+const answer = {
+  description: 'The answer.',
+  content: { 'application/json': { schema: { type: 'object', properties: { text: { type: 'number' } } } } },
+};
 const invalid = { description: 'Invalid.', content: { 'application/json': { schema: {} } } };
 
 /** Endpoints that do not keep to what the document says of them. */
@@ -32,14 +43,30 @@ function registerFaults(app: AanaApp): void {
       return { text: '' };
     },
   });
-  app.registerEndpoint({ ...common, name: 'lies', path: '/lies', input: z.strictObject({}), openapi_extra: { responses: { 200: answer, 422: invalid, 400: invalid, 415: invalid } }, run: async () => ({ text: 'no number' }) });
-  app.registerEndpoint({ ...common, name: 'conceals', path: '/conceals', input: z.strictObject({ n: z.int() }), openapi_extra: { responses: { 200: { description: 'Fine.', content: { 'application/json': { schema: {} } } } } }, run: async () => ({ text: '' }) });
+  app.registerEndpoint({
+    ...common,
+    name: 'lies',
+    path: '/lies',
+    input: z.strictObject({}),
+    openapi_extra: { responses: { 200: answer, 422: invalid, 400: invalid, 415: invalid } },
+    run: async () => ({ text: 'no number' }),
+  });
+  app.registerEndpoint({
+    ...common,
+    name: 'conceals',
+    path: '/conceals',
+    input: z.strictObject({ n: z.int() }),
+    openapi_extra: { responses: { 200: { description: 'Fine.', content: { 'application/json': { schema: {} } } } } },
+    run: async () => ({ text: '' }),
+  });
 }
 
 Fuzz('find what is planted, and make it small', async () => {
   await using varied = await startVariedApp({ register: registerFaults });
   const failures = await fuzz({ url: varied.url, seed: 7, runs: 60, only: ['throws', 'lies', 'conceals'] });
-  const [throws, lies, conceals] = ['throws', 'lies', 'conceals'].map((name) => failures.find(({ operation }) => operation === name));
+  const [throws, lies, conceals] = ['throws', 'lies', 'conceals'].map((name) =>
+    failures.find(({ operation }) => operation === name),
+  );
   assert.match(throws?.complaints[0] ?? '', /^it is answered with 500/);
   assert.match(throws?.curl ?? '', '{"n":1001}', throws?.curl);
   assert.match(lies?.complaints[0] ?? '', /^the answer does not match its schema: data\/text must be number/);

@@ -51,11 +51,23 @@ export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
         return [`there is no answer: ${String(error)}`];
       }
     };
-    const failing = fc.asyncProperty(requestsOf(operation, resolver, [...ids]), async (request) => (await complaintsOf(request)).length === 0);
-    const { failed, counterexample } = await fc.check(failing, { seed, numRuns: runs, examples: refusedRequestsOf(operation, resolver, seed).map((request): [FuzzRequest] => [request]) });
+    const failing = fc.asyncProperty(
+      requestsOf(operation, resolver, [...ids]),
+      async (request) => (await complaintsOf(request)).length === 0,
+    );
+    const { failed, counterexample } = await fc.check(failing, {
+      seed,
+      numRuns: runs,
+      examples: refusedRequestsOf(operation, resolver, seed).map((request): [FuzzRequest] => [request]),
+    });
     onOperation?.(operation, answers);
     const [smallest] = counterexample ?? [];
-    if (failed && smallest) failures.push({ operation: operation.id, complaints: await complaintsOf(smallest), curl: curlLine(url, smallest) });
+    if (failed && smallest)
+      failures.push({
+        operation: operation.id,
+        complaints: await complaintsOf(smallest),
+        curl: curlLine(url, smallest),
+      });
   }
   return failures;
 }

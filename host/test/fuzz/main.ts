@@ -1,10 +1,19 @@
-// Fuzzes a server by its own OpenAPI document: `npm run fuzz:http -- --runs 500 --seed 1 --url http://127.0.0.1:8000 --only transcribe_video`.
-// Without an address it starts an application with endpoints of many kinds, and reads its log, too.
+// Fuzzes a server by its own OpenAPI document: `npm run fuzz:http -- --runs 500 --seed 1 --url http://127.0.0.1:8000
+// --only transcribe_video`. Without an address it starts an application with endpoints of many kinds, and reads its
+// log, too.
 import { parseArgs } from 'node:util';
 import { startVariedApp } from '../helpers/varied-app.ts';
 import { fuzz } from './fuzz.ts';
 
-const { values } = parseArgs({ options: { url: { type: 'string' }, seed: { type: 'string' }, runs: { type: 'string', default: '300' }, only: { type: 'string', multiple: true }, plugins: { type: 'string', multiple: true } } });
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    seed: { type: 'string' },
+    runs: { type: 'string', default: '300' },
+    only: { type: 'string', multiple: true },
+    plugins: { type: 'string', multiple: true },
+  },
+});
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const varied = values.url === undefined ? await startVariedApp({ plugins: values.plugins ?? [] }) : undefined;
 const url = values.url?.replace(/\/+$/, '') ?? varied?.url ?? '';
@@ -16,11 +25,19 @@ const failures = await fuzz({
   otherwise: () => {
     const lines = varied?.logged.slice(read) ?? [];
     read += lines.length;
-    return lines.filter((line) => line.includes('"request failed"')).map((line) => `it is logged as failed: ${line.trim()}`);
+    return lines
+      .filter((line) => line.includes('"request failed"'))
+      .map((line) => `it is logged as failed: ${line.trim()}`);
   },
-  onOperation: ({ id }, answers) => void process.stdout.write(`${id}: ${Object.entries(answers).map(([status, count]) => `${count} × ${status}`).join(', ')}\n`),
+  onOperation: ({ id }, answers) =>
+    void process.stdout.write(
+      `${id}: ${Object.entries(answers)
+        .map(([status, count]) => `${count} × ${status}`)
+        .join(', ')}\n`,
+    ),
 });
-for (const { operation, complaints, curl } of failures) process.stdout.write(`\n${operation}\n${complaints.map((text) => `  ${text}\n`).join('')}  ${curl}\n`);
+for (const { operation, complaints, curl } of failures)
+  process.stdout.write(`\n${operation}\n${complaints.map((text) => `  ${text}\n`).join('')}  ${curl}\n`);
 process.stdout.write(failures.length === 0 ? 'nothing was found\n' : `\n${failures.length} operations failed\n`);
 await varied?.[Symbol.asyncDispose]();
 process.exitCode = failures.length === 0 ? 0 : 1;

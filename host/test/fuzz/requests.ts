@@ -25,32 +25,65 @@ export interface FuzzRequest {
 }
 
 /** Requests that a document describes, and such that are nearly so. `knownIds` are of what the server has told of. */
-export function requestsOf(operation: Operation, resolver: Resolver, knownIds: readonly string[] = []): fc.Arbitrary<FuzzRequest> {
+export function requestsOf(
+  operation: Operation,
+  resolver: Resolver,
+  knownIds: readonly string[] = [],
+): fc.Arbitrary<FuzzRequest> {
   return fc
-    .tuple(pathOf(operation, resolver, knownIds), queryOf(operation, resolver), headersOf(operation, resolver), bodyOf(operation, resolver))
-    .map(([path, query, headers, { body, input }]) => ({ method: operation.method, path: `${path}${query}`, headers, body, ...(input && { input }) }));
+    .tuple(
+      pathOf(operation, resolver, knownIds),
+      queryOf(operation, resolver),
+      headersOf(operation, resolver),
+      bodyOf(operation, resolver),
+    )
+    .map(([path, query, headers, { body, input }]) => ({
+      method: operation.method,
+      path: `${path}${query}`,
+      headers,
+      body,
+      ...(input && { input }),
+    }));
 }
 
 /** A value of a parameter, as text: mostly one that its schema takes. */
 function parameterOf(schema: Schema, resolver: Resolver): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 4, arbitrary: valueOf(schema, resolver).map(String) }, { weight: 1, arbitrary: hostile.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) });
+  return fc.oneof(
+    { weight: 4, arbitrary: valueOf(schema, resolver).map(String) },
+    { weight: 1, arbitrary: hostile.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) },
+  );
 }
 
 /** Lone halves of a character cannot stand in an address. */
 const encoded = (text: string): string => encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '?'));
 
-function pathOf({ path, parameters }: Operation, resolver: Resolver, knownIds: readonly string[]): fc.Arbitrary<string> {
+function pathOf(
+  { path, parameters }: Operation,
+  resolver: Resolver,
+  knownIds: readonly string[],
+): fc.Arbitrary<string> {
   const own = parameters.filter((one) => one.in === 'path');
   const known = knownIds.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...knownIds) }];
-  return fc.tuple(...own.map(({ schema }) => fc.oneof({ weight: 2, arbitrary: parameterOf(schema, resolver) }, ...known))).map((values) => {
-    const filled = own.reduce((text, { name }, n) => text.replace(`{${name}}`, () => encoded(values[n] ?? '') || '%20'), path);
-    return filled.replace(/\/\.{1,2}(?=\/|$)/g, '/%2e');
-  });
+  return fc
+    .tuple(...own.map(({ schema }) => fc.oneof({ weight: 2, arbitrary: parameterOf(schema, resolver) }, ...known)))
+    .map((values) => {
+      const filled = own.reduce(
+        (text, { name }, n) => text.replace(`{${name}}`, () => encoded(values[n] ?? '') || '%20'),
+        path,
+      );
+      return filled.replace(/\/\.{1,2}(?=\/|$)/g, '/%2e');
+    });
 }
 
 function queryOf({ parameters }: Operation, resolver: Resolver): fc.Arbitrary<string> {
   const own = parameters.filter((one) => one.in === 'query');
-  const given = fc.tuple(...own.map(({ name, schema }) => fc.option(parameterOf(schema, resolver), { freq: 2, nil: undefined }).map((value) => (value === undefined ? [] : [`${name}=${encoded(value)}`]))));
+  const given = fc.tuple(
+    ...own.map(({ name, schema }) =>
+      fc
+        .option(parameterOf(schema, resolver), { freq: 2, nil: undefined })
+        .map((value) => (value === undefined ? [] : [`${name}=${encoded(value)}`])),
+    ),
+  );
   const odd = fc.constantFrom('', '', '', 'unknown=1', '&&', 'a=%zz', '%', 'defer=true&defer=false', '__proto__=1');
   return fc.tuple(given, odd).map(([values, more]) => {
     const query = [...values.flat(), ...(more === '' ? [] : [more])].join('&');
@@ -87,12 +120,20 @@ const REFUSED_HEADERS: readonly (readonly [string, string])[] = [
 
 /** The same requests of an operation each time: those that guards refuse. */
 export function refusedRequestsOf(operation: Operation, resolver: Resolver, seed: number): FuzzRequest[] {
-  return fc.sample(requestsOf(operation, resolver), { seed, numRuns: REFUSED_HEADERS.length }).map((request, n) => ({ ...request, headers: REFUSED_HEADERS.slice(n, n + 1) }));
+  return fc
+    .sample(requestsOf(operation, resolver), { seed, numRuns: REFUSED_HEADERS.length })
+    .map((request, n) => ({ ...request, headers: REFUSED_HEADERS.slice(n, n + 1) }));
 }
 
 function headersOf({ parameters }: Operation, resolver: Resolver): fc.Arbitrary<FuzzRequest['headers']> {
   const own = parameters.filter((one) => one.in === 'header');
-  const given = fc.tuple(...own.map(({ name, schema }) => fc.option(parameterOf(schema, resolver), { freq: 2, nil: undefined }).map((value) => (value === undefined ? [] : [[name, headerText(value)] as const]))));
+  const given = fc.tuple(
+    ...own.map(({ name, schema }) =>
+      fc
+        .option(parameterOf(schema, resolver), { freq: 2, nil: undefined })
+        .map((value) => (value === undefined ? [] : [[name, headerText(value)] as const])),
+    ),
+  );
   const odd = fc.option(fc.constantFrom(...ODD_HEADERS), { freq: 4, nil: undefined });
   return fc.tuple(given, odd).map(([values, more]) => [...values.flat(), ...(more ? [more] : [])]);
 }
@@ -106,26 +147,74 @@ interface MadeBody {
   readonly input?: { readonly value: unknown };
 }
 
-const ODD_TEXTS = ['', ' ', '{', '[]', 'null', '"text"', '0', '{"a":1e999}', '{"a":1,"a":2}', '{"\\ud800":"\\udc00"}', '\ufeff{}', 'body={}', '{"__proto__":{"x":1}}', `${'['.repeat(3000)}${']'.repeat(3000)}`, '{"a":\u0001}', "{'a':1}", 'body=%7B%7D&body=%7B%7D', 'a=b', 'body=%'];
-const ODD_TYPES = ['application/json', 'application/json; charset=utf-8', 'application/json; charset=latin1', 'application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; boundary=x', 'text/plain', 'application/xml', 'garbage', 'application/vnd.x+json'];
+const ODD_TEXTS = [
+  '',
+  ' ',
+  '{',
+  '[]',
+  'null',
+  '"text"',
+  '0',
+  '{"a":1e999}',
+  '{"a":1,"a":2}',
+  '{"\\ud800":"\\udc00"}',
+  '\ufeff{}',
+  'body={}',
+  '{"__proto__":{"x":1}}',
+  `${'['.repeat(3000)}${']'.repeat(3000)}`,
+  '{"a":\u0001}',
+  "{'a':1}",
+  'body=%7B%7D&body=%7B%7D',
+  'a=b',
+  'body=%',
+];
+const ODD_TYPES = [
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json; charset=latin1',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  'application/xml',
+  'garbage',
+  'application/vnd.x+json',
+];
 
 function bodyOf({ body, method }: Operation, resolver: Resolver): fc.Arbitrary<MadeBody> {
   const schema = body.get('application/json');
-  const odd = fc.tuple(fc.constantFrom(...ODD_TYPES), fc.constantFrom(...ODD_TEXTS)).map(([type, text]): MadeBody => ({ body: { kind: 'text', type, text } }));
+  const odd = fc
+    .tuple(fc.constantFrom(...ODD_TYPES), fc.constantFrom(...ODD_TEXTS))
+    .map(([type, text]): MadeBody => ({ body: { kind: 'text', type, text } }));
   const none = fc.constant<MadeBody>({ body: { kind: 'none' } });
   if (schema === undefined) return method === 'GET' ? none : fc.oneof({ weight: 3, arbitrary: none }, odd);
   const good = valueOf(schema, resolver);
-  const input = fc.oneof({ weight: 5, arbitrary: good }, { weight: 3, arbitrary: spoiled(good) }, { weight: 1, arbitrary: hostile });
+  const input = fc.oneof(
+    { weight: 5, arbitrary: good },
+    { weight: 3, arbitrary: spoiled(good) },
+    { weight: 1, arbitrary: hostile },
+  );
   const form = fc.constantFrom(...[...body.keys()]);
-  const made = fc.tuple(input, form, partsOf()).map(([value, type, more]): MadeBody => ({ body: formed(type, JSON.stringify(value) ?? 'null', namedIn(value), more), input: { value } }));
+  const made = fc.tuple(input, form, partsOf()).map(([value, type, more]): MadeBody => ({
+    body: formed(type, JSON.stringify(value) ?? 'null', namedIn(value), more),
+    input: { value },
+  }));
   return fc.oneof({ weight: 8, arbitrary: made }, { weight: 1, arbitrary: odd }, { weight: 1, arbitrary: none });
 }
 
 /** What is sent besides the files that the input names: nothing, mostly. */
 function partsOf(): fc.Arbitrary<readonly Part[]> {
   const name = fc.constantFrom('extra', 'body', '', 'video', '__proto__', 'x'.repeat(300), 'é"');
-  const part = fc.record({ name, filename: fc.constantFrom(undefined, '', 'a.mp4', '../../x', 'é\u202e.mp4'), content: fc.constantFrom('', 'content', 'x'.repeat(5000)) });
-  return fc.oneof({ weight: 5, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }) });
+  const part = fc.record({
+    name,
+    filename: fc.constantFrom(undefined, '', 'a.mp4', '../../x', 'é\u202e.mp4'),
+    content: fc.constantFrom('', 'content', 'x'.repeat(5000)),
+  });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }) },
+  );
 }
 
 /** Names of files that stand anywhere in the input. */
@@ -136,6 +225,18 @@ function namedIn(value: unknown): string[] {
 }
 
 function formed(type: string, json: string, files: readonly string[], more: readonly Part[]): Body {
-  if (type === 'multipart/form-data') return { kind: 'multipart', parts: [{ name: 'body', content: json }, ...files.map((name) => ({ name, filename: `${name}.mp4`, content: `content of ${name}` })), ...more] };
-  return { kind: 'text', type, text: type === 'application/json' ? json : new URLSearchParams({ body: json }).toString() };
+  if (type === 'multipart/form-data')
+    return {
+      kind: 'multipart',
+      parts: [
+        { name: 'body', content: json },
+        ...files.map((name) => ({ name, filename: `${name}.mp4`, content: `content of ${name}` })),
+        ...more,
+      ],
+    };
+  return {
+    kind: 'text',
+    type,
+    text: type === 'application/json' ? json : new URLSearchParams({ body: json }).toString(),
+  };
 }

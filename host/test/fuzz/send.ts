@@ -27,15 +27,29 @@ export class Sender implements Disposable {
   async send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
     const { hostname, port, pathname } = this.#base;
     const { type, bytes } = contentOf(body);
-    const all = new Map<string, string>([...(type === undefined ? [] : ([['content-type', type]] as const)), ...headers.map(([name, value]) => [name.toLowerCase(), value] as const)]);
-    const options = { hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path: `${pathname.replace(/\/$/, '')}${path}`, agent: this.#agent, headers: { ...Object.fromEntries(all), 'content-length': String(bytes.byteLength) } };
+    const all = new Map<string, string>([
+      ...(type === undefined ? [] : ([['content-type', type]] as const)),
+      ...headers.map(([name, value]) => [name.toLowerCase(), value] as const),
+    ]);
+    const options = {
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path: `${pathname.replace(/\/$/, '')}${path}`,
+      agent: this.#agent,
+      headers: { ...Object.fromEntries(all), 'content-length': String(bytes.byteLength) },
+    };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(options, resolve);
       sent.setTimeout(HEAD_MS, () => sent.destroy(new Error(`no answer within ${HEAD_MS / 1000} s`)));
       sent.on('error', reject);
       sent.end(bytes);
     });
-    return { status: response.statusCode ?? 0, type: (response.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '', ...(await textOf(response)) };
+    return {
+      status: response.statusCode ?? 0,
+      type: (response.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '',
+      ...(await textOf(response)),
+    };
   }
 
   [Symbol.dispose](): void {
@@ -47,7 +61,10 @@ async function textOf(response: IncomingMessage): Promise<{ text: string; isWhol
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   const ended = new Promise<boolean>((resolve) => {
-    response.once('end', () => resolve(true)).once('error', () => resolve(false)).once('close', () => resolve(response.complete));
+    response
+      .once('end', () => resolve(true))
+      .once('error', () => resolve(false))
+      .once('close', () => resolve(response.complete));
   });
   const timer = new AbortController();
   const isWhole = await Promise.race([ended, delay(STREAM_MS, false, { signal: timer.signal }).catch(() => false)]);
@@ -63,7 +80,10 @@ function contentOf(body: Body): { readonly type?: string; readonly bytes: Buffer
     const disposition = `form-data; name="${quoted(name)}"${filename === undefined ? '' : `; filename="${quoted(filename)}"`}`;
     return `--${BOUNDARY}\r\nContent-Disposition: ${disposition}\r\n${filename === undefined ? '' : 'Content-Type: video/mp4\r\n'}\r\n${content}\r\n`;
   });
-  return { type: `multipart/form-data; boundary=${BOUNDARY}`, bytes: Buffer.from(`${parts.join('')}--${BOUNDARY}--\r\n`) };
+  return {
+    type: `multipart/form-data; boundary=${BOUNDARY}`,
+    bytes: Buffer.from(`${parts.join('')}--${BOUNDARY}--\r\n`),
+  };
 }
 
 function quoted(text: string): string {
@@ -75,11 +95,17 @@ export function curlLine(url: string, { method, path, headers, body }: FuzzReque
   const { type, bytes } = contentOf(body);
   const all = [...(type === undefined ? [] : ([['content-type', type]] as const)), ...headers];
   const binary = /[^\t\r\n\x20-\x7e]/.test(bytes.toString('latin1'));
-  const data = bytes.byteLength === 0 ? '' : binary ? ` --data-binary @<(echo ${bytes.toString('base64')} | base64 -d)` : ` --data-binary ${shellQuoted(bytes.toString())}`;
+  const data =
+    bytes.byteLength === 0
+      ? ''
+      : binary
+        ? ` --data-binary @<(echo ${bytes.toString('base64')} | base64 -d)`
+        : ` --data-binary ${shellQuoted(bytes.toString())}`;
   return `curl -i -X ${method} ${shellQuoted(`${url}${path}`)}${all.map(([name, value]) => ` -H ${shellQuoted(`${name}: ${value}`)}`).join('')}${data}`;
 }
 
 function shellQuoted(text: string): string {
-  if (/[\r\n]/.test(text)) return `$'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\r', '\\r').replaceAll('\n', '\\n')}'`;
+  if (/[\r\n]/.test(text))
+    return `$'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\r', '\\r').replaceAll('\n', '\\n')}'`;
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,7 +6,29 @@ type Json = Readonly<Record<string, unknown>>;
 /** Names that inputs give to files; parts of these names are sent along. */
 export const FILE_NAMES = ['video', 'file', 'b', 'é'];
 
-const HOSTILE_TEXTS = ['', ' ', '\0', '\ud800', '\u202e', '😀'.repeat(40), 'a'.repeat(3000), '../../etc/passwd', '/etc/passwd', "'; drop table tasks; --", '<script>', '%00', '${7*7}', '__proto__', 'constructor', 'null', 'true', '1e999', 'http://127.0.0.1:1/x', 'file:///etc/passwd', 'NaN'];
+const HOSTILE_TEXTS = [
+  '',
+  ' ',
+  '\0',
+  '\ud800',
+  '\u202e',
+  '😀'.repeat(40),
+  'a'.repeat(3000),
+  '../../etc/passwd',
+  '/etc/passwd',
+  "'; drop table tasks; --",
+  '<script>',
+  '%00',
+  '${7*7}',
+  '__proto__',
+  'constructor',
+  'null',
+  'true',
+  '1e999',
+  'http://127.0.0.1:1/x',
+  'file:///etc/passwd',
+  'NaN',
+];
 const HOSTILE_NUMBERS = [0, -0, -1, 1.5, 1e308, -1e308, 5e-324, 2 ** 53, -(2 ** 53), 2 ** 31, 2 ** 32, 2 ** 63];
 
 function nested(depth: number): unknown {
@@ -40,7 +62,12 @@ export function valueOf(schema: Schema, resolver: Resolver, depth = 0): fc.Arbit
   return fc.oneof(...types.map((type) => ofType(type, found, go, depth)));
 }
 
-function ofType(type: string, schema: Json, go: (inner: unknown) => fc.Arbitrary<unknown>, depth: number): fc.Arbitrary<unknown> {
+function ofType(
+  type: string,
+  schema: Json,
+  go: (inner: unknown) => fc.Arbitrary<unknown>,
+  depth: number,
+): fc.Arbitrary<unknown> {
   const limit = (key: string, otherwise: number): number => (typeof schema[key] === 'number' ? schema[key] : otherwise);
   switch (type) {
     case 'string':
@@ -50,7 +77,12 @@ function ofType(type: string, schema: Json, go: (inner: unknown) => fc.Arbitrary
       const least = Math.max(limit('minimum', -1e6), limit('exclusiveMinimum', -1e6));
       const most = Math.min(limit('maximum', 1e6), limit('exclusiveMaximum', 1e6));
       const small = { withCrossShrink: true }; // a bound that fails is made a smaller number that does
-      if (type === 'integer') return fc.oneof(small, fc.integer({ min: Math.max(Math.ceil(least), -(2 ** 31)), max: Math.min(Math.floor(most), 2 ** 31 - 1) }), fc.constantFrom(Math.ceil(least), Math.floor(most)));
+      if (type === 'integer')
+        return fc.oneof(
+          small,
+          fc.integer({ min: Math.max(Math.ceil(least), -(2 ** 31)), max: Math.min(Math.floor(most), 2 ** 31 - 1) }),
+          fc.constantFrom(Math.ceil(least), Math.floor(most)),
+        );
       return fc.oneof(small, fc.double({ min: least, max: most, noNaN: true }), fc.constantFrom(least, most));
     }
     case 'boolean':
@@ -59,16 +91,23 @@ function ofType(type: string, schema: Json, go: (inner: unknown) => fc.Arbitrary
       const first = (schema['prefixItems'] ?? []) as unknown[];
       if (first.length > 0) return fc.tuple(...first.map(go)) as fc.Arbitrary<unknown>;
       const least = limit('minItems', 0);
-      return fc.array(go(schema['items']), { minLength: least, maxLength: depth > 5 ? least : Math.min(limit('maxItems', 4), 6) });
+      return fc.array(go(schema['items']), {
+        minLength: least,
+        maxLength: depth > 5 ? least : Math.min(limit('maxItems', 4), 6),
+      });
     }
     case 'object': {
       const properties = Object.entries((schema['properties'] ?? {}) as Json);
       const required = new Set((schema['required'] ?? []) as string[]);
       const used = depth > 5 ? properties.filter(([key]) => required.has(key)) : properties;
-      const known = fc.record(Object.fromEntries(used.map(([key, inner]) => [key, go(inner)])), { requiredKeys: [...required].filter((key) => used.some(([name]) => name === key)) });
+      const known = fc.record(Object.fromEntries(used.map(([key, inner]) => [key, go(inner)])), {
+        requiredKeys: [...required].filter((key) => used.some(([name]) => name === key)),
+      });
       const { additionalProperties } = schema;
       if (typeof additionalProperties !== 'object') return known;
-      return fc.tuple(fc.dictionary(fc.string({ maxLength: 8 }), go(additionalProperties), { maxKeys: 3 }), known).map(([more, own]) => ({ ...more, ...own }));
+      return fc
+        .tuple(fc.dictionary(fc.string({ maxLength: 8 }), go(additionalProperties), { maxKeys: 3 }), known)
+        .map(([more, own]) => ({ ...more, ...own }));
     }
     default:
       return fc.constant(null);
@@ -79,7 +118,8 @@ function textOf(schema: Json, minLength: number, maxLength: number): fc.Arbitrar
   const { pattern, format } = schema;
   if (format === 'uuid') return fc.uuid();
   if (format === 'uri') return fc.nat({ max: 9 }).map((n) => `https://host${n}.invalid/`); // which nobody has
-  if (format === 'date-time') return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
+  if (format === 'date-time')
+    return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
   if (typeof pattern === 'string') {
     try {
       return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength: Math.min(maxLength, 60) });
@@ -92,13 +132,18 @@ function textOf(schema: Json, minLength: number, maxLength: number): fc.Arbitrar
 
 /** A value with one thing changed: another value somewhere in it, a key more or a key less. */
 export function spoiled(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.tuple(value, hostile, fc.nat({ max: 1000 }), fc.constantFrom('replace', 'add', 'remove')).map(([whole, other, at, how]) => {
-    const places = placesIn(whole);
-    const place = places[at % places.length] ?? [];
-    if (how === 'remove' && place.length > 0) return changed(whole, place, REMOVED);
-    if (how === 'add') return typeof whole === 'object' && whole !== null && !Array.isArray(whole) ? { ...whole, [`extra${at % 3}`]: other } : other;
-    return changed(whole, place, other);
-  });
+  return fc
+    .tuple(value, hostile, fc.nat({ max: 1000 }), fc.constantFrom('replace', 'add', 'remove'))
+    .map(([whole, other, at, how]) => {
+      const places = placesIn(whole);
+      const place = places[at % places.length] ?? [];
+      if (how === 'remove' && place.length > 0) return changed(whole, place, REMOVED);
+      if (how === 'add')
+        return typeof whole === 'object' && whole !== null && !Array.isArray(whole)
+          ? { ...whole, [`extra${at % 3}`]: other }
+          : other;
+      return changed(whole, place, other);
+    });
 }
 
 const REMOVED = Symbol('removed');
@@ -112,7 +157,12 @@ function placesIn(value: unknown, place: Place = []): Place[] {
 
 function changed(value: unknown, [key, ...rest]: Place, other: unknown): unknown {
   if (key === undefined) return other;
-  if (Array.isArray(value)) return value.flatMap((inner, n) => (n === key ? [changed(inner, rest, other)] : [inner])).filter((inner) => inner !== REMOVED);
-  const entries = Object.entries(value as Json).map(([name, inner]) => [name, name === key ? changed(inner, rest, other) : inner] as const);
+  if (Array.isArray(value))
+    return value
+      .flatMap((inner, n) => (n === key ? [changed(inner, rest, other)] : [inner]))
+      .filter((inner) => inner !== REMOVED);
+  const entries = Object.entries(value as Json).map(
+    ([name, inner]) => [name, name === key ? changed(inner, rest, other) : inner] as const,
+  );
   return Object.fromEntries(entries.filter(([, inner]) => inner !== REMOVED));
 }

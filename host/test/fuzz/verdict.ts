@@ -22,8 +22,14 @@ export class Judge {
     if (status >= 500 && status !== 503) return [`it is answered with ${status}: ${text.slice(0, 300)}`];
     if (!content) return [`the status ${status} is not documented: ${text.slice(0, 300)}`];
     const schema = content.get(type);
-    if (schema === undefined) return content.size === 0 && text === '' ? [] : [`the media type ${JSON.stringify(type)} is not documented for ${status}`];
-    return [...this.#checkBody(type, schema, text, isWhole), ...(status >= 400 ? checkError(text) : this.#checkAccepted(operation, request))];
+    if (schema === undefined)
+      return content.size === 0 && text === ''
+        ? []
+        : [`the media type ${JSON.stringify(type)} is not documented for ${status}`];
+    return [
+      ...this.#checkBody(type, schema, text, isWhole),
+      ...(status >= 400 ? checkError(text) : this.#checkAccepted(operation, request)),
+    ];
   }
 
   #checkBody(type: string, schema: Schema, text: string, isWhole: boolean): string[] {
@@ -40,7 +46,9 @@ export class Judge {
         return [`the answer is no JSON: ${one.slice(0, 100)}`];
       }
       const validate = this.#validator(schema);
-      return validate(value) ? [] : [`the answer does not match its schema: ${this.#ajv.errorsText(validate.errors)}: ${one.slice(0, 300)}`];
+      return validate(value)
+        ? []
+        : [`the answer does not match its schema: ${this.#ajv.errorsText(validate.errors)}: ${one.slice(0, 300)}`];
     });
   }
 
@@ -50,7 +58,9 @@ export class Judge {
     if (schema === undefined || !input) return [];
     const validate = this.#validator(schema);
     // As it arrives: `undefined` and -0 are not in JSON.
-    return validate(JSON.parse(JSON.stringify(input.value) ?? 'null')) ? [] : [`an input that does not match its schema is taken: ${this.#ajv.errorsText(validate.errors)}`];
+    return validate(JSON.parse(JSON.stringify(input.value) ?? 'null'))
+      ? []
+      : [`an input that does not match its schema is taken: ${this.#ajv.errorsText(validate.errors)}`];
   }
 
   #validator(schema: Schema): ValidateFunction {
@@ -66,12 +76,21 @@ export class Judge {
 function absolute(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(absolute);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, key === '$ref' && typeof inner === 'string' ? `openapi${inner}` : absolute(inner)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string' ? `openapi${inner}` : absolute(inner),
+    ]),
+  );
 }
 
 function checkError(text: string): string[] {
   const body = JSON.parse(text) as Record<string, unknown>;
   const missing = FOUR_KEYS.filter((key) => !(key in body));
   const more = Object.keys(body).filter((key) => !FOUR_KEYS.includes(key) && key !== 'detail');
-  return [...missing.map((key) => `the error has no ${key}`), ...more.map((key) => `the error has a key ${key}`), ...(body['stacktrace'] == null ? [] : ['the error has a stack trace'])];
+  return [
+    ...missing.map((key) => `the error has no ${key}`),
+    ...more.map((key) => `the error has a key ${key}`),
+    ...(body['stacktrace'] == null ? [] : ['the error has a stack trace']),
+  ];
 }

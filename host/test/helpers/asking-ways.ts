@@ -35,7 +35,10 @@ async function askPlugin(url: string, options: AskOptions): Promise<string> {
 }
 
 async function askWebhook(url: string, options: AskOptions): Promise<string> {
-  const { body } = await requestGuarded({ method: 'post', url, headers: [['content-type', 'application/json']], body: Buffer.from('{}') }, { ...options, maxRedirects: 0 });
+  const { body } = await requestGuarded(
+    { method: 'post', url, headers: [['content-type', 'application/json']], body: Buffer.from('{}') },
+    { ...options, maxRedirects: 0 },
+  );
   return Buffer.from(body).toString('latin1');
 }
 
@@ -46,18 +49,33 @@ async function askThroughProxy(address: string, options: AskOptions): Promise<st
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   let url = address;
   for (let hops = 0; hops <= options.maxRedirects; hops++) {
-    const answer = await new Promise<{ status: number; location: string | undefined; body: string }>((resolve, reject) => {
-      const asked = httpRequest({ host: '127.0.0.1', port, path: url.replace(/[^!-~]/g, encodeURIComponent), headers: { 'proxy-authorization': authorization }, agent: false }, async (message) => {
-        const chunks: Buffer[] = [];
-        try {
-          for await (const chunk of message) chunks.push(chunk as Buffer);
-          resolve({ status: message.statusCode ?? 0, location: message.headers.location, body: Buffer.concat(chunks).toString('latin1') });
-        } catch (error) {
-          reject(proxy.refusal() ?? downloadError(address, String(error)));
-        }
-      });
-      asked.on('error', (error) => reject(proxy.refusal() ?? downloadError(address, String(error)))).end();
-    });
+    const answer = await new Promise<{ status: number; location: string | undefined; body: string }>(
+      (resolve, reject) => {
+        const asked = httpRequest(
+          {
+            host: '127.0.0.1',
+            port,
+            path: url.replace(/[^!-~]/g, encodeURIComponent),
+            headers: { 'proxy-authorization': authorization },
+            agent: false,
+          },
+          async (message) => {
+            const chunks: Buffer[] = [];
+            try {
+              for await (const chunk of message) chunks.push(chunk as Buffer);
+              resolve({
+                status: message.statusCode ?? 0,
+                location: message.headers.location,
+                body: Buffer.concat(chunks).toString('latin1'),
+              });
+            } catch (error) {
+              reject(proxy.refusal() ?? downloadError(address, String(error)));
+            }
+          },
+        );
+        asked.on('error', (error) => reject(proxy.refusal() ?? downloadError(address, String(error)))).end();
+      },
+    );
     const refusal = proxy.refusal();
     if (refusal) throw refusal;
     if (answer.status >= 400) throw downloadError(address, answer.body);

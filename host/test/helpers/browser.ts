@@ -1,4 +1,5 @@
-// A headless Chromium over its own debugging protocol on a pipe: what a person does with a page, and what the page did meanwhile.
+// A headless Chromium over its own debugging protocol on a pipe: what a person does with a page, and what the page did
+// meanwhile.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -9,7 +10,18 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const FLAGS = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-extensions', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--window-size=1200,1600'];
+const FLAGS = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  '--disable-extensions',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--window-size=1200,1600',
+];
 const PATIENCE_MS = 60_000;
 
 /** The browser of this machine, if there is one. */
@@ -26,18 +38,42 @@ export interface Browser extends AsyncDisposable {
 }
 
 /** `hosts`: names that the browser takes for an address, without asking anybody: `{ 'pages.example': '127.0.0.1' }`. */
-export async function startBrowser(program: string, { hosts = {} }: { readonly hosts?: Readonly<Record<string, string>> } = {}): Promise<Browser> {
+export async function startBrowser(
+  program: string,
+  { hosts = {} }: { readonly hosts?: Readonly<Record<string, string>> } = {},
+): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), 'aana-browser-'));
   const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
-  const child = spawn(program, [...FLAGS, ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : []), `--user-data-dir=${profile}`, '--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const child = spawn(
+    program,
+    [
+      ...FLAGS,
+      ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : []),
+      `--user-data-dir=${profile}`,
+      '--remote-debugging-pipe',
+      'about:blank',
+    ],
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  );
   const exited = once(child, 'exit');
   const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
-  const waiting = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
+  const waiting = new Map<
+    number,
+    { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }
+  >();
   const pages = new Map<string, (method: string, params: Params) => void>();
   let text = '';
   let lastId = 0;
-  const receive = (message: { id?: number; sessionId?: string; method?: string; params?: Params; result?: Record<string, unknown>; error?: { message: string } }): void => {
-    if (message.id === undefined) return pages.get(message.sessionId ?? '')?.(message.method ?? '', message.params ?? {});
+  const receive = (message: {
+    id?: number;
+    sessionId?: string;
+    method?: string;
+    params?: Params;
+    result?: Record<string, unknown>;
+    error?: { message: string };
+  }): void => {
+    if (message.id === undefined)
+      return pages.get(message.sessionId ?? '')?.(message.method ?? '', message.params ?? {});
     const call = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.error) call?.reject(new Error(message.error.message));
@@ -88,9 +124,11 @@ export class Page {
   notice(method: string, params: Params): void {
     if (method === 'Network.requestWillBeSent') this.requests.push((params['request'] as { url: string }).url);
     if (method === 'Runtime.exceptionThrown') this.complaints.push(JSON.stringify(params['exceptionDetails']));
-    if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(String(params['type']))) this.complaints.push(JSON.stringify(params['args']));
+    if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(String(params['type'])))
+      this.complaints.push(JSON.stringify(params['args']));
     const entry = params['entry'] as { level: string; text: string; url?: string } | undefined;
-    if (method === 'Log.entryAdded' && entry && /error|warning/.test(entry.level)) this.complaints.push(`${entry.text} ${entry.url ?? ''}`);
+    if (method === 'Log.entryAdded' && entry && /error|warning/.test(entry.level))
+      this.complaints.push(`${entry.text} ${entry.url ?? ''}`);
   }
 
   async load(url: string): Promise<void> {
@@ -101,7 +139,11 @@ export class Page {
 
   /** The value of an expression in the page; promises are waited for. */
   async evaluate(expression: string): Promise<unknown> {
-    const { result, exceptionDetails } = (await this.#send('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true })) as { result: { value?: unknown }; exceptionDetails?: unknown };
+    const { result, exceptionDetails } = (await this.#send('Runtime.evaluate', {
+      expression,
+      returnByValue: true,
+      awaitPromise: true,
+    })) as { result: { value?: unknown }; exceptionDetails?: unknown };
     if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
     return result.value;
   }
@@ -110,7 +152,8 @@ export class Page {
   async until(expression: string): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS;
     while (!(await this.evaluate(`Boolean(${expression})`))) {
-      if (performance.now() > deadline) throw new Error(`not on the page: ${expression}\n${await this.evaluate('document.body.innerText')}`);
+      if (performance.now() > deadline)
+        throw new Error(`not on the page: ${expression}\n${await this.evaluate('document.body.innerText')}`);
       await delay(50);
     }
   }
@@ -124,7 +167,8 @@ export class Page {
       const { left, top, width, height } = element.getBoundingClientRect();
       return { x: left + width / 2, y: top + height / 2 };
     })()`)) as { x: number; y: number };
-    for (const type of ['mousePressed', 'mouseReleased']) await this.#send('Input.dispatchMouseEvent', { type, ...box, button: 'left', clickCount: 1 });
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await this.#send('Input.dispatchMouseEvent', { type, ...box, button: 'left', clickCount: 1 });
   }
 
   /** Writes over what a field holds. */

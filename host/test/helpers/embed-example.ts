@@ -15,7 +15,11 @@ export interface RunningExample extends AsyncDisposable {
 /** Compiles the example in `project` and runs it, as its README says. */
 export async function startExample(project: string, script = 'build/server.js'): Promise<RunningExample> {
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
-  const child = spawn(process.execPath, [script], { cwd: project, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, AANA_PORT: '0', AANA_DATA_DIR: join(project, 'data') } });
+  const child = spawn(process.execPath, [script], {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, AANA_PORT: '0', AANA_DATA_DIR: join(project, 'data') },
+  });
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   let output = '';
   const url = new Promise<string>((resolve, reject) => {
@@ -32,5 +36,11 @@ export async function startExample(project: string, script = 'build/server.js'):
     child.kill(signal);
     return exited;
   };
-  return { url: await url, process: child, output: () => output, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
+  return {
+    url: await url,
+    process: child,
+    output: () => output,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
+  };
 }

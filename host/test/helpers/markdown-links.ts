@@ -36,9 +36,15 @@ export interface Link {
 
 /** The links to files and headings of the repository. */
 export function linksOf(markdown: string): Link[] {
-  const targets = [...prose(markdown).replace(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
-  return targets.filter((target) => !/^[a-z]+:/i.test(target)).map((target) => {
-    const [path = '', anchor = ''] = target.split('#');
-    return { path, anchor };
-  });
+  const targets = [
+    ...prose(markdown)
+      .replace(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ].map(([, target = '']) => target);
+  return targets
+    .filter((target) => !/^[a-z]+:/i.test(target))
+    .map((target) => {
+      const [path = '', anchor = ''] = target.split('#');
+      return { path, anchor };
+    });
 }

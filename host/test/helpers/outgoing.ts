@@ -15,7 +15,10 @@ export interface ForwardProxy extends AsyncDisposable {
 }
 
 /** A forward proxy that knows every name as 127.0.0.1. */
-export async function startForwardProxy({ credentials, refuses }: { readonly credentials?: string; readonly refuses?: RegExp } = {}): Promise<ForwardProxy> {
+export async function startForwardProxy({
+  credentials,
+  refuses,
+}: { readonly credentials?: string; readonly refuses?: RegExp } = {}): Promise<ForwardProxy> {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): void => {
@@ -37,7 +40,14 @@ export async function startForwardProxy({ credentials, refuses }: { readonly cre
     }
     const url = new URL(incoming.url ?? '');
     const { 'proxy-authorization': _, ...headers } = incoming.headers;
-    const outgoing = request({ host: addressOf(url.hostname), port: url.port, path: url.pathname, method: incoming.method, headers, agent: false });
+    const outgoing = request({
+      host: addressOf(url.hostname),
+      port: url.port,
+      path: url.pathname,
+      method: incoming.method,
+      headers,
+      agent: false,
+    });
     outgoing.on('response', (message) => message.pipe(response.writeHead(message.statusCode ?? 502, message.headers)));
     outgoing.on('error', () => response.destroy());
     incoming.pipe(outgoing);
@@ -79,23 +89,61 @@ export interface TestCertificates {
   readonly cert: string;
 }
 
-/** A certificate for the hosts, signed by an authority of its own; made with openssl, `undefined` where that is not there. */
-export async function makeCertificates(folder: string, ...hosts: readonly string[]): Promise<TestCertificates | undefined> {
+/**
+ * A certificate for the hosts, signed by an authority of its own; made with openssl, `undefined` where that is not
+ * there.
+ */
+export async function makeCertificates(
+  folder: string,
+  ...hosts: readonly string[]
+): Promise<TestCertificates | undefined> {
   const openssl = async (...args: string[]): Promise<void> => {
     const { code, stderr } = await runContained('openssl', args, { cwd: folder });
     if (code !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
   };
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   try {
-    await openssl('req', '-x509', ...curve, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '3650', '-subj', '/CN=test authority');
+    await openssl(
+      'req',
+      '-x509',
+      ...curve,
+      '-keyout',
+      'ca.key',
+      '-out',
+      'ca.pem',
+      '-days',
+      '3650',
+      '-subj',
+      '/CN=test authority',
+    );
     await openssl('req', ...curve, '-keyout', 'host.key', '-out', 'host.csr', '-subj', `/CN=${hosts[0]}`);
     writeFileSync(join(folder, 'host.ext'), `subjectAltName=${hosts.map((host) => `DNS:${host}`).join()}\n`);
-    await openssl('x509', '-req', '-in', 'host.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-out', 'host.pem', '-days', '3650', '-extfile', 'host.ext');
+    await openssl(
+      'x509',
+      '-req',
+      '-in',
+      'host.csr',
+      '-CA',
+      'ca.pem',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-out',
+      'host.pem',
+      '-days',
+      '3650',
+      '-extfile',
+      'host.ext',
+    );
   } catch (error) {
     if (error instanceof Error && error.name === 'CommandNotFound') return undefined;
     throw error;
   }
-  return { authorityFile: join(folder, 'ca.pem'), key: readFileSync(join(folder, 'host.key'), 'utf8'), cert: readFileSync(join(folder, 'host.pem'), 'utf8') };
+  return {
+    authorityFile: join(folder, 'ca.pem'),
+    key: readFileSync(join(folder, 'host.key'), 'utf8'),
+    cert: readFileSync(join(folder, 'host.pem'), 'utf8'),
+  };
 }
 
 export interface NameServer extends AsyncDisposable {
@@ -105,8 +153,12 @@ export interface NameServer extends AsyncDisposable {
   readonly asked: string[];
 }
 
-/** A name server for A records; `answers` gives the addresses for a name that is asked for the `count`th time (from 0). */
-export async function startNameServer(answers: (name: string, count: number) => readonly string[]): Promise<NameServer> {
+/**
+ * A name server for A records; `answers` gives the addresses for a name that is asked for the `count`th time (from 0).
+ */
+export async function startNameServer(
+  answers: (name: string, count: number) => readonly string[],
+): Promise<NameServer> {
   const asked: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
@@ -121,7 +173,9 @@ export async function startNameServer(answers: (name: string, count: number) => 
     head.writeUInt16BE(0x8180, 2); // an answer
     head.writeUInt16BE(addresses.length, 6);
     head.writeUInt32BE(0, 8);
-    const records = addresses.map((address) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)])); // kept for 0 seconds
+    const records = addresses.map((address) =>
+      Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
+    ); // kept for 0 seconds
     socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...records]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');

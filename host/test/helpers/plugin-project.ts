@@ -14,7 +14,11 @@ export function linkDependencies(project: string): void {
   mkdirSync(join(project, 'node_modules', '.bin'), { recursive: true });
   const programs = { 'aana-host': 'dist/host/cli/main.js', tsc: 'node_modules/typescript/bin/tsc' };
   for (const [name, file] of Object.entries(programs)) {
-    writeFileSync(join(project, 'node_modules/.bin', name), `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot, file)}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(
+      join(project, 'node_modules/.bin', name),
+      `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot, file)}" "$@"\n`,
+      { mode: 0o755 },
+    );
   }
 }
 

@@ -9,8 +9,18 @@ import { packageRoot } from '../../core/package-root.ts';
 
 /** Small real models, one thread each. */
 export const TEST_DEPLOYMENTS = {
-  asr_deployment: { type: 'WhisperDeployment', user_config: { model_size: 'tiny.en', compute_type: 'int8', threads: 1 } },
-  llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_threads: 1, n_ctx: 4096 }, default_sampling_params: { max_tokens: 48 } } },
+  asr_deployment: {
+    type: 'WhisperDeployment',
+    user_config: { model_size: 'tiny.en', compute_type: 'int8', threads: 1 },
+  },
+  llm_deployment: {
+    type: 'LlamaTextGenerationDeployment',
+    user_config: {
+      model_id: 'smollm2-135m-instruct',
+      model_kwargs: { n_threads: 1, n_ctx: 4096 },
+      default_sampling_params: { max_tokens: 48 },
+    },
+  },
 };
 
 export interface RunningServer extends AsyncDisposable {
@@ -53,8 +63,21 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   const port = await freePort();
   const child = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), options.command ?? 'serve', ...(options.plugins ?? [join(packageRoot, 'plugins')]), '--config', config, '--port', String(port), ...(options.flags ?? [])],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, AANA_DATA_DIR: join(folder, 'data'), ...options.env }, cwd: folder },
+    [
+      join(packageRoot, 'dist/host/cli/main.js'),
+      options.command ?? 'serve',
+      ...(options.plugins ?? [join(packageRoot, 'plugins')]),
+      '--config',
+      config,
+      '--port',
+      String(port),
+      ...(options.flags ?? []),
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, AANA_DATA_DIR: join(folder, 'data'), ...options.env },
+      cwd: folder,
+    },
   );
   let output = '';
   child.stdout.on('data', (data) => (output += data));
@@ -72,12 +95,22 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   const waitFor = async (pattern: RegExp, timeoutMs = 180_000): Promise<void> => {
     const deadline = Date.now() + timeoutMs;
     while (!pattern.test(output)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended before ${pattern}:\n${output}`);
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the server ended before ${pattern}:\n${output}`);
       if (Date.now() > deadline) throw new Error(`no ${pattern} in ${timeoutMs} ms:\n${output}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
-  return { url: `http://127.0.0.1:${port}`, port, process: child, output: () => output, waitFor, ended, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    process: child,
+    output: () => output,
+    waitFor,
+    ended,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
+  };
 }
 
 /** A server that is ready. */
@@ -93,10 +126,16 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
 }
 
 /** Posts `body` and files as an endpoint expects them. */
-export function post(url: string, body: unknown, files: Readonly<Record<string, { readonly data: Uint8Array; readonly name?: string }>> = {}, signal?: AbortSignal): Promise<Response> {
+export function post(
+  url: string,
+  body: unknown,
+  files: Readonly<Record<string, { readonly data: Uint8Array; readonly name?: string }>> = {},
+  signal?: AbortSignal,
+): Promise<Response> {
   const form = new FormData();
   form.set('body', typeof body === 'string' ? body : JSON.stringify(body));
-  for (const [field, file] of Object.entries(files)) form.set(field, new Blob([new Uint8Array(file.data)]), file.name ?? 'file');
+  for (const [field, file] of Object.entries(files))
+    form.set(field, new Blob([new Uint8Array(file.data)]), file.name ?? 'file');
   return fetch(url, { method: 'POST', body: form, ...(signal && { signal }) });
 }
 

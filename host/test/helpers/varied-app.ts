@@ -17,7 +17,12 @@ export interface VariedApp extends AsyncDisposable {
   readonly logged: readonly string[];
 }
 
-const Shade = z.strictObject({ name: z.string().min(1).max(20).describe('What people call it.'), alpha: z.number().min(0).max(1).default(1) }).meta({ id: 'Shade' });
+const Shade = z
+  .strictObject({
+    name: z.string().min(1).max(20).describe('What people call it.'),
+    alpha: z.number().min(0).max(1).default(1),
+  })
+  .meta({ id: 'Shade' });
 const Tree = z
   .strictObject({
     label: z.string(),
@@ -43,7 +48,10 @@ export async function startVariedApp({ plugins = [], config = {}, register }: Va
     config: loadConfig({ cwd: dataDir, env: { ...process.env, AANA_DATA_DIR: dataDir }, base: config }),
     log: createLogger({ level: 'info', format: 'json', write: (line) => void logged.push(line) }),
     progress: { isTTY: false, write: () => true },
-    openapi_params: { description: 'Endpoints of many kinds.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    openapi_params: {
+      description: 'Endpoints of many kinds.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
   });
   registerEndpoints(app);
   register?.(app);
@@ -91,7 +99,10 @@ function registerEndpoints(app: AanaApp): void {
     summary: 'A tree with one more leaf',
     input: z.strictObject({ tree: Tree, pair: z.tuple([z.string(), z.int()]).optional() }),
     output: z.strictObject({ tree: Tree, leaves: z.int() }),
-    run: async ({ tree }) => ({ tree: { ...tree, children: [...(tree.children ?? []), { label: 'leaf' }] }, leaves: leavesOf(tree) + 1 }),
+    run: async ({ tree }) => ({
+      tree: { ...tree, children: [...(tree.children ?? []), { label: 'leaf' }] },
+      leaves: leavesOf(tree) + 1,
+    }),
   });
   app.registerEndpoint({
     name: 'describe_video',
@@ -102,17 +113,25 @@ function registerEndpoints(app: AanaApp): void {
     run: async ({ video }, { files }) => {
       const file = files.get(video.content ?? '');
       if (!file) return { bytes: null, filename: null, text: null };
-      return { bytes: file.bytes, filename: file.filename ?? null, text: (await readFile(file.path)).subarray(0, 80).toString() };
+      return {
+        bytes: file.bytes,
+        filename: file.filename ?? null,
+        text: (await readFile(file.path)).subarray(0, 80).toString(),
+      };
     },
   });
   app.registerEndpoint({
     name: 'join_files',
     path: '/files/join',
     summary: 'Several files, one after the other',
-    input: z.strictObject({ files: z.array(z.strictObject({ file: Content, times: z.int().min(0).max(3).default(1) })).min(1) }),
+    input: z.strictObject({
+      files: z.array(z.strictObject({ file: Content, times: z.int().min(0).max(3).default(1) })).min(1),
+    }),
     output: z.strictObject({ text: z.string() }),
     run: async ({ files: wanted }, { files }) => {
-      const texts = await Promise.all(wanted.map(async ({ file, times }) => (await readFile(files.get(file)?.path ?? '', 'utf8')).repeat(times)));
+      const texts = await Promise.all(
+        wanted.map(async ({ file, times }) => (await readFile(files.get(file)?.path ?? '', 'utf8')).repeat(times)),
+      );
       return { text: texts.join('') };
     },
   });
@@ -120,11 +139,18 @@ function registerEndpoints(app: AanaApp): void {
     name: 'count_stream',
     path: '/count_stream',
     summary: 'Counts, a value at a time',
-    input: z.strictObject({ until: z.int().min(0).max(200).default(3), fail_at: z.int().optional(), pause_ms: z.int().min(0).max(1000).default(0) }),
+    input: z.strictObject({
+      until: z.int().min(0).max(200).default(3),
+      fail_at: z.int().optional(),
+      pause_ms: z.int().min(0).max(1000).default(0),
+    }),
     output: z.strictObject({ n: z.int(), text: z.string() }),
     async *run({ until, fail_at: failAt, pause_ms: pauseMs }, { signal }) {
       for (let n = 0; n < until; n++) {
-        if (n === failAt) throw new AanaError('InferenceException', 'bad-request', 'it cannot count further', { data: { model_name: 'counter' } });
+        if (n === failAt)
+          throw new AanaError('InferenceException', 'bad-request', 'it cannot count further', {
+            data: { model_name: 'counter' },
+          });
         yield { n, text: `{"é\u2028${n}` };
         if (pauseMs > 0) await delay(pauseMs, undefined, { signal });
       }
@@ -144,7 +170,12 @@ function registerEndpoints(app: AanaApp): void {
     path: '/keep/never',
     summary: '',
     defer_option: 'never',
-    input: z.strictObject({ when: z.iso.datetime().optional(), id: z.uuid().optional(), any: z.unknown().optional(), flag: z.boolean().default(false) }),
+    input: z.strictObject({
+      when: z.iso.datetime().optional(),
+      id: z.uuid().optional(),
+      any: z.unknown().optional(),
+      flag: z.boolean().default(false),
+    }),
     output: z.strictObject({ flag: z.boolean(), any: z.unknown() }),
     run: async ({ flag, any }) => ({ flag, any: any ?? null }),
   });
@@ -153,7 +184,9 @@ function registerEndpoints(app: AanaApp): void {
     path: '/refuse',
     summary: 'Fails as it is told to',
     defer_option: 'never',
-    input: z.strictObject({ kind: z.enum(['bad-request', 'denied', 'not-found', 'too-large', 'unavailable']).default('bad-request') }),
+    input: z.strictObject({
+      kind: z.enum(['bad-request', 'denied', 'not-found', 'too-large', 'unavailable']).default('bad-request'),
+    }),
     output: z.strictObject({}),
     run: async ({ kind }) => {
       throw new AanaError('RefusedException', kind, `refused: ${kind}`, { data: { kind } });

@@ -6,11 +6,17 @@ import { publicSurface, type PublicSurface, SURFACE_FILE } from './surface.ts';
 
 const Surface = suite('the public surface');
 
-Surface('is the one in surface.json; after a change on purpose: node dist/host/test/public-surface/write.js', async () => {
-  const stored = JSON.parse(readFileSync(SURFACE_FILE, 'utf8')) as PublicSurface;
-  const found = await publicSurface();
-  for (const part of Object.keys(found) as (keyof PublicSurface)[]) assert.equal(found[part], stored[part], part);
-  assert.ok(found.commands.length > 20 && found.settings.length > 50 && found.http.length > 20 && found.world.length > 100, 'the surface was not read');
-});
+Surface(
+  'is the one in surface.json; after a change on purpose: node dist/host/test/public-surface/write.js',
+  async () => {
+    const stored = JSON.parse(readFileSync(SURFACE_FILE, 'utf8')) as PublicSurface;
+    const found = await publicSurface();
+    for (const part of Object.keys(found) as (keyof PublicSurface)[]) assert.equal(found[part], stored[part], part);
+    assert.ok(
+      found.commands.length > 20 && found.settings.length > 50 && found.http.length > 20 && found.world.length > 100,
+      'the surface was not read',
+    );
+  },
+);
 
 Surface.run();

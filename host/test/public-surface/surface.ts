@@ -7,7 +7,10 @@ import { SETTINGS } from '../../config/settings.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 
-/** Everything that users of the package write down somewhere: names that are exported, commands, settings, routes and the world of guests. */
+/**
+ * Everything that users of the package write down somewhere: names that are exported, commands, settings, routes and
+ * the world of guests.
+ */
 export interface PublicSurface {
   /** For each entry point: names of values, and names of types. */
   readonly exports: Readonly<Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>>;
@@ -24,11 +27,19 @@ export interface PublicSurface {
 export const SURFACE_FILE: string = join(packageRoot, 'host/test/public-surface/surface.json');
 
 export async function publicSurface(): Promise<PublicSurface> {
-  return { exports: await exportsOf(), commands: commandsOf(program({ exitCode: 0 }), []), settings: settings(), http: await http(), world: world() };
+  return {
+    exports: await exportsOf(),
+    commands: commandsOf(program({ exitCode: 0 }), []),
+    settings: settings(),
+    http: await http(),
+    world: world(),
+  };
 }
 
 async function exportsOf(): Promise<PublicSurface['exports']> {
-  const { exports } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { exports: Record<string, string | { types: string; node?: string; default: string }> };
+  const { exports } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { types: string; node?: string; default: string }>;
+  };
   const found: [string, PublicSurface['exports'][string]][] = [];
   for (const [entry, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue;
@@ -44,20 +55,39 @@ async function exportsOf(): Promise<PublicSurface['exports']> {
 function declaredNames(file: string): Set<string> {
   const text = readFileSync(file, 'utf8');
   const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) => list.split(','));
-  const listed = lists.map((item) => item.trim().replace(/^type /, '').split(' as ').at(-1) ?? '');
-  const declared = [...text.matchAll(/^export (?:declare )?(?:abstract )?(?:class|function|const|interface|type) ([\w$]+)/gm)].map(([, name = '']) => name);
+  const listed = lists.map(
+    (item) =>
+      item
+        .trim()
+        .replace(/^type /, '')
+        .split(' as ')
+        .at(-1) ?? '',
+  );
+  const declared = [
+    ...text.matchAll(/^export (?:declare )?(?:abstract )?(?:class|function|const|interface|type) ([\w$]+)/gm),
+  ].map(([, name = '']) => name);
   const spaces = [...text.matchAll(/^export \* as (\w+)/gm)].map(([, name = '']) => name);
-  const whole = [...text.matchAll(/^export \* from '(\.[^']+)'/gm)].flatMap(([, path = '']) => [...declaredNames(join(dirname(file), path.replace(/\.[jt]s$/, '.d.ts')))]);
+  const whole = [...text.matchAll(/^export \* from '(\.[^']+)'/gm)].flatMap(([, path = '']) => [
+    ...declaredNames(join(dirname(file), path.replace(/\.[jt]s$/, '.d.ts'))),
+  ]);
   return new Set([...listed, ...declared, ...spaces, ...whole].filter((name) => name !== ''));
 }
 
 function commandsOf(command: Command, path: readonly string[]): string[] {
   const name = [...path, command.name()];
-  const words = [...command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`)), ...command.options.map(({ flags }) => flags).sort()];
+  const words = [
+    ...command.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+    ),
+    ...command.options.map(({ flags }) => flags).sort(),
+  ];
   return [[...name, ...words].join(' '), ...command.commands.flatMap((child) => commandsOf(child, name))];
 }
 
-const settings = (): string[] => SETTINGS.map(({ key, kind, env, alsoEnv, flag }) => [key, kind, env, alsoEnv, flag].filter((part) => part !== undefined).join(' '));
+const settings = (): string[] =>
+  SETTINGS.map(({ key, kind, env, alsoEnv, flag }) =>
+    [key, kind, env, alsoEnv, flag].filter((part) => part !== undefined).join(' '),
+  );
 
 interface Parameter {
   readonly name: string;
@@ -70,17 +100,26 @@ interface Operation {
 }
 
 const METHODS = ['get', 'put', 'post', 'delete'] as const;
-type PathItem = { readonly parameters?: readonly Parameter[] } & { readonly [method in (typeof METHODS)[number]]?: Operation };
+type PathItem = { readonly parameters?: readonly Parameter[] } & {
+  readonly [method in (typeof METHODS)[number]]?: Operation;
+};
 
 async function http(): Promise<string[]> {
   await using app = await startVariedApp({ config: { api_service: { enabled: true } } });
   const response = await fetch(`${app.url}/openapi.json`);
   const document = (await response.json()) as { paths: Record<string, PathItem>; components: { schemas: object } };
-  const operations = Object.entries(document.paths).flatMap(([path, item]) => METHODS.flatMap((method) => (item[method] ? [operationLine(path, method, item, item[method])] : [])));
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => (item[method] ? [operationLine(path, method, item, item[method])] : [])),
+  );
   return [...operations.sort(), ...Object.keys(document.components.schemas).sort()];
 }
 
-function operationLine(path: string, method: string, item: PathItem, { parameters = [], responses }: Operation): string {
+function operationLine(
+  path: string,
+  method: string,
+  item: PathItem,
+  { parameters = [], responses }: Operation,
+): string {
   const names = [...(item.parameters ?? []), ...parameters].map((parameter) => `${parameter.in} ${parameter.name}`);
   return `${method.toUpperCase()} ${path} (${names.join(', ')}): ${Object.keys(responses).join(' ')}`;
 }

@@ -7,18 +7,28 @@ const Leases = suite('the simulation of leases');
 
 const SCHEDULES = 12;
 
-Leases(`finds no task that is lost, ends twice or is written by who had lost it in ${SCHEDULES} schedules of pauses, deaths and jumps of the clock`, async () => {
-  const module = await sqliteModule();
-  const bad: string[] = [];
-  const total = { tasks: 0, attempts: 0, late: 0, jumps: 0, adopted: 0, repeated: 0 };
-  for (let seed = 1; seed <= SCHEDULES; seed += 1) {
-    const { violations, statistics } = await runLeases(seed, module);
-    bad.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
-    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += statistics[key];
-  }
-  assert.equal(bad.slice(0, 10), []);
-  assert.ok(total.attempts > total.tasks && total.late > SCHEDULES && total.jumps > SCHEDULES && total.adopted > SCHEDULES && total.repeated > SCHEDULES, `the schedules were too tame to show anything: ${JSON.stringify(total)}`);
-});
+Leases(
+  `finds no task that is lost, ends twice or is written by who had lost it in ${SCHEDULES} schedules of pauses, deaths and jumps of the clock`,
+  async () => {
+    const module = await sqliteModule();
+    const bad: string[] = [];
+    const total = { tasks: 0, attempts: 0, late: 0, jumps: 0, adopted: 0, repeated: 0 };
+    for (let seed = 1; seed <= SCHEDULES; seed += 1) {
+      const { violations, statistics } = await runLeases(seed, module);
+      bad.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
+      for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += statistics[key];
+    }
+    assert.equal(bad.slice(0, 10), []);
+    assert.ok(
+      total.attempts > total.tasks &&
+        total.late > SCHEDULES &&
+        total.jumps > SCHEDULES &&
+        total.adopted > SCHEDULES &&
+        total.repeated > SCHEDULES,
+      `the schedules were too tame to show anything: ${JSON.stringify(total)}`,
+    );
+  },
+);
 
 Leases('runs the same schedule for the same seed', async () => {
   const module = await sqliteModule();

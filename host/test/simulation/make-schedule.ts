@@ -21,7 +21,13 @@ export interface PlannedCall {
 
 /** Something that is done to a deployment while it serves. */
 export type PlannedChange = { readonly at: number; readonly deployment: string } & (
-  | { readonly kind: 'update'; readonly change: Readonly<Record<string, unknown>>; readonly isBad: boolean; readonly gpus: number | undefined; readonly cancelAfter: number | undefined }
+  | {
+      readonly kind: 'update';
+      readonly change: Readonly<Record<string, unknown>>;
+      readonly isBad: boolean;
+      readonly gpus: number | undefined;
+      readonly cancelAfter: number | undefined;
+    }
   | { readonly kind: 'scale'; readonly replicas: number }
   | { readonly kind: 'renew' }
 );
@@ -45,34 +51,58 @@ export function makeSchedule(random: Random): Schedule {
   /** Nothing fails by itself, and calls may finish. */
   const isCalm = random.chance(0.2);
   const machine: Machine = {
-    gpus: Array.from({ length: isCrowded ? random.int(1, 2) : random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({ id: `GPU-${index}`, name: 'simulated', memoryBytes: 40 * GB })),
+    gpus: Array.from({ length: isCrowded ? random.int(1, 2) : random.pick([0, 1, 2, 2, 4]) }, (_, index) => ({
+      id: `GPU-${index}`,
+      name: 'simulated',
+      memoryBytes: 40 * GB,
+    })),
     memoryBytes: 64 * GB,
   };
-  const deployments = new Map(Array.from({ length: isCrowded ? 4 : random.int(1, 3) }, (_, index) => [`deployment${index}`, makeOptions(random, isCrowded)] as const));
+  const deployments = new Map(
+    Array.from(
+      { length: isCrowded ? 4 : random.int(1, 3) },
+      (_, index) => [`deployment${index}`, makeOptions(random, isCrowded)] as const,
+    ),
+  );
   const faults: Faults = {
     startCrash: isCalm ? 0 : random.pick([0, 0.05, 0.3]),
     startHang: isCalm ? 0 : random.pick([0, 0, 0.1]),
     startReject: isCalm ? 0 : random.pick([0, 0, 0.03]),
     refuseFrom: Number.POSITIVE_INFINITY,
     refuseUntil: Number.POSITIVE_INFINITY,
-    startMs: random.pick<readonly [number, number]>([[50, 500], [1000, 8000], [100, 20_000]]),
+    startMs: random.pick<readonly [number, number]>([
+      [50, 500],
+      [1000, 8000],
+      [100, 20_000],
+    ]),
     crashMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([2000, 20_000, 200_000]),
     hangMs: isCalm ? Number.POSITIVE_INFINITY : random.pick([20_000, 200_000, Number.POSITIVE_INFINITY]),
   };
   const calls = makeCalls(random, [...deployments.keys()]);
   const until = calls.at(-1)?.at ?? 0;
-  const outage = !isCalm && random.chance(0.25) ? { at: random.between(0, until), ms: random.pick([2000, 20_000, 200_000]) } : undefined;
+  const outage =
+    !isCalm && random.chance(0.25)
+      ? { at: random.between(0, until), ms: random.pick([2000, 20_000, 200_000]) }
+      : undefined;
   return { machine, deployments, faults, outage, calls, changes: makeChanges(random, [...deployments.keys()], until) };
 }
 
 function makeOptions(random: Random, isCrowded: boolean): DeploymentOptionsInput {
   const isScaled = isCrowded || random.chance(0.5);
   const gpus = isCrowded ? random.pick([0.5, 1]) : random.pick([undefined, 0, 0.1, 0.25, 0.5, 0.5, 1, 2]);
-  const devices = (reserved: number | undefined): object => ({ ...(gpus !== undefined && { num_gpus: gpus }), ...(reserved !== undefined && { memory_bytes: reserved }) });
-  const reserved = gpus === undefined ? undefined : isCrowded ? undefined : random.pick([undefined, undefined, 5 * GB, 20 * GB]);
+  const devices = (reserved: number | undefined): object => ({
+    ...(gpus !== undefined && { num_gpus: gpus }),
+    ...(reserved !== undefined && { memory_bytes: reserved }),
+  });
+  const reserved =
+    gpus === undefined ? undefined : isCrowded ? undefined : random.pick([undefined, undefined, 5 * GB, 20 * GB]);
   return {
     type: 'SimulatedDeployment',
-    user_config: { weights_bytes: random.between(0, 8) * GB, context_bytes: random.between(0, 4) * GB, devices: devices(reserved) },
+    user_config: {
+      weights_bytes: random.between(0, 8) * GB,
+      context_bytes: random.between(0, 4) * GB,
+      devices: devices(reserved),
+    },
     max_ongoing_requests: random.int(1, 4),
     max_queued_requests: random.int(1, 20),
     health_check_period_s: random.between(5, 10),
@@ -139,7 +169,9 @@ function makeChanges(random: Random, deployments: readonly string[], until: numb
         ...change,
         kind: 'update',
         isBad,
-        change: isRolled ? { version, ...(isBad && { bad: random.pick(['reject', 'crash', 'mayfly', 'throws']) }) } : { tone: version },
+        change: isRolled
+          ? { version, ...(isBad && { bad: random.pick(['reject', 'crash', 'mayfly', 'throws']) }) }
+          : { tone: version },
         gpus: isRolled && random.chance(0.3) ? random.pick([0.25, 0.5, 1]) : undefined,
         cancelAfter: random.chance(0.1) ? random.between(0, 5000) : undefined,
       });

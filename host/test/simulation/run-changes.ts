@@ -4,7 +4,15 @@ import type { PlannedChange } from './make-schedule.ts';
 import type { SimulatedWorld } from './simulated-replica.ts';
 
 /** Refusals that may meet any change: another one is being made, the deployment does not run or does not fit. */
-const REFUSALS: ReadonlySet<string> = new Set(['DeploymentBusy', 'DeploymentNotFound', 'DeploymentNotStarted', 'DeploymentStopped', 'FailedDeployment', 'InsufficientResources', 'ValidationError']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'DeploymentBusy',
+  'DeploymentNotFound',
+  'DeploymentNotStarted',
+  'DeploymentStopped',
+  'FailedDeployment',
+  'InsufficientResources',
+  'ValidationError',
+]);
 
 /** Makes the changes of a schedule, and keeps what each deployment should be after them. */
 export class ChangeRun {
@@ -18,7 +26,12 @@ export class ChangeRun {
   readonly #world: SimulatedWorld;
   readonly #isCalm: boolean;
 
-  constructor(manager: DeploymentManager, world: SimulatedWorld, deployments: ReadonlyMap<string, DeploymentOptionsInput>, isCalm: boolean) {
+  constructor(
+    manager: DeploymentManager,
+    world: SimulatedWorld,
+    deployments: ReadonlyMap<string, DeploymentOptionsInput>,
+    isCalm: boolean,
+  ) {
     this.#manager = manager;
     this.#world = world;
     this.#isCalm = isCalm;
@@ -41,23 +54,48 @@ export class ChangeRun {
     }
   }
 
-  async #update({ deployment, change, isBad, gpus, cancelAfter }: PlannedChange & { readonly kind: 'update' }): Promise<void> {
+  async #update({
+    deployment,
+    change,
+    isBad,
+    gpus,
+    cancelAfter,
+  }: PlannedChange & { readonly kind: 'update' }): Promise<void> {
     const { clock, statistics } = this.#world;
     const before = this.#optionsOf(deployment);
-    const devices = gpus === undefined || before.ray_actor_options?.num_gpus === undefined ? before.ray_actor_options : { ...before.ray_actor_options, num_gpus: gpus };
-    const options: DeploymentOptionsInput = { ...before, ray_actor_options: devices, user_config: { ...before.user_config, bad: undefined, ...change, devices } };
+    const devices =
+      gpus === undefined || before.ray_actor_options?.num_gpus === undefined
+        ? before.ray_actor_options
+        : { ...before.ray_actor_options, num_gpus: gpus };
+    const options: DeploymentOptionsInput = {
+      ...before,
+      ray_actor_options: devices,
+      user_config: { ...before.user_config, bad: undefined, ...change, devices },
+    };
     const controller = new AbortController();
     const reason = new Error('the update was cancelled');
     const cancel = cancelAfter === undefined ? undefined : clock.after(cancelAfter, () => controller.abort(reason));
     try {
       let failedInWatch = 0;
       const onProgress = ({ text }: DeploymentProgress): void => {
-        if (text === 'old replicas finish their calls') failedInWatch = this.#failedCalls.get(versionKey(deployment, change['version'])) ?? 0;
+        if (text === 'old replicas finish their calls')
+          failedInWatch = this.#failedCalls.get(versionKey(deployment, change['version'])) ?? 0;
       };
-      const { outcome, replaced, reason: why } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2, onProgress });
+      const {
+        outcome,
+        replaced,
+        reason: why,
+      } = await this.#manager.update(deployment, options, { signal: controller.signal, watchS: 2, onProgress });
       if (outcome === 'rolled-back') {
         statistics.rollbacks += 1;
-        if (!isBad && this.#isCalm && change['tone'] === undefined && !why.includes('no room') && !why.includes('calls of the new version')) this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
+        if (
+          !isBad &&
+          this.#isCalm &&
+          change['tone'] === undefined &&
+          !why.includes('no room') &&
+          !why.includes('calls of the new version')
+        )
+          this.#world.violation(`a good update of ${deployment} was rolled back: ${why}`);
         return;
       }
       statistics.updates += 1;
@@ -76,7 +114,12 @@ export class ChangeRun {
     this.#world.statistics.scalings += 1;
     const before = this.#optionsOf(deployment);
     const { autoscaling_config: scaling } = before;
-    this.current.set(deployment, scaling ? { ...before, autoscaling_config: { ...scaling, min_replicas: replicas } } : { ...before, num_replicas: replicas });
+    this.current.set(
+      deployment,
+      scaling
+        ? { ...before, autoscaling_config: { ...scaling, min_replicas: replicas } }
+        : { ...before, num_replicas: replicas },
+    );
   }
 
   /** Away with it, and the same again. */

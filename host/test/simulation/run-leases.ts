@@ -10,7 +10,15 @@ import { Random } from './random.ts';
 export interface LeaseResult {
   /** What must never be; empty when all is well. */
   readonly violations: readonly string[];
-  readonly statistics: { tasks: number; attempts: number; lost: number; late: number; jumps: number; adopted: number; repeated: number };
+  readonly statistics: {
+    tasks: number;
+    attempts: number;
+    lost: number;
+    late: number;
+    jumps: number;
+    adopted: number;
+    repeated: number;
+  };
 }
 
 const LEASE_MS = 1000;
@@ -28,13 +36,19 @@ interface Worker {
 }
 
 /**
- * One schedule of hosts that take, run, lose and finish tasks, of pauses, deaths and jumps of the clock, over the real queue in SQLite. The same seed
- * gives the same run.
+ * One schedule of hosts that take, run, lose and finish tasks, of pauses, deaths and jumps of the clock, over the real
+ * queue in SQLite. The same seed gives the same run.
  */
 export async function runLeases(seed: number, modulePath: string): Promise<LeaseResult> {
   const dir = await mkdtemp(join(tmpdir(), 'aana-leases-'));
   const clock = { now: 1_000_000_000_000 };
-  const database = await SqliteDatabase.open({ path: join(dir, 'tasks.db'), modulePath, readers: 1, timeoutMs: 5000, now: () => clock.now });
+  const database = await SqliteDatabase.open({
+    path: join(dir, 'tasks.db'),
+    modulePath,
+    readers: 1,
+    timeoutMs: 5000,
+    now: () => clock.now,
+  });
   try {
     await migrate(database);
     const run = new LeaseRun(database, clock, new Random(seed));
@@ -117,19 +131,41 @@ class LeaseRun {
 
   async #enqueue(): Promise<void> {
     this.statistics.tasks += 1;
-    const task = { id: `task-${this.statistics.tasks}`, endpoint: '/e', data: '{}', files: [], priority: this.#random.int(0, 2), user_id: null, timeout_ms: 1, max_attempts: MAX_ATTEMPTS, idempotency_key: null, request_hash: '' };
+    const task = {
+      id: `task-${this.statistics.tasks}`,
+      endpoint: '/e',
+      data: '{}',
+      files: [],
+      priority: this.#random.int(0, 2),
+      user_id: null,
+      timeout_ms: 1,
+      max_attempts: MAX_ATTEMPTS,
+      idempotency_key: null,
+      request_hash: '',
+    };
     await this.#write(({ tasks }) => tasks.enqueue(task));
   }
 
   async #claim(worker: Worker): Promise<void> {
     if (worker.isInDoubt) await this.#adopt(worker);
     const isUnheard = this.#random.chance(0.1);
-    const claimed = await this.#write(({ tasks }) => tasks.claim({ owner: worker.owner, endpoints: ['/e'], limit: 2, leaseMs: LEASE_MS, activeOfUser: 1, starts: isUnheard }));
+    const claimed = await this.#write(({ tasks }) =>
+      tasks.claim({
+        owner: worker.owner,
+        endpoints: ['/e'],
+        limit: 2,
+        leaseMs: LEASE_MS,
+        activeOfUser: 1,
+        starts: isUnheard,
+      }),
+    );
     for (const task of claimed) {
       this.statistics.attempts += 1;
       const before = this.#tokens.get(task.id) ?? 0;
-      if (task.lease_token <= before) this.violations.push(`${task.id}: token ${task.lease_token} was given after ${before}`);
-      if (task.num_retries > MAX_ATTEMPTS) this.violations.push(`${task.id}: attempt ${task.num_retries} of ${MAX_ATTEMPTS}`);
+      if (task.lease_token <= before)
+        this.violations.push(`${task.id}: token ${task.lease_token} was given after ${before}`);
+      if (task.num_retries > MAX_ATTEMPTS)
+        this.violations.push(`${task.id}: attempt ${task.num_retries} of ${MAX_ATTEMPTS}`);
       if (this.#results.has(task.id)) this.violations.push(`${task.id} was taken although it had ended`);
       this.#tokens.set(task.id, task.lease_token);
       if (!isUnheard) worker.held.set(task.id, { ...task, isStarted: false });
@@ -141,7 +177,8 @@ class LeaseRun {
   async #adopt(worker: Worker): Promise<void> {
     for (const task of await this.#write(({ tasks }) => tasks.adopt(worker.owner, [...worker.held.keys()], LEASE_MS))) {
       this.statistics.adopted += 1;
-      if (this.#tokens.get(task.id) !== task.lease_token) this.violations.push(`${task.id}: token ${task.lease_token} was adopted although another one was given`);
+      if (this.#tokens.get(task.id) !== task.lease_token)
+        this.violations.push(`${task.id}: token ${task.lease_token} was adopted although another one was given`);
       if (this.#results.has(task.id)) this.violations.push(`${task.id} was adopted although it had ended`);
       worker.held.set(task.id, { ...task, isStarted: true });
     }
@@ -151,7 +188,8 @@ class LeaseRun {
     const kept = await this.#write(({ tasks }) => tasks.heartbeat(worker.owner, [...worker.held.keys()], LEASE_MS));
     for (const [id, { lease_token: token }] of worker.held) {
       const isNewest = this.#tokens.get(id) === token;
-      if (kept.get(id) === token && !isNewest) this.violations.push(`${id}: token ${token} was kept alive although a newer one was given`);
+      if (kept.get(id) === token && !isNewest)
+        this.violations.push(`${id}: token ${token} was kept alive although a newer one was given`);
       if (kept.get(id) !== token) worker.held.delete(id);
     }
   }
@@ -180,7 +218,8 @@ class LeaseRun {
     this.#results.set(task.id, outcome.kind === 'complete' ? outcome.result : outcome.error);
     if (!this.#random.chance(0.2)) return;
     this.statistics.repeated += 1; // its commit could not be confirmed
-    if (!(await this.#write(({ tasks }) => tasks.finish(task, outcome)))) this.violations.push(`${task.id}: its end was not known again`);
+    if (!(await this.#write(({ tasks }) => tasks.finish(task, outcome))))
+      this.violations.push(`${task.id}: its end was not known again`);
   }
 
   #drop(worker: Worker, { id }: ClaimedTask): void {
@@ -214,11 +253,13 @@ class LeaseRun {
 
   async #compare(): Promise<void> {
     const all = await this.#write(({ tasks }) => tasks.list(null, { limit: 10_000, offset: 0 }));
-    if (all.length !== this.statistics.tasks) this.violations.push(`${all.length} tasks are left of ${this.statistics.tasks}`);
+    if (all.length !== this.statistics.tasks)
+      this.violations.push(`${all.length} tasks are left of ${this.statistics.tasks}`);
     for (const { id, status, result } of all) {
       const stored = this.#results.get(id);
       const isLost = status === 'failed' && result?.includes('HeartbeatTimeoutError') === true && stored === undefined;
-      if (!isLost && result !== stored) this.violations.push(`${id} is ${status} with ${result}, but ${stored} was stored`);
+      if (!isLost && result !== stored)
+        this.violations.push(`${id} is ${status} with ${result}, but ${stored} was stored`);
     }
   }
 }

@@ -20,12 +20,17 @@ const POISON_REMEMBERED_MS = 600_000;
 /** Simulated time between looks at what all deployments say of themselves. */
 const CHECK_PERIOD_MS = 500;
 
-/** One schedule of load and faults over a real deployment manager, in simulated time. The same seed gives the same run. */
+/**
+ * One schedule of load and faults over a real deployment manager, in simulated time. The same seed gives the same run.
+ */
 export async function runSchedule(seed: number): Promise<ScheduleResult> {
   const random = new Random(seed);
   const run = new ScheduleRun(makeSchedule(random), random);
   await run.all();
-  return { violations: run.violations, statistics: { ...run.world.statistics, refused: run.isRefused ? 1 : 0, simulatedMs: run.world.clock.now() } };
+  return {
+    violations: run.violations,
+    statistics: { ...run.world.statistics, refused: run.isRefused ? 1 : 0, simulatedMs: run.world.clock.now() },
+  };
 }
 
 class ScheduleRun {
@@ -38,7 +43,10 @@ class ScheduleRun {
   readonly #changes: ChangeRun;
   /** Calls that are not settled, with how often they were repeated. */
   readonly #open = new Map<number, number>();
-  /** Replicas of this schedule go for good reasons only: no call may be lost, and no stream that takes less time than they may. */
+  /**
+   * Replicas of this schedule go for good reasons only: no call may be lost, and no stream that takes less time than
+   * they may.
+   */
   readonly #isGentle: boolean;
   /** Nothing fails by itself. */
   readonly #isCalm: boolean;
@@ -53,7 +61,10 @@ class ScheduleRun {
     const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
     this.#isCalm = isCalm;
     const isUnpoisoned = schedule.calls.every(({ poison }) => poison === undefined);
-    this.#isGentle = isCalm && isUnpoisoned && schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
+    this.#isGentle =
+      isCalm &&
+      isUnpoisoned &&
+      schedule.changes.every((change) => (change.kind === 'update' ? !change.isBad : change.kind !== 'renew'));
     const clock = new SimulatedClock();
     this.world = {
       clock,
@@ -66,7 +77,20 @@ class ScheduleRun {
       onThrown: ({ options, spec }) => this.#changes.onFailedCall(options.deployment, spec.version),
       onPoisonTaken: (replica, poison) => this.#onPoisonTaken(replica, poison),
       onPoisoned: (replica, poison) => this.#onPoisoned(replica, poison),
-      statistics: { spawns: 0, refusals: 0, unavailable: 0, poisoned: 0, crashes: 0, hangs: 0, calls: 0, repeats: 0, updates: 0, rollbacks: 0, scalings: 0, evictions: 0 },
+      statistics: {
+        spawns: 0,
+        refusals: 0,
+        unavailable: 0,
+        poisoned: 0,
+        crashes: 0,
+        hangs: 0,
+        calls: 0,
+        repeats: 0,
+        updates: 0,
+        rollbacks: 0,
+        scalings: 0,
+        evictions: 0,
+      },
     };
     this.#manager = new DeploymentManager({
       log: this.#listener(),
@@ -89,7 +113,14 @@ class ScheduleRun {
     }
     if (this.world.alive.size > 0) this.world.violation(`${this.world.alive.size} processes were left`);
     const { clock } = this.world;
-    if (!(await clock.run(() => clock.pending === 0, HOUR_MS, () => {}))) this.world.violation('something runs on after the end');
+    if (
+      !(await clock.run(
+        () => clock.pending === 0,
+        HOUR_MS,
+        () => {},
+      ))
+    )
+      this.world.violation('something runs on after the end');
   }
 
   async #start(): Promise<boolean> {
@@ -105,7 +136,9 @@ class ScheduleRun {
     this.isRefused = true;
     const { startCrash, startHang, startReject } = this.#schedule.faults;
     const mayFail = startCrash + startHang + startReject > 0;
-    const isExpected = error instanceof AanaError && (error.name === 'InsufficientResources' || (error.name === 'FailedDeployment' && mayFail));
+    const isExpected =
+      error instanceof AanaError &&
+      (error.name === 'InsufficientResources' || (error.name === 'FailedDeployment' && mayFail));
     if (!isExpected) this.world.violation(`the start failed: ${String(error)}`);
     return false;
   }
@@ -114,17 +147,33 @@ class ScheduleRun {
   async #load(): Promise<void> {
     const { clock } = this.world;
     const { calls, changes, faults, outage } = this.#schedule;
-    if (outage) Object.assign(faults, { refuseFrom: clock.now() + outage.at, refuseUntil: clock.now() + outage.at + outage.ms });
+    if (outage)
+      Object.assign(faults, { refuseFrom: clock.now() + outage.at, refuseUntil: clock.now() + outage.at + outage.ms });
     let settled = 0;
     for (const call of calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
-    for (const change of changes) clock.after(change.at, () => void this.#changes.run(change).finally(() => (settled += 1)));
-    const allSettled = await clock.run(() => settled === calls.length + changes.length, HOUR_MS, () => this.#checkQueues());
-    if (!allSettled) this.world.violation(`calls ${[...this.#open.keys()].join(', ')} were never answered, or a change never ended; ${this.#describe()}`);
+    for (const change of changes)
+      clock.after(change.at, () => void this.#changes.run(change).finally(() => (settled += 1)));
+    const allSettled = await clock.run(
+      () => settled === calls.length + changes.length,
+      HOUR_MS,
+      () => this.#checkQueues(),
+    );
+    if (!allSettled)
+      this.world.violation(
+        `calls ${[...this.#open.keys()].join(', ')} were never answered, or a change never ended; ${this.#describe()}`,
+      );
   }
 
   /** With no new faults and no load, each deployment comes to have the replicas that it should. */
   async #calmDown(): Promise<void> {
-    Object.assign(this.#schedule.faults, { startCrash: 0, startHang: 0, startReject: 0, refuseUntil: 0, crashMs: Number.POSITIVE_INFINITY, hangMs: Number.POSITIVE_INFINITY });
+    Object.assign(this.#schedule.faults, {
+      startCrash: 0,
+      startHang: 0,
+      startReject: 0,
+      refuseUntil: 0,
+      crashMs: Number.POSITIVE_INFINITY,
+      hangMs: Number.POSITIVE_INFINITY,
+    });
     const { clock } = this.world;
     let nextCheck = 0;
     const isCalm = (): boolean => {
@@ -136,7 +185,8 @@ class ScheduleRun {
     if (!(await clock.run(isCalm, HOUR_MS, () => {}))) this.world.violation(`stuck: ${this.#describe()}`);
     this.#checkVersions();
     for (const [name, { status, message }] of Object.entries(this.#manager.status())) {
-      if (status === 'DEPLOY_FAILED' && !this.#mayBeGivenUp(name)) this.world.violation(`${name} was given up although it had served: ${message}`);
+      if (status === 'DEPLOY_FAILED' && !this.#mayBeGivenUp(name))
+        this.world.violation(`${name} was given up although it had served: ${message}`);
     }
   }
 
@@ -150,7 +200,8 @@ class ScheduleRun {
     for (const { name, options, spec } of this.world.alive) {
       const wanted = this.#changes.current.get(options.deployment)?.user_config ?? {};
       for (const key of ['version', 'tone'] as const) {
-        if (spec[key] !== (wanted[key] ?? 0)) this.world.violation(`${name} has ${key} ${spec[key]} in place of ${String(wanted[key] ?? 0)}`);
+        if (spec[key] !== (wanted[key] ?? 0))
+          this.world.violation(`${name} has ${key} ${spec[key]} in place of ${String(wanted[key] ?? 0)}`);
       }
     }
   }
@@ -159,10 +210,24 @@ class ScheduleRun {
   async #probe(): Promise<void> {
     let settled = 0;
     for (const [index, deployment] of [...this.#schedule.deployments.keys()].entries()) {
-      const probe: PlannedCall = { id: this.#schedule.calls.length + index, deployment, at: 0, ms: 10, fails: false, poison: undefined, values: 2, cancelAfter: undefined, key: '' };
+      const probe: PlannedCall = {
+        id: this.#schedule.calls.length + index,
+        deployment,
+        at: 0,
+        ms: 10,
+        fails: false,
+        poison: undefined,
+        values: 2,
+        cancelAfter: undefined,
+        key: '',
+      };
       void this.#call(probe).finally(() => (settled += 1));
     }
-    const allSettled = await this.world.clock.run(() => settled === this.#schedule.deployments.size, HOUR_MS, () => {});
+    const allSettled = await this.world.clock.run(
+      () => settled === this.#schedule.deployments.size,
+      HOUR_MS,
+      () => {},
+    );
     if (!allSettled) this.world.violation(`a call after the storm was never answered; ${this.#describe()}`);
   }
 
@@ -172,10 +237,14 @@ class ScheduleRun {
     this.#open.set(call.id, 0);
     const controller = new AbortController();
     const reason = new Error('the caller went away');
-    const cancel = call.cancelAfter === undefined ? undefined : clock.after(call.cancelAfter, () => controller.abort(reason));
+    const cancel =
+      call.cancelAfter === undefined ? undefined : clock.after(call.cancelAfter, () => controller.abort(reason));
     const { id, ms, fails, key, poison } = call;
     const isStream = poison === undefined ? call.values !== undefined : poison % 2 === 0;
-    const args = poison === undefined ? { id, ms, fails, key, values: call.values ?? 0 } : { id: 0, ms: poison * 300, fails: false, key: 'poison', values: 1, poison };
+    const args =
+      poison === undefined
+        ? { id, ms, fails, key, values: call.values ?? 0 }
+        : { id: 0, ms: poison * 300, fails: false, key: 'poison', values: 1, poison };
     const options = { signal: controller.signal, requestId: String(id) };
     const values: unknown[] = [];
     try {
@@ -183,7 +252,8 @@ class ScheduleRun {
       if (!isStream) values.push(await handle.call('call', args, options));
       else for await (const batch of handle.stream('stream', args, options)) values.push(...batch);
       const expected = call.values === undefined ? [id] : Array.from({ length: call.values }, (_, n) => n);
-      if (fails || poison !== undefined || JSON.stringify(values) !== JSON.stringify(expected)) this.world.violation(`call ${id} was answered with ${JSON.stringify(values)}`);
+      if (fails || poison !== undefined || JSON.stringify(values) !== JSON.stringify(expected))
+        this.world.violation(`call ${id} was answered with ${JSON.stringify(values)}`);
     } catch (error) {
       if (!(error === reason && controller.signal.aborted)) this.#checkError(call, error, values.length);
     } finally {
@@ -196,9 +266,16 @@ class ScheduleRun {
   #onPoisonTaken({ name, options: { deployment } }: SimulatedReplica, poison: number): void {
     const now = this.world.clock.now();
     const [last, before] = (this.#poisoned.get(`${deployment} ${poison}`) ?? []).filter((at) => at < now).toReversed();
-    const isRemembered = last !== undefined && before !== undefined && now - last < POISON_REMEMBERED_MS && last - before < POISON_REMEMBERED_MS;
-    const isOther = this.#schedule.changes.some((change) => change.deployment === deployment && change.kind !== 'scale'); // which may survive it
-    if (isRemembered && !isOther) this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
+    const isRemembered =
+      last !== undefined &&
+      before !== undefined &&
+      now - last < POISON_REMEMBERED_MS &&
+      last - before < POISON_REMEMBERED_MS;
+    const isOther = this.#schedule.changes.some(
+      (change) => change.deployment === deployment && change.kind !== 'scale',
+    ); // which may survive it
+    if (isRemembered && !isOther)
+      this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
   }
 
   #onPoisoned({ options: { deployment } }: SimulatedReplica, poison: number): void {
@@ -212,10 +289,14 @@ class ScheduleRun {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
-    const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some((options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0);
+    const mayHaveSlept = [this.#schedule.deployments, this.#changes.current].some(
+      (options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0,
+    );
     const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
     const mayBeCut = delivered > 0 && (!this.#isGentle || ms > graceMs);
-    const mayThrow = this.#schedule.changes.some((change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws');
+    const mayThrow = this.#schedule.changes.some(
+      (change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws',
+    );
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && (fails || mayThrow)) ||
@@ -223,11 +304,16 @@ class ScheduleRun {
       (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||
-      (name === 'DeploymentUnavailable' && !this.#isCalm && (status?.replicas.every(({ state }) => state !== 'ready') ?? false)) ||
+      (name === 'DeploymentUnavailable' &&
+        !this.#isCalm &&
+        (status?.replicas.every(({ state }) => state !== 'ready') ?? false)) ||
       (name === 'InsufficientResources' && mayHaveSlept) ||
       (wasAway && WHILE_AWAY.has(name));
     if (name === 'DeploymentUnavailable') this.world.statistics.unavailable += 1;
-    if (!isExpected) this.world.violation(`call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`);
+    if (!isExpected)
+      this.world.violation(
+        `call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`,
+      );
   }
 
   /** Adds up what the processes that are there see of each GPU; it knows nothing of the ledger. */
@@ -249,13 +335,19 @@ class ScheduleRun {
   #checkQueues(): void {
     if (this.world.clock.now() - this.#lastCheckedAt < CHECK_PERIOD_MS) return;
     this.#lastCheckedAt = this.world.clock.now();
-    // Those that are tried again, or left the queue because the same call ended a replica, come back to it although it is full.
-    const repeated = [...this.#open].filter(([id, repeats]) => repeats > 0 || this.#schedule.calls[id]?.poison !== undefined).length;
+    // Those that are tried again, or left the queue because the same call ended a replica, come back to it although it
+    // is full.
+    const repeated = [...this.#open].filter(
+      ([id, repeats]) => repeats > 0 || this.#schedule.calls[id]?.poison !== undefined,
+    ).length;
     const status = this.#manager.status();
-    for (const [name, { max_queued_requests: maxQueued = 100, max_ongoing_requests: maxOngoing = 4 }] of this.#schedule.deployments) {
+    for (const [name, { max_queued_requests: maxQueued = 100, max_ongoing_requests: maxOngoing = 4 }] of this.#schedule
+      .deployments) {
       const { queued, replicas } = status[name] ?? { queued: 0, replicas: [] };
       if (queued > maxQueued + repeated) this.world.violation(`${queued} calls wait for ${name}, ${maxQueued} may`);
-      for (const replica of replicas) if (replica.ongoing > maxOngoing) this.world.violation(`${replica.name} has ${replica.ongoing} calls, ${maxOngoing} may be`);
+      for (const replica of replicas)
+        if (replica.ongoing > maxOngoing)
+          this.world.violation(`${replica.name} has ${replica.ongoing} calls, ${maxOngoing} may be`);
     }
   }
 
@@ -263,7 +355,14 @@ class ScheduleRun {
   async #wait<T>(promise: Promise<T>, what: string): Promise<T | undefined> {
     let result: { readonly value: T } | undefined;
     void promise.then((value) => (result = { value }));
-    if (!(await this.world.clock.run(() => result !== undefined, HOUR_MS, () => {}))) this.world.violation(`${what} never ended; ${this.#describe()}`);
+    if (
+      !(await this.world.clock.run(
+        () => result !== undefined,
+        HOUR_MS,
+        () => {},
+      ))
+    )
+      this.world.violation(`${what} never ended; ${this.#describe()}`);
     return result?.value;
   }
 
@@ -282,7 +381,8 @@ class ScheduleRun {
     const info = (message: string, { replica }: LogFields = {}): void => {
       if (message !== 'making room for another deployment') return;
       this.world.statistics.evictions += 1;
-      for (const { name, ongoing } of this.world.alive) if (name === replica && ongoing > 0) this.world.violation(`${name} makes room with ${ongoing} calls on it`);
+      for (const { name, ongoing } of this.world.alive)
+        if (name === replica && ongoing > 0) this.world.violation(`${name} makes room with ${ongoing} calls on it`);
     };
     const logger: Logger = { ...silentLogger, warn, info, child: () => logger };
     return logger;
@@ -290,17 +390,33 @@ class ScheduleRun {
 }
 
 /** What calls to a deployment may meet that is removed and comes back. */
-const WHILE_AWAY: ReadonlySet<string> = new Set(['DeploymentNotFound', 'DeploymentStopped', 'DeploymentNotStarted', 'FailedDeployment']);
+const WHILE_AWAY: ReadonlySet<string> = new Set([
+  'DeploymentNotFound',
+  'DeploymentStopped',
+  'DeploymentNotStarted',
+  'FailedDeployment',
+]);
 
-/** Whether a deployment without load has the replicas that it should, all of them idle. One that failed stays as it is. */
-function isAsItShould(status: ReplicaSetStatus | undefined, { autoscaling_config: scaling, num_replicas: count = 1 }: DeploymentOptionsInput): boolean {
+/**
+ * Whether a deployment without load has the replicas that it should, all of them idle. One that failed stays as it is.
+ */
+function isAsItShould(
+  status: ReplicaSetStatus | undefined,
+  { autoscaling_config: scaling, num_replicas: count = 1 }: DeploymentOptionsInput,
+): boolean {
   if (!status || status.queued > 0) return false;
   if (status.status === 'DEPLOY_FAILED') return true;
   const wanted = scaling ? (scaling.min_replicas ?? 1) : count;
-  return status.replicas.length === wanted && status.replicas.every(({ state, failure, ongoing }) => (state === 'ready' && ongoing === 0) || failure !== '');
+  return (
+    status.replicas.length === wanted &&
+    status.replicas.every(({ state, failure, ongoing }) => (state === 'ready' && ongoing === 0) || failure !== '')
+  );
 }
 
 /** What a replica is started from, of which another version is another one. */
-function configurationKey(deployment: string, { version = 0, tone = 0 }: { readonly version?: unknown; readonly tone?: unknown }): string {
+function configurationKey(
+  deployment: string,
+  { version = 0, tone = 0 }: { readonly version?: unknown; readonly tone?: unknown },
+): string {
   return `${deployment} ${String(version)} ${String(tone)}`;
 }

@@ -53,8 +53,8 @@ export class SimulatedClock implements Clock {
   }
 
   /**
-   * Goes from timer to timer, letting everything follow from each before the next, until `done` or until `limit` ms have passed; `each` is
-   * called after each timer. False when there was nothing left to wait for, or no time.
+   * Goes from timer to timer, letting everything follow from each before the next, until `done` or until `limit` ms
+   * have passed; `each` is called after each timer. False when there was nothing left to wait for, or no time.
    */
   async run(done: () => boolean, limit: number, each: () => void): Promise<boolean> {
     const end = this.#now + limit;
@@ -92,7 +92,7 @@ export class SimulatedClock implements Clock {
     const last = heap.pop();
     if (!first || !last || heap.length === 0) return first;
     heap[0] = last;
-    for (let index = 0; ; ) {
+    for (let index = 0; ;) {
       const [left, right] = [index * 2 + 1, index * 2 + 2];
       let least = index;
       if (isBefore(heap[left], heap[least])) least = left;

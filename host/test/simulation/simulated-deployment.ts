@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { defineDeployment } from '../../deployments/class/define-deployment.ts';
 
-/** What its replicas are like: `bad` ones refuse to start, die while they start, die soon after, or fail each call; `devices` is what the options say too. */
+/**
+ * What its replicas are like: `bad` ones refuse to start, die while they start, die soon after, or fail each call;
+ * `devices` is what the options say too.
+ */
 const config = z.strictObject({
   weights_bytes: z.number(),
   context_bytes: z.number(),
@@ -12,9 +15,18 @@ const config = z.strictObject({
 });
 export type SimulatedSpec = z.infer<typeof config>;
 
-
-/** `ms`: how long it takes. `fails`: the engine fails. `poison`: it ends the replica then; which of the poisonous calls it is. `values`: how many a stream gives. */
-const input = z.strictObject({ poison: z.optional(z.int()), id: z.int(), ms: z.number(), fails: z.boolean(), values: z.int(), key: z.string() });
+/**
+ * `ms`: how long it takes. `fails`: the engine fails. `poison`: it ends the replica then; which of the poisonous calls
+ * it is. `values`: how many a stream gives.
+ */
+const input = z.strictObject({
+  poison: z.optional(z.int()),
+  id: z.int(),
+  ms: z.number(),
+  fails: z.boolean(),
+  values: z.int(),
+  key: z.string(),
+});
 
 /** A deployment that takes time, and nothing else. */
 export const SimulatedDeployment = defineDeployment({
@@ -27,7 +39,10 @@ export const SimulatedDeployment = defineDeployment({
   },
   reconfigurable: ['tone'],
   prepare: async (settings) => ({ ...settings }),
-  memory: async (spec) => ({ weightsBytes: Number(spec['weights_bytes']), contextBytes: Number(spec['context_bytes']) }),
+  memory: async (spec) => ({
+    weightsBytes: Number(spec['weights_bytes']),
+    contextBytes: Number(spec['context_bytes']),
+  }),
   affinity: (_method, { key }) => String(key),
   implementation: new URL('file:///simulated'),
 });

@@ -42,12 +42,25 @@ export interface SimulatedWorld {
   /** A poisonous call was given to a replica; a replica ended of it. */
   onPoisonTaken(replica: SimulatedReplica, poison: number): void;
   onPoisoned(replica: SimulatedReplica, poison: number): void;
-  readonly statistics: { spawns: number; refusals: number; unavailable: number; poisoned: number; crashes: number; hangs: number; calls: number; repeats: number; updates: number; rollbacks: number; scalings: number; evictions: number };
+  readonly statistics: {
+    spawns: number;
+    refusals: number;
+    unavailable: number;
+    poisoned: number;
+    crashes: number;
+    hangs: number;
+    calls: number;
+    repeats: number;
+    updates: number;
+    rollbacks: number;
+    scalings: number;
+    evictions: number;
+  };
 }
 
 /**
- * A replica without a process: the real states, calls and drains, and on the other side of the connection a few lines that take time to
- * answer, crash or hang.
+ * A replica without a process: the real states, calls and drains, and on the other side of the connection a few lines
+ * that take time to answer, crash or hang.
  */
 export class SimulatedReplica implements RunningReplica {
   readonly name: string;
@@ -79,7 +92,13 @@ export class SimulatedReplica implements RunningReplica {
     this.#world = world;
     this.started = this.#started.promise;
     this.exited = this.#exited.promise;
-    this.#work = new ReplicaWork({ deployment: options.deployment, name: options.name, clock: world.clock, send: (frame) => this.#onFrame(frame), onState: options.onState });
+    this.#work = new ReplicaWork({
+      deployment: options.deployment,
+      name: options.name,
+      clock: world.clock,
+      send: (frame) => this.#onFrame(frame),
+      onState: options.onState,
+    });
     world.alive.add(this);
     world.statistics.spawns += 1;
     world.onSpawn(this);
@@ -126,7 +145,8 @@ export class SimulatedReplica implements RunningReplica {
     if (bad === 'crash') this.#timer(loadMs, () => this.#crash());
     else if (bad === 'reject' || this.#isRefused) this.#reject(loadMs);
     else if (fate < faults.startCrash) this.#timer(loadMs, () => this.#crash());
-    else if (fate < faults.startCrash + faults.startHang) this.#timer(this.options.startTimeoutMs, () => this.#exit('it was not ready in time'));
+    else if (fate < faults.startCrash + faults.startHang)
+      this.#timer(this.options.startTimeoutMs, () => this.#exit('it was not ready in time'));
     else if (fate < faults.startCrash + faults.startHang + faults.startReject) this.#reject(loadMs);
     else this.#timer(loadMs, () => this.#onLoaded());
   }
@@ -163,7 +183,9 @@ export class SimulatedReplica implements RunningReplica {
   #hang(): void {
     this.#world.statistics.hangs += 1;
     this.#isHung = true;
-    this.#timer(this.options.healthTimeoutMs + this.#world.random.between(0, this.options.healthPeriodMs), () => this.#exit('it answered no health check'));
+    this.#timer(this.options.healthTimeoutMs + this.#world.random.between(0, this.options.healthPeriodMs), () =>
+      this.#exit('it answered no health check'),
+    );
   }
 
   #exit(how: string): void {
@@ -186,7 +208,11 @@ export class SimulatedReplica implements RunningReplica {
     const { random } = this.#world;
     if (frame.type === 'call') {
       this.#calls.add(frame.id);
-      const { ms, fails, poison } = frame.args as { readonly ms: number; readonly fails: boolean; readonly poison?: number };
+      const { ms, fails, poison } = frame.args as {
+        readonly ms: number;
+        readonly fails: boolean;
+        readonly poison?: number;
+      };
       if (poison !== undefined) this.#poison(frame.id, poison, ms);
       else if (fails || this.spec.bad === 'throws') this.#fail(frame.id, ms);
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
@@ -194,7 +220,9 @@ export class SimulatedReplica implements RunningReplica {
     } else if (frame.type === 'reconfigure') {
       if (random.chance(0.03)) return; // it hangs over it
       const refusal = random.chance(0.1);
-      const answer = refusal ? ({ type: 'error', id: frame.id, error: FAILURE } as const) : ({ type: 'result', id: frame.id, value: null } as const);
+      const answer = refusal
+        ? ({ type: 'error', id: frame.id, error: FAILURE } as const)
+        : ({ type: 'result', id: frame.id, value: null } as const);
       this.#timer(random.between(0, 50), () => this.#answer(answer), frame.id);
     } else if (frame.type === 'cancel' && !this.#poisons.has(frame.id)) {
       this.#timers.get(frame.id)?.();
@@ -214,7 +242,10 @@ export class SimulatedReplica implements RunningReplica {
     );
   }
 
-  /** It ends this replica, whether its caller is still there or not. A replica that the host has ended already is not lost to it: the host took its calls away before, and ended it for another reason. */
+  /**
+   * It ends this replica, whether its caller is still there or not. A replica that the host has ended already is not
+   * lost to it: the host took its calls away before, and ended it for another reason.
+   */
   #poison(id: number, poison: number, ms: number): void {
     const world = this.#world;
     this.#poisons.add(id);

@@ -20,14 +20,16 @@ Simulation(`finds no lost call, no oversubscribed device and no stuck state in $
   Error.stackTraceLimit = stackTraceLimit;
   assert.equal(bad.slice(0, 10), []);
   const { crashes, repeats, ...others } = total;
-  const isTame = crashes < SCHEDULES || repeats < SCHEDULES || Object.values(others).some((count) => count < SCHEDULES / 10);
+  const isTame =
+    crashes < SCHEDULES || repeats < SCHEDULES || Object.values(others).some((count) => count < SCHEDULES / 10);
   assert.not.ok(isTame, `the schedules were too tame to show anything: ${JSON.stringify(total)}`);
 });
 
 /**
- * In 17,934 and 40,141 a scaling fails after one of its replicas was ready as the first of its version; the deployment was given up later although it had
- * served. In 14,243 an update counts the calls of the old version twice, finds enough failures among them, and keeps a version that fails each call. In
- * 50,219 replicas die of a poison after the host has ended them; the checker counted them as losses.
+ * In 17,934 and 40,141 a scaling fails after one of its replicas was ready as the first of its version; the deployment
+ * was given up later although it had served. In 14,243 an update counts the calls of the old version twice, finds
+ * enough failures among them, and keeps a version that fails each call. In 50,219 replicas die of a poison after the
+ * host has ended them; the checker counted them as losses.
  */
 const ONCE_BAD = [14_243, 17_934, 40_141, 50_219];
 

@@ -6,12 +6,21 @@ import { transcriptPieces } from './transcript.ts';
 
 /** A token a word. */
 const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
-const transcript = (text: string) => ({ segments: [], transcription_info: { language: 'en', language_confidence: 1 }, transcription: { text } });
+const transcript = (text: string) => ({
+  segments: [],
+  transcription_info: { language: 'en', language_confidence: 1 },
+  transcription: { text },
+});
 
 const Split = suite('cutting a transcript');
 
 Split('finds sentences', () => {
-  assert.equal(transcriptPieces(transcript(' One is 1.5 metres. "Two?" he said.\nThree!')), ['One is 1.5 metres.', '"Two?"', 'he said.', 'Three!']);
+  assert.equal(transcriptPieces(transcript(' One is 1.5 metres. "Two?" he said.\nThree!')), [
+    'One is 1.5 metres.',
+    '"Two?"',
+    'he said.',
+    'Three!',
+  ]);
   assert.equal(transcriptPieces(transcript('こんにちは。元気ですか？はい')), ['こんにちは。', '元気ですか？', 'はい']);
 });
 
@@ -27,32 +36,55 @@ Split('cuts text without punctuation between words, and text without spaces anyw
 });
 
 Split('leaves a text that fits in one part', () => {
-  assert.equal(splitParts(['a b.', 'c d.'], { maxTokens: 4, separator: '\n', countTokens: countWords }), ['a b.\nc d.']);
+  assert.equal(splitParts(['a b.', 'c d.'], { maxTokens: 4, separator: '\n', countTokens: countWords }), [
+    'a b.\nc d.',
+  ]);
 });
 
 Split('makes parts of about equal length that keep everything in order', () => {
   const pieces = Array.from({ length: 100 }, (_, at) => `sentence number ${at} here.`);
   const parts = splitParts(pieces, { maxTokens: 90, separator: '\n', countTokens: countWords });
-  assert.equal(parts.flatMap((part) => part.split('\n')), pieces);
+  assert.equal(
+    parts.flatMap((part) => part.split('\n')),
+    pieces,
+  );
   const sizes = parts.map(countWords);
-  assert.ok(sizes.every((size) => size <= 90 && size >= 60), String(sizes));
+  assert.ok(
+    sizes.every((size) => size <= 90 && size >= 60),
+    String(sizes),
+  );
 });
 
 Split('keeps every part under the limit when tokens are spread unevenly, and cuts a piece that is over it', () => {
   const dense = 'a b c d e f g h i j k l m n o p q r s t';
-  const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], { maxTokens: 12, separator: '\n', countTokens: countWords });
-  assert.ok(parts.every((part) => countWords(part) <= 12), JSON.stringify(parts.map(countWords)));
+  const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], {
+    maxTokens: 12,
+    separator: '\n',
+    countTokens: countWords,
+  });
+  assert.ok(
+    parts.every((part) => countWords(part) <= 12),
+    JSON.stringify(parts.map(countWords)),
+  );
   assert.is(parts.join(' ').replace(/\s+/g, ' '), `${'internationalization '.repeat(10)}${dense} ${dense}`);
 });
 
 Split('drops repeated and cut-off lines of notes, and keeps the first lines of each part', () => {
   const note = (name: string) => Array.from({ length: 8 }, (_, at) => `- ${name} ${at}.`).join('\n');
-  assert.equal(condenseNotes(['- A.\n- B.\n- A.', '- B.\n- C.\n- Cut off in the mid', '- A.']), ['Part 1: A. B.', 'Part 2: C.']);
-  assert.equal(condenseNotes([note('a'), note('b')]), ['Part 1: a 0. a 1. a 2. a 3. a 4.', 'Part 2: b 0. b 1. b 2. b 3. b 4.']);
+  assert.equal(condenseNotes(['- A.\n- B.\n- A.', '- B.\n- C.\n- Cut off in the mid', '- A.']), [
+    'Part 1: A. B.',
+    'Part 2: C.',
+  ]);
+  assert.equal(condenseNotes([note('a'), note('b')]), [
+    'Part 1: a 0. a 1. a 2. a 3. a 4.',
+    'Part 2: b 0. b 1. b 2. b 3. b 4.',
+  ]);
 });
 
 Split('gathers the notes of many parts in at most eight groups', () => {
-  const groups = condenseNotes(Array.from({ length: 20 }, (_, at) => `- ${at} first.\n- ${at} second.\n- ${at} third.`));
+  const groups = condenseNotes(
+    Array.from({ length: 20 }, (_, at) => `- ${at} first.\n- ${at} second.\n- ${at} third.`),
+  );
   assert.is(groups.length, 7);
   assert.is(groups[6], 'Part 7: 18 first. 18 second. 19 first. 19 second.');
 });

@@ -34,29 +34,42 @@ class FakeModel {
 
   chat_stream = (chat: Chat) => {
     this.streamed.push(chat);
-    return this.#answer(chat, 0).match(/\S+\s*/g)?.map((text) => ({ text })) ?? [];
+    return (
+      this.#answer(chat, 0)
+        .match(/\S+\s*/g)
+        ?.map((text) => ({ text })) ?? []
+    );
   };
 
   /** Fails as the deployment does when prompt and answer do not fit. */
   #answer({ dialog, sampling_params, assistant_prefix }: Chat, at: number): string {
     const { tokens } = this.count_tokens({ dialog });
     const answerTokens = sampling_params.max_tokens ?? 0;
-    assert.ok(tokens + countWords(assistant_prefix) + answerTokens <= this.#contextTokens, `${tokens} and ${answerTokens} do not fit`);
+    assert.ok(
+      tokens + countWords(assistant_prefix) + answerTokens <= this.#contextTokens,
+      `${tokens} and ${answerTokens} do not fit`,
+    );
     return `${assistant_prefix} thing ${at} ${'at length '.repeat(Math.floor(answerTokens / 4))}.`;
   }
 }
 
 function host(text: string, model: FakeModel): FakeHost {
   const language = text === '' ? 'silence' : 'en';
-  const transcribe = () => ({ segments: [], transcription_info: { language, language_confidence: 1 }, transcription: { text } });
+  const transcribe = () => ({
+    segments: [],
+    transcription_info: { language, language_confidence: 1 },
+    transcription: { text },
+  });
   return { deployments: { asr_deployment: { transcribe }, llm_deployment: model as never } };
 }
 
 const video = { path: '/talk.mp4' };
 const sentence = 'The speaker lifts an object of fifteen kilograms by one meter.';
-const talk = (sentences: number): string => Array.from({ length: sentences }, (_, at) => `${sentence.slice(0, -1)} ${at}.`).join(' ');
+const talk = (sentences: number): string =>
+  Array.from({ length: sentences }, (_, at) => `${sentence.slice(0, -1)} ${at}.`).join(' ');
 const lastOf = (chat: Chat | undefined): string => chat?.dialog.messages.at(-1)?.content ?? '';
-const textOf = (written: readonly unknown[]): string => written.map((chunk) => (chunk as { text: string }).text).join('');
+const textOf = (written: readonly unknown[]): string =>
+  written.map((chunk) => (chunk as { text: string }).text).join('');
 
 const Summarize = suite('summarize_video');
 
@@ -65,7 +78,10 @@ Summarize('asks for the summary after the transcript and begins the answer', () 
   const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), model));
   const [chat] = model.chats;
   assert.is(model.chats.length, 1);
-  assert.equal(chat?.dialog.messages.map((message) => message.role), ['system', 'user']);
+  assert.equal(
+    chat?.dialog.messages.map((message) => message.role),
+    ['system', 'user'],
+  );
   assert.ok(lastOf(chat).indexOf(sentence.slice(0, -1)) < lastOf(chat).indexOf('five bullet points'));
   assert.match((output as { summary: string }).summary, /^- The speaker explains thing 1/);
 });
@@ -103,7 +119,10 @@ Summarize('summarizes an hour in parts and streams only the last pass', () => {
   assert.is(model.streamed.length, 1);
   const seen = model.chats.map(lastOf).join(' ');
   for (const at of [0, 250, 500, 999]) assert.ok(seen.includes(`meter ${at}.`), `sentence ${at} is in a part`);
-  assert.match(lastOf(model.streamed[0]), /^Notes about the parts.*Part 1: .*Part 2: .*one bullet point for each part/s);
+  assert.match(
+    lastOf(model.streamed[0]),
+    /^Notes about the parts.*Part 1: .*Part 2: .*one bullet point for each part/s,
+  );
   assert.match(textOf(written), /^- The speaker explains thing 0/);
 });
 
@@ -117,14 +136,24 @@ Summarize('works in a small context, by as many passes as it takes', () => {
 
 Summarize('refuses a context in which nothing fits, with the numbers', () => {
   const run = () => runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), new FakeModel(128)));
-  assert.throws(run, (error: Error & { data: { max_len: number } }) => error.name === 'PromptTooLongException' && error.data.max_len === 128);
+  assert.throws(
+    run,
+    (error: Error & { data: { max_len: number } }) =>
+      error.name === 'PromptTooLongException' && error.data.max_len === 128,
+  );
 });
 
 Summarize('lets the caller choose the sampling, null meaning unchanged', () => {
   const model = new FakeModel();
   const sampling_params = { temperature: 0.7, min_p: null, max_tokens: 50, seed: 3 };
   runEndpoint(endpoint, 'summarize_video', { video, sampling_params }, host(talk(20), model));
-  assert.equal(model.chats[0]?.sampling_params, { temperature: 0.7, min_p: 0.1, repetition_penalty: 1.1, max_tokens: 50, seed: 3 });
+  assert.equal(model.chats[0]?.sampling_params, {
+    temperature: 0.7,
+    min_p: 0.1,
+    repetition_penalty: 1.1,
+    max_tokens: 50,
+    seed: 3,
+  });
 });
 
 Summarize.run();

@@ -1,4 +1,11 @@
-import { type ChatDialog, type ChatOptions, type Context, HostError, type Llm, type SamplingParams } from 'aana-host/plugin';
+import {
+  type ChatDialog,
+  type ChatOptions,
+  type Context,
+  HostError,
+  type Llm,
+  type SamplingParams,
+} from 'aana-host/plugin';
 import { condenseNotes } from './notes.ts';
 import { notesPrompt, type Prompt, shortTranscriptPrompt, transcriptPrompt } from './prompts.ts';
 import { splitParts } from './split.ts';
@@ -24,16 +31,21 @@ export interface Chat {
 }
 
 /**
- * The chat whose answer is the summary of a transcript given in pieces. For a transcript that the model does not take in one piece,
- * parts are summarized first, then the notes that this gave, until what is left fits.
+ * The chat whose answer is the summary of a transcript given in pieces. For a transcript that the model does not take
+ * in one piece, parts are summarized first, then the notes that this gave, until what is left fits.
  */
-export function lastChat(ctx: Pick<Context, 'llm' | 'progress'>, pieces: readonly string[], wanted: SamplingParams | null | undefined): Chat {
+export function lastChat(
+  ctx: Pick<Context, 'llm' | 'progress'>,
+  pieces: readonly string[],
+  wanted: SamplingParams | null | undefined,
+): Chat {
   const { llm } = ctx;
   const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
   const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
   let promptFor = transcriptPrompt;
   let parts = splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
-  if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS) return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
+  if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS)
+    return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
     const notes = parts.map((part, at) => {
       ctx.progress(at / parts.length, `summarizing part ${at + 1} of ${parts.length}`);
@@ -48,7 +60,10 @@ export function lastChat(ctx: Pick<Context, 'llm' | 'progress'>, pieces: readonl
 }
 
 /** How many tokens of the context are for text, for the answer to it, and for the notes about a part. */
-function shareContext(llm: Llm, wantedTokens: number): { partTokens: number; answerTokens: number; notesTokens: number } {
+function shareContext(
+  llm: Llm,
+  wantedTokens: number,
+): { partTokens: number; answerTokens: number; notesTokens: number } {
   const { dialog, assistantPrefix } = transcriptPrompt('');
   const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
@@ -56,15 +71,30 @@ function shareContext(llm: Llm, wantedTokens: number): { partTokens: number; ans
   const reserved = Math.max(answerTokens, Math.min(NOTES_TOKENS, Math.floor(contextTokens / 4)));
   const partTokens = Math.min(MAX_PART_TOKENS, contextTokens - fixed - reserved);
   if (partTokens < MIN_PART_TOKENS) {
-    throw new HostError('PromptTooLongException', 'bad-request', `the model's context of ${contextTokens} tokens is too small to summarize with`, {
-      data: { prompt_len: fixed + MIN_PART_TOKENS, max_len: contextTokens },
-    });
+    throw new HostError(
+      'PromptTooLongException',
+      'bad-request',
+      `the model's context of ${contextTokens} tokens is too small to summarize with`,
+      {
+        data: { prompt_len: fixed + MIN_PART_TOKENS, max_len: contextTokens },
+      },
+    );
   }
   // A third at most, so that every pass ends with less than it began with.
   return { partTokens, answerTokens, notesTokens: Math.min(NOTES_TOKENS, reserved, Math.floor(partTokens / 3)) };
 }
 
-function chat({ dialog, assistantPrefix }: Prompt, usual: SamplingParams, wanted: SamplingParams | null | undefined, maxTokens: number): Chat {
-  const asked = Object.fromEntries(Object.entries(wanted ?? {}).filter(([, value]) => value !== null && value !== undefined));
-  return { dialog, options: { sampling_params: { ...usual, ...asked, max_tokens: maxTokens }, assistant_prefix: assistantPrefix } };
+function chat(
+  { dialog, assistantPrefix }: Prompt,
+  usual: SamplingParams,
+  wanted: SamplingParams | null | undefined,
+  maxTokens: number,
+): Chat {
+  const asked = Object.fromEntries(
+    Object.entries(wanted ?? {}).filter(([, value]) => value !== null && value !== undefined),
+  );
+  return {
+    dialog,
+    options: { sampling_params: { ...usual, ...asked, max_tokens: maxTokens }, assistant_prefix: assistantPrefix },
+  };
 }

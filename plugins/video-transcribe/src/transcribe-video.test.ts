@@ -6,27 +6,50 @@ import { endpoint } from './index.ts';
 
 const spoken: AsrOutput = {
   segments: [
-    { text: ' Hello there.', time_interval: { start: 0, end: 1.5 }, confidence: 0.9, no_speech_confidence: null, words: [], speaker: null },
+    {
+      text: ' Hello there.',
+      time_interval: { start: 0, end: 1.5 },
+      confidence: 0.9,
+      no_speech_confidence: null,
+      words: [],
+      speaker: null,
+    },
   ],
   transcription_info: { language: 'en', language_confidence: 0.99 },
   transcription: { text: ' Hello there.' },
 };
-const silence: AsrOutput = { segments: [], transcription_info: { language: 'silence', language_confidence: 1 }, transcription: { text: '' } };
+const silence: AsrOutput = {
+  segments: [],
+  transcription_info: { language: 'silence', language_confidence: 1 },
+  transcription: { text: '' },
+};
 
 type Call = { audio: FakeAudio; params?: WhisperParams };
-const transcribing = (transcribe: (call: Call) => unknown): FakeHost => ({ deployments: { asr_deployment: { transcribe } } });
+const transcribing = (transcribe: (call: Call) => unknown): FakeHost => ({
+  deployments: { asr_deployment: { transcribe } },
+});
 
 const Transcribe = suite('transcribe_video');
 
 Transcribe('answers with what the deployment gives, nulls included', () => {
-  const { output } = runEndpoint(endpoint, 'transcribe_video', { video: { path: '/talk.mp4' } }, transcribing(() => spoken));
+  const { output } = runEndpoint(
+    endpoint,
+    'transcribe_video',
+    { video: { path: '/talk.mp4' } },
+    transcribing(() => spoken),
+  );
   assert.equal(output, spoken);
 });
 
 Transcribe('hands the parameters on, and takes channels apart when asked', () => {
   const calls: Call[] = [];
   const fakes = transcribing((call) => (calls.push(call), spoken));
-  runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, whisper_params: { channels: 'separate', word_timestamps: true } }, fakes);
+  runEndpoint(
+    endpoint,
+    'transcribe_video',
+    { video: { path: '/a' }, whisper_params: { channels: 'separate', word_timestamps: true } },
+    fakes,
+  );
   runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, whisper_params: null }, fakes);
   assert.is(calls[0]?.audio.channels, 'separate');
   assert.is(calls[0]?.params?.word_timestamps, true);
@@ -39,7 +62,10 @@ Transcribe('answers a video without an audio track', () => {
     video: () => ({ hasAudio: false }),
     ...transcribing(({ audio }) => (assert.is(audio.duration, 0), silence)),
   };
-  assert.equal(runEndpoint(endpoint, 'transcribe_video', { video: { url: 'https://a.example/b' } }, fakes).output, silence);
+  assert.equal(
+    runEndpoint(endpoint, 'transcribe_video', { video: { url: 'https://a.example/b' } }, fakes).output,
+    silence,
+  );
 });
 
 Transcribe('opens uploaded parts, URLs and media ids as they came', () => {
@@ -55,7 +81,10 @@ Transcribe('fails as the host fails', () => {
       throw new HostError('VideoReadingException', 'bad-request', 'not a video');
     },
   };
-  assert.throws(() => runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' } }, fakes), (error: HostError) => error.name === 'VideoReadingException');
+  assert.throws(
+    () => runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' } }, fakes),
+    (error: HostError) => error.name === 'VideoReadingException',
+  );
 });
 
 Transcribe.run();

@@ -23,11 +23,20 @@ export interface Ct2Model {
 
 const BINARY_VERSION = 6;
 const TYPES: readonly Ct2Type[] = ['float32', 'int8', 'int16', 'int32', 'float16', 'bfloat16'];
-const ITEM_BYTES: Readonly<Record<Ct2Type, number>> = { float32: 4, int8: 1, int16: 2, int32: 4, float16: 2, bfloat16: 2 };
+const ITEM_BYTES: Readonly<Record<Ct2Type, number>> = {
+  float32: 4,
+  int8: 1,
+  int16: 2,
+  int32: 4,
+  float16: 2,
+  bfloat16: 2,
+};
 const MAX_VARIABLES = 100_000;
 const MAX_RANK = 8;
 
-/** Reads the table of variables of a `model.bin`. Throws `ModelFormatError` for anything else and for a truncated one. */
+/**
+ * Reads the table of variables of a `model.bin`. Throws `ModelFormatError` for anything else and for a truncated one.
+ */
 export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
   let at = 0;
   const take = async (length: number): Promise<Buffer> => {
@@ -44,7 +53,10 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
 
   const version = await uint32();
   if (version !== BINARY_VERSION) {
-    const reason = version < 20 ? `CTranslate2 files of version ${version} are not supported, ${BINARY_VERSION} is` : 'this is not a CTranslate2 model';
+    const reason =
+      version < 20
+        ? `CTranslate2 files of version ${version} are not supported, ${BINARY_VERSION} is`
+        : 'this is not a CTranslate2 model';
     throw formatError(file.label, reason);
   }
   const spec = await text();
@@ -63,7 +75,8 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
     if (type === undefined) throw formatError(file.label, `${name} has the unknown type ${code}, the file is damaged`);
     const bytes = await uint32();
     const expected = shape.reduce((product, length) => product * length, ITEM_BYTES[type]);
-    if (bytes !== expected) throw formatError(file.label, `${name} has ${bytes} bytes instead of ${expected}, the file is damaged`);
+    if (bytes !== expected)
+      throw formatError(file.label, `${name} has ${bytes} bytes instead of ${expected}, the file is damaged`);
     variableByName.set(name, { name, shape, type, offset: at, bytes });
     at += bytes;
   }
@@ -81,7 +94,8 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
 export function requireVariable(model: Ct2Model, name: string, rank: number): Ct2Variable {
   const found = model.variableByName.get(name);
   if (!found) throw formatError(model.file.label, `the model has no variable ${name}`);
-  if (found.shape.length !== rank) throw formatError(model.file.label, `${name} has ${found.shape.length} dimensions, ${rank} were expected`);
+  if (found.shape.length !== rank)
+    throw formatError(model.file.label, `${name} has ${found.shape.length} dimensions, ${rank} were expected`);
   return found;
 }
 

@@ -49,13 +49,14 @@ export async function readGgmlHeader(file: PartedFile): Promise<GgmlHeader> {
 
 /** The tensors in the file's order. Throws `ModelFormatError` when one is cut off. */
 export async function* readGgmlTensors(file: PartedFile, begin: number): AsyncGenerator<GgmlTensor, void, undefined> {
-  for (let at = begin; at < file.bytes; ) {
+  for (let at = begin; at < file.bytes;) {
     const head = await file.readField(at, 12);
     const rank = head.readInt32LE(0);
     const nameBytes = head.readInt32LE(4);
     const type = head.readInt32LE(8);
     const block = BLOCKS[type];
-    if (rank < 1 || rank > 4 || nameBytes < 1 || nameBytes > 256 || !block) throw formatError(file.label, `the tensor at byte ${at} is damaged`);
+    if (rank < 1 || rank > 4 || nameBytes < 1 || nameBytes > 256 || !block)
+      throw formatError(file.label, `the tensor at byte ${at} is damaged`);
     const fields = await file.readField(at + 12, 4 * rank + nameBytes);
     const dims = Array.from({ length: rank }, (_, axis) => fields.readInt32LE(4 * axis));
     const name = fields.toString('utf8', 4 * rank);
@@ -63,7 +64,10 @@ export async function* readGgmlTensors(file: PartedFile, begin: number): AsyncGe
     const offset = at + 12 + 4 * rank + nameBytes;
     const bytes = (weights / block[1]) * block[0];
     if (offset + bytes > file.bytes) {
-      throw formatError(file.label, `the file is truncated: ${name} ends at byte ${offset + bytes}, the file at ${file.bytes}`);
+      throw formatError(
+        file.label,
+        `the file is truncated: ${name} ends at byte ${offset + bytes}, the file at ${file.bytes}`,
+      );
     }
     yield { name, dims, type, offset, bytes };
     at = offset + bytes;

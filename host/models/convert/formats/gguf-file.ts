@@ -25,12 +25,15 @@ const STRING = 8;
 const ARRAY = 9;
 const MAX_COUNT = 10_000_000;
 
-/** Walks the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file. */
+/**
+ * Walks the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file.
+ */
 export async function checkGguf(file: PartedFile): Promise<void> {
   const reader = new Reader(file);
   reader.at = 4;
   const version = await reader.uint32();
-  if (version !== 2 && version !== 3) throw formatError(file.label, `GGUF version ${version} is not supported, 2 and 3 are`);
+  if (version !== 2 && version !== 3)
+    throw formatError(file.label, `GGUF version ${version} is not supported, 2 and 3 are`);
   const tensorCount = await reader.count();
   const pairCount = await reader.count();
   let alignment = 32;

@@ -18,7 +18,10 @@ export interface MakeOptions {
 /** Work on tensors goes in slices of this size, so that the event loop turns in between and memory stays bounded. */
 export const SLICE_BYTES = 2 * 1024 * 1024;
 
-/** A file that is hashed while it is written and appears under its name only when it is whole. Dispose without `finish` leaves nothing. */
+/**
+ * A file that is hashed while it is written and appears under its name only when it is whole. Dispose without `finish`
+ * leaves nothing.
+ */
 export class MadeFile implements AsyncDisposable {
   readonly path: string;
   readonly #options: MakeOptions;
@@ -44,7 +47,7 @@ export class MadeFile implements AsyncDisposable {
   async write(...buffers: readonly Buffer[]): Promise<void> {
     this.#options.signal?.throwIfAborted();
     const data = buffers.length === 1 && buffers[0] ? buffers[0] : Buffer.concat(buffers);
-    for (let done = 0; done < data.length; ) {
+    for (let done = 0; done < data.length;) {
       const { bytesWritten } = await this.#handle.write(data, done, data.length - done);
       done += bytesWritten;
     }

@@ -23,8 +23,8 @@ const ATTRIBUTE = { name: 1, tensor: 5, graph: 6 };
 const TENSOR = { dims: 1, type: 2, floats: 4, name: 8, raw: 9 };
 
 /**
- * The float tensors of an ONNX model (initializers and constants, those of nested graphs too) in the order of a walk that takes the
- * `then` branch of a condition first. Throws `ModelFormatError` for anything that is not such a file.
+ * The float tensors of an ONNX model (initializers and constants, those of nested graphs too) in the order of a walk
+ * that takes the `then` branch of a condition first. Throws `ModelFormatError` for anything that is not such a file.
  */
 export function readOnnxTensors(data: Buffer, file: string): [name: string, tensor: OnnxTensor][] {
   const tensors: [string, OnnxTensor][] = [];
@@ -77,7 +77,8 @@ function addTensor(givenName: string, tensor: Buffer, tensors: [string, OnnxTens
   let raw: Buffer | undefined;
   let packed: Buffer | undefined;
   for (const field of fieldsOf(tensor)) {
-    if (field.number === TENSOR.dims) dims.push(...(field.content.length > 0 ? varintsOf(field.content) : [field.value]));
+    if (field.number === TENSOR.dims)
+      dims.push(...(field.content.length > 0 ? varintsOf(field.content) : [field.value]));
     else if (field.number === TENSOR.type) type = field.value;
     else if (field.number === TENSOR.name) name ||= field.content.toString();
     else if (field.number === TENSOR.raw) raw = field.content;
@@ -87,11 +88,14 @@ function addTensor(givenName: string, tensor: Buffer, tensors: [string, OnnxTens
   const bytes = raw ?? packed ?? EMPTY;
   const count = dims.reduce((product, length) => product * length, 1);
   if (bytes.length !== 4 * count) throw new RangeError(`${name} has ${bytes.length} bytes instead of ${4 * count}`);
-  tensors.push([name, { dims, data: Float32Array.from({ length: count }, (_, index) => bytes.readFloatLE(4 * index)) }]);
+  tensors.push([
+    name,
+    { dims, data: Float32Array.from({ length: count }, (_, index) => bytes.readFloatLE(4 * index)) },
+  ]);
 }
 
 function* fieldsOf(message: Buffer): Generator<Field, void, undefined> {
-  for (let at = 0; at < message.length; ) {
+  for (let at = 0; at < message.length;) {
     const key = readVarint(message, at);
     at = key.end;
     const number = Math.floor(key.value / 8);
@@ -124,7 +128,7 @@ function* fieldsOf(message: Buffer): Generator<Field, void, undefined> {
 
 function varintsOf(packed: Buffer): number[] {
   const values: number[] = [];
-  for (let at = 0; at < packed.length; ) {
+  for (let at = 0; at < packed.length;) {
     const { value, end } = readVarint(packed, at);
     values.push(value);
     at = end;

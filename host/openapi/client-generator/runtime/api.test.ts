@@ -6,14 +6,22 @@ import { ApiError } from './errors.ts';
 const Runtime = suite('the runtime of generated clients');
 
 /** Requests are answered with these bytes, so many at a time. */
-function answering(text: string, { size = text.length, status = 200, headers = {} }: { size?: number; status?: number; headers?: Record<string, string> } = {}): { api: Api; seen: { cancelled: boolean; requests: Request[] } } {
+function answering(
+  text: string,
+  {
+    size = text.length,
+    status = 200,
+    headers = {},
+  }: { size?: number; status?: number; headers?: Record<string, string> } = {},
+): { api: Api; seen: { cancelled: boolean; requests: Request[] } } {
   const bytes = new TextEncoder().encode(text);
   const seen = { cancelled: false, requests: [] as Request[] };
   const send = async (url: unknown, init: unknown): Promise<Response> => {
     seen.requests.push(new Request(url as string, init as RequestInit));
     let at = 0;
     const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => (at < bytes.length ? controller.enqueue(bytes.slice(at, (at += size))) : controller.close()),
+      pull: (controller) =>
+        at < bytes.length ? controller.enqueue(bytes.slice(at, (at += size))) : controller.close(),
       cancel: () => void (seen.cancelled = true),
     });
     return new Response(body, { status, headers });
@@ -29,7 +37,9 @@ async function all(values: AsyncIterable<unknown>): Promise<unknown[]> {
 
 const VALUES = [{ a: '}"\\' }, [{ b: ['é\u2028😀', {}] }], 'text "{[', { c: null }, {}, [], 12, true, null];
 const FORMS: Readonly<Record<string, string>> = {
-  'with nothing between them': VALUES.slice(0, 6).map((value) => JSON.stringify(value)).join(''),
+  'with nothing between them': VALUES.slice(0, 6)
+    .map((value) => JSON.stringify(value))
+    .join(''),
   'a line each': `\n\n${VALUES.map((value) => `${JSON.stringify(value)}\n`).join('\n')}`,
   'and a number at the end': VALUES.map((value) => JSON.stringify(value, undefined, 2)).join('\r\n'),
 };
@@ -44,13 +54,19 @@ for (const [form, text] of Object.entries(FORMS)) {
 }
 
 Runtime('an error at the end of a stream is thrown after the values before it', async () => {
-  const { api } = answering('{"n":0}{"error":"InferenceException","message":"lost","data":{"x":1},"stacktrace":null}', { size: 5, headers: { 'x-request-id': 'r1' } });
+  const { api } = answering('{"n":0}{"error":"InferenceException","message":"lost","data":{"x":1},"stacktrace":null}', {
+    size: 5,
+    headers: { 'x-request-id': 'r1' },
+  });
   const seen: unknown[] = [];
   const failure = await (async () => {
     for await (const value of api.stream('/s', {})) seen.push(value);
   })().catch((error: unknown) => error);
   assert.ok(failure instanceof ApiError);
-  assert.equal([seen, failure.error, failure.message, failure.data, failure.requestId], [[{ n: 0 }], 'InferenceException', 'lost', { x: 1 }, 'r1']);
+  assert.equal(
+    [seen, failure.error, failure.message, failure.data, failure.requestId],
+    [[{ n: 0 }], 'InferenceException', 'lost', { x: 1 }, 'r1'],
+  );
 });
 
 Runtime('a stream that ends inside a value is an error', async () => {
@@ -65,7 +81,9 @@ Runtime('leaving the loop gives the connection back', async () => {
 });
 
 Runtime('an answer that is no error of the server is told by its status', async () => {
-  const failure = await answering('<h1>Bad gateway</h1>', { status: 502, headers: { 'retry-after': '3' } }).api.call('/x', {}).catch((error: unknown) => error);
+  const failure = await answering('<h1>Bad gateway</h1>', { status: 502, headers: { 'retry-after': '3' } })
+    .api.call('/x', {})
+    .catch((error: unknown) => error);
   assert.ok(failure instanceof ApiError);
   assert.equal([failure.status, failure.error, failure.retryAfter, failure.validation], [502, 'HttpError', 3, []]);
   assert.match(failure.message, 'Bad gateway');
@@ -74,12 +92,20 @@ Runtime('an answer that is no error of the server is told by its status', async 
 Runtime('files go as parts, once each, named where the input has them; the rest is JSON', async () => {
   const { api, seen } = answering('{}');
   const clip = new Blob(['one']);
-  await api.call('/x', { a: { content: clip }, b: [clip, { c: new File(['two'], 'two.mp4') }], d: 'named' }, { files: { named: new Blob(['three']) } });
+  await api.call(
+    '/x',
+    { a: { content: clip }, b: [clip, { c: new File(['two'], 'two.mp4') }], d: 'named' },
+    { files: { named: new Blob(['three']) } },
+  );
   const [request] = seen.requests;
   assert.is(request?.url, 'http://h/ai/x');
   assert.is(request?.headers.get('x-api-key'), 'k');
   const form = (await request?.formData()) as FormData;
-  assert.equal(JSON.parse(String(form.get('body'))), { a: { content: 'file2' }, b: ['file2', { c: 'file3' }], d: 'named' });
+  assert.equal(JSON.parse(String(form.get('body'))), {
+    a: { content: 'file2' },
+    b: ['file2', { c: 'file3' }],
+    d: 'named',
+  });
   assert.equal([...form.keys()], ['body', 'named', 'file2', 'file3']);
   assert.is((form.get('file3') as File).name, 'two.mp4');
   await api.call('/x', { when: new Date(0) });

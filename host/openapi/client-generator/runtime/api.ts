@@ -33,7 +33,9 @@ export type FileInput = Blob | string;
 
 /** A file of this machine's disk (Node ≥ 20.16), read as it is sent. */
 export async function openFile(path: string, name: string = path.replace(/^.*[\\/]/, '')): Promise<File> {
-  const { process } = globalThis as unknown as { process?: { getBuiltinModule?(id: string): { openAsBlob(path: string): Promise<Blob> } } };
+  const { process } = globalThis as unknown as {
+    process?: { getBuiltinModule?(id: string): { openAsBlob(path: string): Promise<Blob> } };
+  };
   const fs = process?.getBuiltinModule?.('node:fs');
   if (!fs) throw new TypeError('openFile() needs Node 20.16 or newer: elsewhere give a Blob or File');
   return new File([await fs.openAsBlob(path)], name);
@@ -53,7 +55,10 @@ export interface TaskInfo<Result = unknown> {
   readonly progress: number;
 }
 
-/** `event` is `created`, `assigned`, `running`, `progress`, `chunk`, `not_finished`, `completed`, `failed` or `cancelled`. */
+/**
+ * `event` is `created`, `assigned`, `running`, `progress`, `chunk`, `not_finished`, `completed`, `failed` or
+ * `cancelled`.
+ */
 export type TaskEvent = ServerSentEvent;
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
@@ -80,15 +85,29 @@ export class TaskHandle<Result> {
     const { status, result } = await this.get(options);
     if (status === 'completed') return result as Result;
     if (isErrorBody(result)) throw new ApiError(200, result);
-    throw new ApiError(200, { error: 'TaskCancelled', message: `the task ${this.id} was cancelled`, data: {}, stacktrace: null });
+    throw new ApiError(200, {
+      error: 'TaskCancelled',
+      message: `the task ${this.id} was cancelled`,
+      data: {},
+      stacktrace: null,
+    });
   }
 
-  /** What happens to it, from its beginning or after an event, until it has ended; connects again where the connection is lost. */
-  async *events({ after = 0, ...options }: CallOptions & { readonly after?: number } = {}): AsyncGenerator<TaskEvent, void, undefined> {
+  /**
+   * What happens to it, from its beginning or after an event, until it has ended; connects again where the connection
+   * is lost.
+   */
+  async *events({ after = 0, ...options }: CallOptions & { readonly after?: number } = {}): AsyncGenerator<
+    TaskEvent,
+    void,
+    undefined
+  > {
     let last = after;
     for (let failures = 0; ; failures++) {
       try {
-        const response = await this.#api.fetch('GET', `/tasks/${this.id}/events?last_event_id=${last}`, options, { accept: 'text/event-stream' });
+        const response = await this.#api.fetch('GET', `/tasks/${this.id}/events?last_event_id=${last}`, options, {
+          accept: 'text/event-stream',
+        });
         for await (const event of serverSentEvents(response)) {
           failures = 0;
           last = event.id;
@@ -98,7 +117,8 @@ export class TaskHandle<Result> {
         // A task that had ended before `after` has no more events.
         if (ENDED.has((await this.get(options)).status)) return;
       } catch (error) {
-        if (options.signal?.aborted || (error instanceof ApiError && error.status < 500) || failures >= RECONNECTS) throw error;
+        if (options.signal?.aborted || (error instanceof ApiError && error.status < 500) || failures >= RECONNECTS)
+          throw error;
       }
       await pause(RECONNECT_MS, options.signal);
     }
@@ -129,7 +149,13 @@ export class Api {
   /** The answer's JSON; undefined where it has none. */
   async request<T>(method: string, path: string, options?: CallOptions, body?: unknown): Promise<T> {
     const content = body === undefined ? undefined : JSON.stringify(body);
-    const response = await this.fetch(method, path, options, content === undefined ? {} : { 'content-type': 'application/json' }, content);
+    const response = await this.fetch(
+      method,
+      path,
+      options,
+      content === undefined ? {} : { 'content-type': 'application/json' },
+      content,
+    );
     const text = await response.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
@@ -140,17 +166,27 @@ export class Api {
 
   /** Values as they are made. Leaving the loop ends the work. */
   async *stream<T>(path: string, input: unknown, options?: CallOptions): AsyncGenerator<T, void, undefined> {
-    const response = await this.#post(path, input, { ...options, headers: { accept: 'application/x-ndjson', ...options?.headers } });
+    const response = await this.#post(path, input, {
+      ...options,
+      headers: { accept: 'application/x-ndjson', ...options?.headers },
+    });
     for await (const value of jsonValues(response)) {
       if (isErrorBody(value)) throw new ApiError(response.status, value, response.headers);
       yield value as T;
     }
   }
 
-  async defer<T>(path: string, input: unknown, { priority, executionTimeout, idempotencyKey, headers, ...options }: DeferOptions = {}, isAsked = true): Promise<TaskHandle<T>> {
+  async defer<T>(
+    path: string,
+    input: unknown,
+    { priority, executionTimeout, idempotencyKey, headers, ...options }: DeferOptions = {},
+    isAsked = true,
+  ): Promise<TaskHandle<T>> {
     const query = queryOf({ defer: isAsked ? true : undefined, priority, execution_timeout: executionTimeout });
     const all = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
-    const { task_id: id } = (await (await this.#post(`${path}${query}`, input, { ...options, headers: all })).json()) as { task_id: string };
+    const { task_id: id } = (await (
+      await this.#post(`${path}${query}`, input, { ...options, headers: all })
+    ).json()) as { task_id: string };
     return this.task(id);
   }
 
@@ -159,7 +195,13 @@ export class Api {
   }
 
   /** Throws `ApiError` where the answer is an error. */
-  async fetch(method: string, path: string, { signal, headers = {} }: CallOptions = {}, own: Readonly<Record<string, string>> = {}, body?: string | FormData): Promise<Response> {
+  async fetch(
+    method: string,
+    path: string,
+    { signal, headers = {} }: CallOptions = {},
+    own: Readonly<Record<string, string>> = {},
+    body?: string | FormData,
+  ): Promise<Response> {
     const { baseUrl, apiKey, headers: always = {}, fetch: send = globalThis.fetch } = this.#options;
     const response = await send(`${baseUrl}${path}`, {
       method,
@@ -185,7 +227,8 @@ export class Api {
 /** A query with its question mark; empty when there is nothing in it. */
 export function queryOf(values: Readonly<Record<string, string | number | boolean | null | undefined>>): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== undefined && value !== null) query.set(name, String(value));
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== null) query.set(name, String(value));
   return `${query}` === '' ? '' : `?${query}`;
 }
 

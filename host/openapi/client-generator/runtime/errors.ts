@@ -60,5 +60,10 @@ export function errorOf({ status, statusText }: Response, text: string): ErrorBo
   } catch {
     // no JSON
   }
-  return { error: 'HttpError', message: `${status} ${statusText}: ${text.slice(0, 200)}`.trim(), data: {}, stacktrace: null };
+  return {
+    error: 'HttpError',
+    message: `${status} ${statusText}: ${text.slice(0, 200)}`.trim(),
+    data: {},
+    stacktrace: null,
+  };
 }

@@ -6,7 +6,8 @@ async function* textOf({ body }: Response): AsyncGenerator<string, void, undefin
   const reader = body.getReader();
   const decoder = new TextDecoder();
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield decoder.decode(read.value, { stream: true });
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      yield decoder.decode(read.value, { stream: true });
     yield decoder.decode();
   } finally {
     await reader.cancel().catch(() => {}); // of no effect at the end
@@ -55,7 +56,12 @@ export async function* jsonValues(response: Response): AsyncGenerator<unknown, v
     start = start < 0 ? -1 : 0;
   }
   if (start >= 0 && depth === 0 && !inString) yield JSON.parse(text);
-  else if (start >= 0) throw new ApiError(response.status, { error: 'IncompleteStream', message: 'the connection ended inside a value', data: {}, stacktrace: null }, response.headers);
+  else if (start >= 0)
+    throw new ApiError(
+      response.status,
+      { error: 'IncompleteStream', message: 'the connection ended inside a value', data: {}, stacktrace: null },
+      response.headers,
+    );
 }
 
 /** One event; `data` is parsed. */
@@ -75,7 +81,8 @@ export async function* serverSentEvents(response: Response): AsyncGenerator<Serv
       const lines = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line));
       const field = (name: string): string[] => lines.flatMap((line) => (line?.[1] === name ? [line[2] ?? ''] : []));
       const data = field('data').join('\n');
-      if (data !== '') yield { id: Number(field('id')[0]), event: field('event')[0] ?? 'message', data: JSON.parse(data) as unknown };
+      if (data !== '')
+        yield { id: Number(field('id')[0]), event: field('event')[0] ?? 'message', data: JSON.parse(data) as unknown };
     }
   }
 }

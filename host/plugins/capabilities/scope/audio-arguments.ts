@@ -2,8 +2,8 @@ import { AanaError } from '../../../core/errors.ts';
 import type { AudioReference } from '../../../schemas/asr.ts';
 
 /**
- * A call's arguments with each `{"$audio": n}` replaced by the nth audio. That is the only way to name samples: a reference that a guest
- * writes itself would make the deployment read any file of the host.
+ * A call's arguments with each `{"$audio": n}` replaced by the nth audio. That is the only way to name samples: a
+ * reference that a guest writes itself would make the deployment read any file of the host.
  */
 export function withAudio(json: string, audio: readonly AudioReference[]): Record<string, unknown> {
   let args: unknown;
@@ -12,7 +12,8 @@ export function withAudio(json: string, audio: readonly AudioReference[]): Recor
   } catch (error) {
     throw invalid(`the arguments are not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) throw invalid('the arguments are not a JSON object');
+  if (typeof args !== 'object' || args === null || Array.isArray(args))
+    throw invalid('the arguments are not a JSON object');
   if (!mayNameAudio.test(json)) return { ...args };
   const found = { args: args as unknown };
   replaceAudio(found, audio);
@@ -23,7 +24,10 @@ export function withAudio(json: string, audio: readonly AudioReference[]): Recor
 /** Whether a text may have one of the keys that are looked for: as it stands, or written with escapes. */
 const mayNameAudio = /\$audio|channels|\\u/;
 
-/** Without recursion, and without a function that `JSON.parse` would call for each value: arguments have up to half a million. */
+/**
+ * Without recursion, and without a function that `JSON.parse` would call for each value: arguments have up to half a
+ * million.
+ */
 function replaceAudio(root: object, audio: readonly AudioReference[]): void {
   const within: object[] = [root];
   for (let parent = within.pop(); parent; parent = within.pop()) {
@@ -32,7 +36,12 @@ function replaceAudio(root: object, audio: readonly AudioReference[]): void {
       if (typeof value !== 'object' || value === null) continue;
       const index = audioIndex(value);
       if (index === undefined) {
-        if (namesFiles(value)) throw new AanaError('InvalidArguments', 'denied', 'the arguments name files of the host; audio is passed as a handle: {"$audio": 0}');
+        if (namesFiles(value))
+          throw new AanaError(
+            'InvalidArguments',
+            'denied',
+            'the arguments name files of the host; audio is passed as a handle: {"$audio": 0}',
+          );
         within.push(value);
         continue;
       }
@@ -44,14 +53,19 @@ function replaceAudio(root: object, audio: readonly AudioReference[]): void {
 }
 
 function audioIndex(value: unknown): number | undefined {
-  if (typeof value !== 'object' || value === null || !('$audio' in value) || Object.keys(value).length !== 1) return undefined;
+  if (typeof value !== 'object' || value === null || !('$audio' in value) || Object.keys(value).length !== 1)
+    return undefined;
   return typeof value.$audio === 'number' ? value.$audio : -1;
 }
 
 /** Whether a value has the form of an `AudioReference`, or near enough for a deployment to take it for one. */
 function namesFiles(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('channels' in value) || !Array.isArray(value.channels)) return false;
-  return value.channels.some((channel: unknown) => typeof channel === 'object' && channel !== null && ('artifact' in channel || 'path' in channel));
+  if (typeof value !== 'object' || value === null || !('channels' in value) || !Array.isArray(value.channels))
+    return false;
+  return value.channels.some(
+    (channel: unknown) =>
+      typeof channel === 'object' && channel !== null && ('artifact' in channel || 'path' in channel),
+  );
 }
 
 const invalid = (message: string): AanaError => new AanaError('InvalidArguments', 'invalid-input', message);

@@ -14,7 +14,9 @@ export interface ClientOutputOptions {
   onFailed(error: unknown): void;
 }
 
-/** What one invocation sends to its client, in order: what its guest leaves in the ring, and what the host sends for it. */
+/**
+ * What one invocation sends to its client, in order: what its guest leaves in the ring, and what the host sends for it.
+ */
 export class ClientOutput {
   readonly #options: ClientOutputOptions;
   #ring: OutputRing | undefined;
@@ -41,7 +43,10 @@ export class ClientOutput {
     this.#sending = this.#sendAll();
   }
 
-  /** The guest leaves no more: empties the ring for its next user. Resolves when all is sent or cannot be; undefined when there was nothing. */
+  /**
+   * The guest leaves no more: empties the ring for its next user. Resolves when all is sent or cannot be; undefined
+   * when there was nothing.
+   */
   detach(): Promise<void> | undefined {
     const ring = this.#ring;
     if (!ring) return undefined;
@@ -90,7 +95,8 @@ export class ClientOutput {
   async #write(chunk: string): Promise<void> {
     const { write, limitBytes } = this.#options;
     if (this.#end) throw this.#end.reason;
-    if (!write) throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
+    if (!write)
+      throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
     this.#writtenBytes += Math.max(1, Buffer.byteLength(chunk));
     if (this.#writtenBytes > limitBytes) throw outputTooLarge(limitBytes);
     await write(chunk);
@@ -98,5 +104,7 @@ export class ClientOutput {
 }
 
 export function outputTooLarge(limit: number): AanaError {
-  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, { data: { limit } });
+  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, {
+    data: { limit },
+  });
 }

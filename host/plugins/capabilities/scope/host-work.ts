@@ -1,6 +1,7 @@
 /**
- * Milliseconds of computing that work in processes of the host counts as. They are added to what a guest computes itself, under the same limit
- * (`cpu_ms`). Estimates, because the time that a process took says as much about the machine as about the work.
+ * Milliseconds of computing that work in processes of the host counts as. They are added to what a guest computes
+ * itself, under the same limit (`cpu_ms`). Estimates, because the time that a process took says as much about the
+ * machine as about the work.
  */
 export const hostWork = {
   /** A process is started, and a file is looked at. */

@@ -10,11 +10,29 @@ import { RequestUrls } from './request-urls.ts';
 import { InvocationScope, type InvocationScopeOptions } from './invocation-scope.ts';
 
 const manifest: PluginManifest = {
-  ...{ dir: '/p', name: 'sample', version: '1.0.0', description: undefined, runtime: 'component', component: '/p/sample.wasm', entry: '/p/index.ts' },
+  ...{
+    dir: '/p',
+    name: 'sample',
+    version: '1.0.0',
+    description: undefined,
+    runtime: 'component',
+    component: '/p/sample.wasm',
+    entry: '/p/index.ts',
+  },
   ...{ capabilities: ['media', 'deployments', 'remote'], deployments: ['model'], hosts: [], limits: {}, endpoints: {} },
 };
 const scopeWith = (options: Partial<InvocationScopeOptions> = {}): InvocationScope =>
-  new InvocationScope({ ports: new FakePorts(), plugin: 'sample', context: { requestId: 'r' }, files: new Map(), requestUrls: new RequestUrls('{}'), write: undefined, granted: grantTo(manifest, {}, defaultLimits), startHelper: undefined, ...options });
+  new InvocationScope({
+    ports: new FakePorts(),
+    plugin: 'sample',
+    context: { requestId: 'r' },
+    files: new Map(),
+    requestUrls: new RequestUrls('{}'),
+    write: undefined,
+    granted: grantTo(manifest, {}, defaultLimits),
+    startHelper: undefined,
+    ...options,
+  });
 const valueOf = <T>(reply: HostReply): T => {
   if ('error' in reply) throw new Error(`${reply.error.name}: ${reply.error.message}`);
   return reply.value as T;
@@ -33,10 +51,19 @@ Scope('processes that are started for a guest count as computed by it', async ()
     spent = scope.hostMs;
     return value;
   };
-  const { video } = await estimated<{ video: number }>(20, scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }));
+  const { video } = await estimated<{ video: number }>(
+    20,
+    scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }),
+  );
   await estimated(20 + 2.25 / 2, scope.answer({ operation: 'media.extract-audio', args: [video, 'mix'] }));
-  const { image } = await estimated<{ image: number }>(20, scope.answer({ operation: 'media.open-image', args: [{ path: '/i' }] }));
-  await estimated(20 + (640 * 480 + 100 * 100) / 1e5, scope.answer({ operation: 'media.image-pixels', args: [image, 100, 100] }));
+  const { image } = await estimated<{ image: number }>(
+    20,
+    scope.answer({ operation: 'media.open-image', args: [{ path: '/i' }] }),
+  );
+  await estimated(
+    20 + (640 * 480 + 100 * 100) / 1e5,
+    scope.answer({ operation: 'media.image-pixels', args: [image, 100, 100] }),
+  );
 });
 
 Scope('time for reading arguments and writing answers counts as computed by the guest', async () => {
@@ -51,25 +78,36 @@ Scope('arguments with many objects name no file, wherever it stands', async () =
   const many = Array.from({ length: 1000 }, () => ({ channels: [{}] }));
   for (const hidden of ['{"channels":[{"path":"/etc/passwd"}]}', '{"\\u0063hannels":[{"p\\u0061th":"/etc/passwd"}]}']) {
     const args = `{"many":${JSON.stringify(many)},"a":[{"b":${hidden}}]}`;
-    assert.is(named(await scope.answer({ operation: 'deployments.call', args: ['model', 'echo', args, []] })), 'InvalidArguments');
+    assert.is(
+      named(await scope.answer({ operation: 'deployments.call', args: ['model', 'echo', args, []] })),
+      'InvalidArguments',
+    );
   }
 });
 
-Scope('what helpers were given and gave is held until they are dropped, for the invocation and for the plugin', async () => {
-  const held = new HeldChars(1000);
-  await using scope = scopeWith({ held, startHelper: async (_name, input) => input.repeat(2) });
-  const start = (chars: number): Promise<HostReply> => scope.answer({ operation: 'remote.start', args: ['h', 'x'.repeat(chars)] });
-  const task = valueOf<number>(await start(400));
-  assert.is(valueOf<string>(await scope.answer({ operation: 'remote.wait', args: [task] })).length, 800);
-  assert.is(named(await start(300)), 'HeldTooMuch');
-  const small = valueOf<number>(await start(190));
-  assert.is(named(await scope.answer({ operation: 'remote.wait', args: [small] })), 'HeldTooMuch', 'its result is too much beside the other one');
-  scope.drop(task);
-  scope.drop(small);
-  valueOf(await start(400));
-  await scope[Symbol.asyncDispose]();
-  held.take(1000);
-});
+Scope(
+  'what helpers were given and gave is held until they are dropped, for the invocation and for the plugin',
+  async () => {
+    const held = new HeldChars(1000);
+    await using scope = scopeWith({ held, startHelper: async (_name, input) => input.repeat(2) });
+    const start = (chars: number): Promise<HostReply> =>
+      scope.answer({ operation: 'remote.start', args: ['h', 'x'.repeat(chars)] });
+    const task = valueOf<number>(await start(400));
+    assert.is(valueOf<string>(await scope.answer({ operation: 'remote.wait', args: [task] })).length, 800);
+    assert.is(named(await start(300)), 'HeldTooMuch');
+    const small = valueOf<number>(await start(190));
+    assert.is(
+      named(await scope.answer({ operation: 'remote.wait', args: [small] })),
+      'HeldTooMuch',
+      'its result is too much beside the other one',
+    );
+    scope.drop(task);
+    scope.drop(small);
+    valueOf(await start(400));
+    await scope[Symbol.asyncDispose]();
+    held.take(1000);
+  },
+);
 
 Scope('data of an error that are nested too deep for JSON.stringify reach the guest cut', async () => {
   const data: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000));

@@ -34,7 +34,9 @@ export interface InvocationScopeOptions {
   /** Names of the deployments that the invocation is expected to call. */
   readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
-  readonly startHelper: ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>) | undefined;
+  readonly startHelper:
+    | ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>)
+    | undefined;
   /** Where calls of the host are reported. Default: nowhere. */
   readonly telemetry?: PluginTelemetry | undefined;
   /** What the host holds for all invocations of the plugin. */
@@ -44,8 +46,8 @@ export interface InvocationScopeOptions {
 const over = { reason: cancelledError('the invocation has ended') };
 
 /**
- * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of this scope, so that no
- * other invocation can name them. Nothing of it outlives disposal.
+ * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of
+ * this scope, so that no other invocation can name them. Nothing of it outlives disposal.
  */
 export class InvocationScope {
   readonly #options: InvocationScopeOptions;
@@ -70,7 +72,11 @@ export class InvocationScope {
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
     const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
-    this.#places = new KeptPlaces({ reserve: (name, by) => ports.deployments.reserve(name, by), expected: expectedDeployments, context });
+    this.#places = new KeptPlaces({
+      reserve: (name, by) => ports.deployments.reserve(name, by),
+      expected: expectedDeployments,
+      context,
+    });
     this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
     this.output = new ClientOutput({
       ...{ write, limitBytes: granted.limits.outputBytes },
@@ -90,7 +96,9 @@ export class InvocationScope {
     this.#hostMs += ms;
   }
 
-  /** Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing. */
+  /**
+   * Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing.
+   */
   get isTouched(): boolean {
     return this.#isTouched;
   }
@@ -103,7 +111,11 @@ export class InvocationScope {
   /** The error that the invocation must end with when the guest has called more often than it may. */
   get callsExceeded(): AanaError | undefined {
     const limit = this.#options.granted.limits.hostCalls;
-    return this.#calls > limit ? new AanaError('TooManyHostCalls', 'too-large', `the invocation called the host more than ${limit} times`, { data: { limit } }) : undefined;
+    return this.#calls > limit
+      ? new AanaError('TooManyHostCalls', 'too-large', `the invocation called the host more than ${limit} times`, {
+          data: { limit },
+        })
+      : undefined;
   }
 
   async answer(call: HostCall): Promise<HostReply> {
@@ -157,7 +169,12 @@ export class InvocationScope {
   /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
   errorOf(record: WitError): AanaError {
     const last = this.#lastError;
-    const isLast = last && last.record.kind === record.kind && last.record.name === record.name && last.record.message === record.message && last.record.data === record.data;
+    const isLast =
+      last &&
+      last.record.kind === record.kind &&
+      last.record.name === record.name &&
+      last.record.message === record.message &&
+      last.record.data === record.data;
     return isLast ? last.thrown : fromWitError(record);
   }
 
@@ -177,7 +194,9 @@ export class InvocationScope {
     this.#signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
     if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
-      throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, { data: { capability } });
+      throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, {
+        data: { capability },
+      });
     }
     switch (call.operation) {
       case 'media.open': {
@@ -189,13 +208,20 @@ export class InvocationScope {
       }
       case 'media.extract-audio': {
         const [handle, channels] = call.args;
-        const audio = await this.#get(handle, 'video').video.extractAudio(channels, { signal: this.#signal, traceparent });
+        const audio = await this.#get(handle, 'video').video.extractAudio(channels, {
+          signal: this.#signal,
+          traceparent,
+        });
         this.charge(hostWork.audio(audio.duration));
         return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
       }
       case 'deployments.call': {
         const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(method, this.#arguments(args, audio), this.#callOptions(this.#signal, traceparent));
+        const value = await this.#deployment(deployment).call(
+          method,
+          this.#arguments(args, audio),
+          this.#callOptions(this.#signal, traceparent),
+        );
         return this.#charged(() => JSON.stringify(value ?? null));
       }
       case 'deployments.open': {
@@ -208,7 +234,8 @@ export class InvocationScope {
         return this.output.send(call.args[0]);
       case 'output.forward': {
         const { stream } = this.#get(call.args[0], 'stream');
-        for (let values = await stream.next(); values.length > 0; values = await stream.next()) for (const value of values) await this.output.send(value);
+        for (let values = await stream.next(); values.length > 0; values = await stream.next())
+          for (const value of values) await this.output.send(value);
         return undefined;
       }
       default:
@@ -218,7 +245,8 @@ export class InvocationScope {
 
   /** Made again for each call that has a place of its own in the trace. */
   #forCapabilities(traceparent: string | undefined): CapabilityScope {
-    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent) return this.#capabilityScope;
+    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
+      return this.#capabilityScope;
     const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
     const context = this.#contextAt(traceparent);
     this.#capabilityScope = {
@@ -244,7 +272,12 @@ export class InvocationScope {
     return this.#media;
   }
 
-  #openStream(deployment: string, method: string, args: Record<string, unknown>, traceparent: string | undefined): number {
+  #openStream(
+    deployment: string,
+    method: string,
+    args: Record<string, unknown>,
+    traceparent: string | undefined,
+  ): number {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#signal]);
     const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal, traceparent));
@@ -253,7 +286,10 @@ export class InvocationScope {
 
   #deployment(name: string): DeploymentPort {
     const refusal = this.#options.granted.refusalOf(name);
-    if (refusal !== undefined) throw new AanaError('DeploymentDenied', 'denied', `deployment ${name} cannot be called: ${refusal}`, { data: { deployment: name } });
+    if (refusal !== undefined)
+      throw new AanaError('DeploymentDenied', 'denied', `deployment ${name} cannot be called: ${refusal}`, {
+        data: { deployment: name },
+      });
     return this.#options.ports.deployments.handle(name);
   }
 
@@ -288,7 +324,13 @@ export class InvocationScope {
 
   #keep(resource: Resource): number {
     const limit = this.#options.granted.limits.handles;
-    if (this.#resources.size >= limit) throw new AanaError('TooManyHandles', 'too-large', `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`, { data: { limit } });
+    if (this.#resources.size >= limit)
+      throw new AanaError(
+        'TooManyHandles',
+        'too-large',
+        `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`,
+        { data: { limit } },
+      );
     const handle = ++this.#lastHandle;
     this.#resources.set(handle, resource);
     return handle;
@@ -296,8 +338,8 @@ export class InvocationScope {
 
   #get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K } {
     const resource = this.#resources.get(handle);
-    if (resource?.kind !== kind) throw new AanaError('InvalidHandle', 'bad-request', `there is no ${kind} with handle ${handle}`);
+    if (resource?.kind !== kind)
+      throw new AanaError('InvalidHandle', 'bad-request', `there is no ${kind} with handle ${handle}`);
     return resource as Resource & { kind: K };
   }
 }
-

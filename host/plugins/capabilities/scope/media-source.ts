@@ -5,10 +5,15 @@ import type { WitSource } from '../../invocation/protocol.ts';
 import type { RequestUrls } from './request-urls.ts';
 
 /**
- * What a guest wants opened, and how it may be fetched. A URL comes from the request's input, or leads to a host that the plugin is granted: any
- * other one could carry away what the plugin was given, in its path or its query. Throws `HostDenied`.
+ * What a guest wants opened, and how it may be fetched. A URL comes from the request's input, or leads to a host that
+ * the plugin is granted: any other one could carry away what the plugin was given, in its path or its query. Throws
+ * `HostDenied`.
  */
-export function mediaSource(source: WitSource, granted: Granted, requestUrls: RequestUrls): { readonly source: MediaSource; readonly refusalOf?: OpenMediaOptions['refusalOf'] } {
+export function mediaSource(
+  source: WitSource,
+  granted: Granted,
+  requestUrls: RequestUrls,
+): { readonly source: MediaSource; readonly refusalOf?: OpenMediaOptions['refusalOf'] } {
   const { path, url, content, mediaId } = source;
   const media: MediaSource = {
     ...(path !== undefined && { path }),
@@ -19,7 +24,13 @@ export function mediaSource(source: WitSource, granted: Granted, requestUrls: Re
   if (url === undefined || !isHttp(url) || requestUrls.has(url)) return { source: media };
   const { host } = new URL(url);
   const refusal = granted.refusalOfUrl(new URL(url));
-  if (refusal !== undefined) throw new AanaError('HostDenied', 'denied', `media of ${host} cannot be opened: the URL is not in the request's input, and ${refusal}`, { data: { host } });
+  if (refusal !== undefined)
+    throw new AanaError(
+      'HostDenied',
+      'denied',
+      `media of ${host} cannot be opened: the URL is not in the request's input, and ${refusal}`,
+      { data: { host } },
+    );
   return { source: media, refusalOf: (next) => granted.refusalOfUrl(next) };
 }
 

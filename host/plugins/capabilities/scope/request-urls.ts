@@ -1,9 +1,15 @@
 /** Longer ones are refused by whoever fetches them. */
 const maxUrlChars = 8192;
-/** Parsing costs the thread of every request, and a client chooses how many there are. Those after it are known by their exact text alone. */
+/**
+ * Parsing costs the thread of every request, and a client chooses how many there are. Those after it are known by their
+ * exact text alone.
+ */
 const maxParsed = 1000;
 
-/** The URLs that a request names: every text in its input that is one, wherever it stands. They are looked for when they are first asked for. */
+/**
+ * The URLs that a request names: every text in its input that is one, wherever it stands. They are looked for when they
+ * are first asked for.
+ */
 export class RequestUrls {
   readonly #input: string;
   #found: { readonly texts: ReadonlySet<string>; readonly parsed: ReadonlySet<string> } | undefined;

@@ -1,6 +1,16 @@
 import type { RequestContext } from '../../../core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
-import type { AudioPort, DeploymentCallOptions, DeploymentPort, ImagePort, MediaScopePort, PluginPorts, UploadedFile, UserPorts, VideoPort } from '../../ports.ts';
+import type {
+  AudioPort,
+  DeploymentCallOptions,
+  DeploymentPort,
+  ImagePort,
+  MediaScopePort,
+  PluginPorts,
+  UploadedFile,
+  UserPorts,
+  VideoPort,
+} from '../../ports.ts';
 import type { CapabilityCalls } from '../calls.ts';
 import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
@@ -52,6 +62,8 @@ export interface CapabilityScope {
 
 /** How the calls of some capabilities are done. */
 export type CallsOf<O extends keyof CapabilityCalls> = {
-  readonly [K in O]: (scope: CapabilityScope, ...args: CapabilityCalls[K]['args']) => Promise<CapabilityCalls[K]['value']>;
+  readonly [K in O]: (
+    scope: CapabilityScope,
+    ...args: CapabilityCalls[K]['args']
+  ) => Promise<CapabilityCalls[K]['value']>;
 };
-

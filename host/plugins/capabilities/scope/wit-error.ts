@@ -29,10 +29,16 @@ export function toWitError(thrown: unknown): WitError {
   return { kind: guestKinds[kind], name, message, data: boundedJson(data, dataBounds) };
 }
 
-/** A guest's error as the host throws it. What does not fit the record is made to. Whether a guest meant an `internal` one, nobody can tell; the SDK means its own. */
+/**
+ * A guest's error as the host throws it. What does not fit the record is made to. Whether a guest meant an `internal`
+ * one, nobody can tell; the SDK means its own.
+ */
 export function fromWitError({ kind, name, message, data }: WitError): AanaError {
   const known = kinds.has(kind) ? kind : 'internal';
-  return new AanaError(name, known, message, { data: parsed(data), unexpected: known === 'internal' && name !== 'OutputError' });
+  return new AanaError(name, known, message, {
+    data: parsed(data),
+    unexpected: known === 'internal' && name !== 'OutputError',
+  });
 }
 
 function parsed(json: string): unknown {

@@ -3,8 +3,9 @@ import { kind, nameBytes, section, Sections } from './sections.ts';
 import { Reader, unsigned } from './wasm-binary.ts';
 
 /**
- * The core module with every memory and every variable that it defines among its exports, as `aana:memory:0` and so on. A guest's state is
- * saved and restored through exports, and compilers keep some of it to themselves: the stack pointer, or where WASI's adapter has its memory.
+ * The core module with every memory and every variable that it defines among its exports, as `aana:memory:0` and so on.
+ * A guest's state is saved and restored through exports, and compilers keep some of it to themselves: the stack
+ * pointer, or where WASI's adapter has its memory.
  */
 export function exposeState(module: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);

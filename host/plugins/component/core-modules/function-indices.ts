@@ -5,7 +5,10 @@ import { Reader, unsigned, Writer } from './wasm-binary.ts';
 /** The new number of a function. */
 export type Renumber = (index: number) => number;
 
-/** Gives functions other numbers everywhere but in the code: where they are exported, started, and kept in tables and variables. */
+/**
+ * Gives functions other numbers everywhere but in the code: where they are exported, started, and kept in tables and
+ * variables.
+ */
 export function renumberFunctions(sections: Sections, renumber: Renumber): void {
   const change = (id: number, write: (reader: Reader, body: Uint8Array, writer: Writer) => void): void => {
     const body = sections.body(id);
@@ -46,10 +49,14 @@ export function renumberFunctions(sections: Sections, renumber: Renumber): void 
   });
   const start = sections.body(section.start);
   if (start) sections.put(section.start, Uint8Array.from(unsigned(renumber(new Reader(start, 0).unsigned()))));
-  change(section.element, (reader, body, writer) => each(reader, writer, () => copySegment(reader, body, writer, renumber)));
+  change(section.element, (reader, body, writer) =>
+    each(reader, writer, () => copySegment(reader, body, writer, renumber)),
+  );
 }
 
-/** In the flags of a segment: it is for no table at once, it names its table (or is declared only), it has expressions. */
+/**
+ * In the flags of a segment: it is for no table at once, it names its table (or is declared only), it has expressions.
+ */
 const segment = { isNotActive: 1, hasTable: 2, hasExpressions: 4 } as const;
 
 /** Copies a segment of a table. */

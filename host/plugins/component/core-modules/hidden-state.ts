@@ -13,7 +13,9 @@ const changesHiddenState: ReadonlyMap<number, string> = new Map([
   [op.dataDrop, 'data.drop'],
 ]);
 /** Make an object of the garbage collector: struct.new, array.new and their kin. */
-const makesObject: ReadonlySet<number> = new Set([0xfb_0000, 0xfb_0001, 0xfb_0006, 0xfb_0007, 0xfb_0008, 0xfb_0009, 0xfb_000a]);
+const makesObject: ReadonlySet<number> = new Set([
+  0xfb_0000, 0xfb_0001, 0xfb_0006, 0xfb_0007, 0xfb_0008, 0xfb_0009, 0xfb_000a,
+]);
 const objects = 0xfb;
 /** Types of variables whose value can be read and written from outside: numbers, functions, and objects of the host. */
 const restorableTypes: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f]);
@@ -21,9 +23,9 @@ const numberTypes: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x7b])
 const functionType = 0x60;
 
 /**
- * What a core module does to its state that bringing back memories and variables does not undo, by the name of the instruction; undefined when there is
- * nothing. Throws a RangeError when it keeps state where no limit holds: objects of the garbage collector lie in the heap of the host's own engine, and one that
- * does not fit there ends the process.
+ * What a core module does to its state that bringing back memories and variables does not undo, by the name of the
+ * instruction; undefined when there is nothing. Throws a RangeError when it keeps state where no limit holds: objects
+ * of the garbage collector lie in the heap of the host's own engine, and one that does not fit there ends the process.
  */
 export function hiddenState(module: Uint8Array): string | undefined {
   const sections = new Sections(module);
@@ -44,7 +46,8 @@ function hiddenChange(sections: Sections): string | undefined {
     }
     while (reader.offset < end) {
       const instruction = readInstruction(reader);
-      if (prefixOf(instruction) === objects && makesObject.has(instruction)) throw new RangeError('it makes objects of the garbage collector, whose memory has no limit');
+      if (prefixOf(instruction) === objects && makesObject.has(instruction))
+        throw new RangeError('it makes objects of the garbage collector, whose memory has no limit');
       found ??= changesHiddenState.get(instruction);
     }
   }
@@ -65,7 +68,10 @@ function hiddenVariable(sections: Sections): string | undefined {
   return undefined;
 }
 
-/** Exceptions are objects, too: a guest that puts each into the next one fills the heap. With numbers alone it can only hold as many as a table has entries. */
+/**
+ * Exceptions are objects, too: a guest that puts each into the next one fills the heap. With numbers alone it can only
+ * hold as many as a table has entries.
+ */
 function refuseReferencesInExceptions(sections: Sections): void {
   if (sections.count(section.tag) === 0) return;
   const types = sections.body(section.type);
@@ -84,6 +90,7 @@ function refuseReferencesInExceptions(sections: Sections): void {
   const tags = new Reader(sections.body(section.tag)!, 0);
   for (let left = tags.unsigned(); left > 0; left--) {
     tags.skip(1);
-    if (withReferences.has(tags.unsigned())) throw new RangeError('it has exceptions that carry references, whose memory has no limit');
+    if (withReferences.has(tags.unsigned()))
+      throw new RangeError('it has exceptions that carry references, whose memory has no limit');
   }
 }

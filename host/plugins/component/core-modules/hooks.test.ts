@@ -17,11 +17,20 @@ interface Instance {
 }
 
 /** An instance of a module in the text format; `isOver` says when it must end, by how often it has asked. */
-async function instance(text: string, isOver: (looks: number) => boolean = () => false, grow: Hooks['grow'] = (delta) => delta): Promise<Instance> {
+async function instance(
+  text: string,
+  isOver: (looks: number) => boolean = () => false,
+  grow: Hooks['grow'] = (delta) => delta,
+): Promise<Instance> {
   let looks = 0;
   const hooks: Hooks = { isOver: () => Number(isOver(++looks)), grow };
-  const module = new WebAssembly.Module(addHooks(new Uint8Array(await parse(`(module ${text})`)), { interrupts: 'calls' }));
-  const { exports } = new WebAssembly.Instance(module, { [hookModule]: hooks, host: { double: (value: number) => 2 * value } });
+  const module = new WebAssembly.Module(
+    addHooks(new Uint8Array(await parse(`(module ${text})`)), { interrupts: 'calls' }),
+  );
+  const { exports } = new WebAssembly.Instance(module, {
+    [hookModule]: hooks,
+    host: { double: (value: number) => 2 * value },
+  });
   return { exports: exports as Instance['exports'], looks: () => looks };
 }
 
@@ -39,12 +48,14 @@ const Hooked = suite('addHooks');
 const endless: Readonly<Record<string, string>> = {
   'an empty loop': '(func (export "go") (loop $l (br $l)))',
   'a loop in a loop': '(func (export "go") (loop $a (loop $b (br_if $b (i32.const 0))) (br $a)))',
-  'a loop that calls a loop': '(func $f (local $n i32) (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 3))))) (func (export "go") (loop $l (call $f) (br $l)))',
+  'a loop that calls a loop':
+    '(func $f (local $n i32) (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 3))))) (func (export "go") (loop $l (call $f) (br $l)))',
   'calls of calls without a loop': `${Array.from({ length: 60 }, (_, n) => `(func $f${n} ${n === 0 ? '' : `(call $f${n - 1}) (call $f${n - 1})`})`).join('')} (func (export "go") (call $f59))`,
   'calls through a table': `(type $t (func)) ${Array.from({ length: 60 }, (_, n) => `(func $f${n} ${n === 0 ? '' : `(call_indirect (type $t) (i32.const ${n - 1})) (call_indirect (type $t) (i32.const ${n - 1}))`})`).join('')}
     (table funcref (elem ${Array.from({ length: 60 }, (_, n) => `$f${n}`).join(' ')})) (func (export "go") (call_indirect (type $t) (i32.const 59)))`,
   'tail calls': '(func $f (export "go") (return_call $f))',
-  'exceptions that are caught': '(tag $e) (func (export "go") (loop $l (block $b (try_table (catch_all $b) (throw $e))) (br $l)))',
+  'exceptions that are caught':
+    '(tag $e) (func (export "go") (loop $l (block $b (try_table (catch_all $b) (throw $e))) (br $l)))',
 };
 /** Instantiates a module whose hooks read the cell, and calls `go`; says what it ended with. */
 const thread = `const { parentPort, workerData: { module, cell } } = require('node:worker_threads');
@@ -78,22 +89,32 @@ for (const [what, text] of Object.entries(endless)) {
 }
 
 Hooked('a guest cannot catch its end', async () => {
-  const hooked = await instance('(func (export "go") (result i32) (block $b (try_table (catch_all $b) (loop $l (br $l)))) (i32.const 7))', () => true).catch((error: unknown) => error);
+  const hooked = await instance(
+    '(func (export "go") (result i32) (block $b (try_table (catch_all $b) (loop $l (br $l)))) (i32.const 7))',
+    () => true,
+  ).catch((error: unknown) => error);
   if (hooked instanceof WebAssembly.CompileError) return skip('exceptions', 'this Node does not know the instructions');
   assert.match(trapsOf((hooked as Instance).exports['go']!), /unreachable/);
 });
 
 Hooked('a function that starts with the instance ends, too', async () => {
-  const error = await instance('(func $s (loop $l (br $l))) (start $s)', (looks) => looks === 3).catch((thrown: unknown) => thrown);
+  const error = await instance('(func $s (loop $l (br $l))) (start $s)', (looks) => looks === 3).catch(
+    (thrown: unknown) => thrown,
+  );
   assert.instance(error, WebAssembly.RuntimeError);
 });
 
 Hooked('long code without a branch, and long copies, look as well', async () => {
   const code = Array.from({ length: 40_000 }, () => '(local.set $n (i32.add (local.get $n) (i32.const 1)))').join('');
-  const straight = await instance(`(func (export "go") (param $n i32) (result i32) ${code} (local.get $n)) (func (export "again") (loop $l (drop (call 0 (i32.const 0))) (br $l)))`, (looks) => looks === 2);
+  const straight = await instance(
+    `(func (export "go") (param $n i32) (result i32) ${code} (local.get $n)) (func (export "again") (loop $l (drop (call 0 (i32.const 0))) (br $l)))`,
+    (looks) => looks === 2,
+  );
   assert.is(straight.exports['go']!(2), 40_002);
   assert.match(trapsOf(straight.exports['again']!), /unreachable/);
-  const filling = await instance('(memory 16) (func (export "go") (memory.fill (i32.const 0) (i32.const 1) (i32.const 1000000)))');
+  const filling = await instance(
+    '(memory 16) (func (export "go") (memory.fill (i32.const 0) (i32.const 1) (i32.const 1000000)))',
+  );
   filling.exports['go']!();
   assert.is(filling.looks(), 1);
 });
@@ -113,7 +134,10 @@ Hooked('numbers of functions are right wherever they stand', async () => {
       (call $double (call_indirect $t (type $f) (i32.const 7) (local.get $n))))
     (export "double" (func $double))`);
   assert.is((exports['started'] as unknown as WebAssembly.Global).value, 5);
-  assert.equal([0, 1, 2, 3].map((n) => exports['each']!(n)), [16, 16, 140, 140]);
+  assert.equal(
+    [0, 1, 2, 3].map((n) => exports['each']!(n)),
+    [16, 16, 140, 140],
+  );
   assert.equal([exports['plus']!(1), exports['double']!(4)], [2, 8]);
 });
 
@@ -134,8 +158,17 @@ Hooked('what it computes stays what it was, whatever its types', async () => {
 
 Hooked('all memories and tables of an instance grow out of one budget', async () => {
   const page = 65_536;
-  const memory = new InstanceMemory(new PluginMemory(new Int32Array(new SharedArrayBuffer(4)), new Int32Array(newControl().buffer), { instance: 10 * page, plugin: 100 * page, share: 0 }, () => false), page);
-  const text = '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) (func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
+  const memory = new InstanceMemory(
+    new PluginMemory(
+      new Int32Array(new SharedArrayBuffer(4)),
+      new Int32Array(newControl().buffer),
+      { instance: 10 * page, plugin: 100 * page, share: 0 },
+      () => false,
+    ),
+    page,
+  );
+  const text =
+    '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) (func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
   const { exports } = await instance(text, undefined, (delta, bytesEach) => memory.grow(delta, bytesEach));
   assert.is(exports['grow']!(4), 1);
   assert.is(exports['table']!(4 * 4096), 0); // of 16 bytes each: four pages
@@ -153,8 +186,11 @@ Hooked('code with an unknown instruction is refused', async () => {
 
 /** WASI's adapter is in nearly every component of C and Rust. */
 Hooked("the code of compilers comes out as the engine's validation wants it", async () => {
-  const adapter = await readFile(new URL('../lib/wasi_snapshot_preview1.reactor.wasm', import.meta.resolve('@bytecodealliance/jco')));
-  for (const interrupts of ['calls', 'never'] as const) assert.instance(new WebAssembly.Module(addHooks(new Uint8Array(adapter), { interrupts })), WebAssembly.Module);
+  const adapter = await readFile(
+    new URL('../lib/wasi_snapshot_preview1.reactor.wasm', import.meta.resolve('@bytecodealliance/jco')),
+  );
+  for (const interrupts of ['calls', 'never'] as const)
+    assert.instance(new WebAssembly.Module(addHooks(new Uint8Array(adapter), { interrupts })), WebAssembly.Module);
 });
 
 Hooked.run();

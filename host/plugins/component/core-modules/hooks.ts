@@ -7,7 +7,10 @@ import { Reader, signed, unsigned, Writer } from './wasm-binary.ts';
 
 /** What a core module calls in the host besides the imports of its own, as it imports them from {@link hookModule}. */
 export interface Hooks {
-  /** Called before a memory or a table grows by so many pages or entries, with the bytes of one. Returns how many it may grow by: `delta`, or -1 for none. */
+  /**
+   * Called before a memory or a table grows by so many pages or entries, with the bytes of one. Returns how many it may
+   * grow by: `delta`, or -1 for none.
+   */
   grow(delta: number, bytesEach: number): number;
   /** Called now and then while a module with `calls` computes. Returns 1 when it must trap, else 0. */
   isOver(): number;
@@ -18,8 +21,9 @@ export const hookModule = 'aana:hooks';
 export const stopCell = 2;
 
 /**
- * How a module finds out that it must trap. `cell`: it reads the number at {@link stopCell} of a memory that the host's threads share, and traps when that is odd.
- * `calls`: it calls `isOver` now and then, which costs several times as much, for a library that gives a module no memories. `never`: it does not.
+ * How a module finds out that it must trap. `cell`: it reads the number at {@link stopCell} of a memory that the host's
+ * threads share, and traps when that is odd. `calls`: it calls `isOver` now and then, which costs several times as
+ * much, for a library that gives a module no memories. `never`: it does not.
  */
 export type Interrupts = 'cell' | 'calls' | 'never';
 
@@ -27,20 +31,23 @@ export interface HookOptions {
   readonly interrupts: Interrupts;
 }
 
-
-
-
-
 /**
- * Steps between two calls of `isOver`. A step is a pass through the head of a loop, a call of a function, or {@link straightBytes} of code: microseconds at
- * most, and a nanosecond as a rule, so that a call comes every tenth of a millisecond and costs a thousandth.
+ * Steps between two calls of `isOver`. A step is a pass through the head of a loop, a call of a function, or {@link
+ * straightBytes} of code: microseconds at most, and a nanosecond as a rule, so that a call comes every tenth of a
+ * millisecond and costs a thousandth.
  */
 const stepsBetweenLooks = 1 << 16;
-/** A function counts its loops' passes in a local variable, which lies in a register, and pays for so many at a time. A power of two. */
+/**
+ * A function counts its loops' passes in a local variable, which lies in a register, and pays for so many at a time. A
+ * power of two.
+ */
 const passesAtOnce = 32;
 /** Bytes of code without a branch back after which a step is counted. */
 const straightBytes = 1024;
-/** A call counts as so many bytes of its caller. A function that is no longer, calls none and has no loop counts no step of its own. */
+/**
+ * A call counts as so many bytes of its caller. A function that is no longer, calls none and has no loop counts no step
+ * of its own.
+ */
 const callBytes = 128;
 /** A fill or copy of more bytes or entries than this asks `isOver` at once: it takes as long as many steps. */
 const longRun = 1 << 15;
@@ -64,8 +71,8 @@ interface Added {
 }
 
 /**
- * The core module with what {@link Hooks} need. With `cell` it is not whole yet: `importMemories` gives it the memory that it reads. Throws a RangeError when it has
- * instructions that are not known.
+ * The core module with what {@link Hooks} need. With `cell` it is not whole yet: `importMemories` gives it the memory
+ * that it reads. Throws a RangeError when it has instructions that are not known.
  */
 export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOptions): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);
@@ -82,14 +89,26 @@ export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOp
     [functionType, 0, 1, i32],
     [functionType, 0, 0],
   ]);
-  const importOf = (name: string, type: number): number[] => [...nameBytes(hookModule), ...nameBytes(name), kind.function, ...unsigned(type)];
+  const importOf = (name: string, type: number): number[] => [
+    ...nameBytes(hookModule),
+    ...nameBytes(name),
+    kind.function,
+    ...unsigned(type),
+  ];
   const isCalling = interrupts === 'calls';
   const imports = [importOf('grow', growType), ...(isCalling ? [importOf('isOver', isOverType)] : [])];
   sections.append(section.import, imports);
   const renumber = (index: number): number => (index >= imported.function ? index + imports.length : index);
   renumberFunctions(sections, renumber);
   const firstAdded = imported.function + imports.length + types.length;
-  const added: Added = { grow: imported.function, look: firstAdded, spend: firstAdded + 1, steps: imported.global + sections.count(section.global), memory: imported.memory + sections.count(section.memory), renumber };
+  const added: Added = {
+    grow: imported.function,
+    look: firstAdded,
+    spend: firstAdded + 1,
+    steps: imported.global + sections.count(section.global),
+    memory: imported.memory + sections.count(section.memory),
+    renumber,
+  };
   const functions: Uint8Array[] = [];
   if (isCalling) {
     sections.append(section.function, [unsigned(plainType), unsigned(plainType)]);
@@ -103,7 +122,12 @@ export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOp
   writer.unsigned(count + functions.length);
   for (let n = 0; n < count; n++) {
     const end = reader.unsigned() + reader.offset;
-    const body = new FunctionBody(code.subarray(reader.offset, end), parameters[types[n]!] ?? 0, added, interrupts).rewritten();
+    const body = new FunctionBody(
+      code.subarray(reader.offset, end),
+      parameters[types[n]!] ?? 0,
+      added,
+      interrupts,
+    ).rewritten();
     writer.unsigned(body.length);
     writer.copy(body);
     reader.offset = end;
@@ -128,14 +152,47 @@ function lookFunction(isOver: number, { steps }: Added): Uint8Array {
 /** Pays for the next passes through loops. */
 function spendFunction({ steps, look }: Added): Uint8Array {
   return Uint8Array.from([
-    ...[0, op.globalGet, ...unsigned(steps), op.i32Const, ...signed(passesAtOnce), op.i32Sub, op.globalSet, ...unsigned(steps)],
-    ...[op.globalGet, ...unsigned(steps), op.i32Const, 0, op.i32LtS, op.if, noResult, op.call, ...unsigned(look), op.end, op.end],
+    ...[
+      0,
+      op.globalGet,
+      ...unsigned(steps),
+      op.i32Const,
+      ...signed(passesAtOnce),
+      op.i32Sub,
+      op.globalSet,
+      ...unsigned(steps),
+    ],
+    ...[
+      op.globalGet,
+      ...unsigned(steps),
+      op.i32Const,
+      0,
+      op.i32LtS,
+      op.if,
+      noResult,
+      op.call,
+      ...unsigned(look),
+      op.end,
+      op.end,
+    ],
   ]);
 }
 
 /** Instructions that take as long as their last operand says. */
-const longInstructions: ReadonlySet<number> = new Set([op.memoryInit, op.memoryCopy, op.memoryFill, op.tableInit, op.tableCopy, op.tableFill]);
-const indirectCalls: ReadonlySet<number> = new Set([op.callIndirect, op.returnCallIndirect, op.callRef, op.returnCallRef]);
+const longInstructions: ReadonlySet<number> = new Set([
+  op.memoryInit,
+  op.memoryCopy,
+  op.memoryFill,
+  op.tableInit,
+  op.tableCopy,
+  op.tableFill,
+]);
+const indirectCalls: ReadonlySet<number> = new Set([
+  op.callIndirect,
+  op.returnCallIndirect,
+  op.callRef,
+  op.returnCallRef,
+]);
 const directCalls: ReadonlySet<number> = new Set([op.call, op.returnCall, op.refFunc]);
 
 type Change = 'renumber' | 'loop' | 'straight' | 'long' | 'grow-memory' | 'grow-table';
@@ -174,8 +231,10 @@ class FunctionBody {
 
   rewritten(): Uint8Array {
     const writer = this.#writer;
-    const isLooking = this.#interrupts !== 'never' && !(this.#isLeaf && !this.#hasLoop && this.#code.length <= callBytes);
-    const hasVariables = this.#interrupts === 'calls' && (isLooking || this.#changes.some(({ what }) => what !== 'renumber'));
+    const isLooking =
+      this.#interrupts !== 'never' && !(this.#isLeaf && !this.#hasLoop && this.#code.length <= callBytes);
+    const hasVariables =
+      this.#interrupts === 'calls' && (isLooking || this.#changes.some(({ what }) => what !== 'renumber'));
     writer.unsigned(this.#groupCount + (hasVariables ? 1 : 0));
     writer.copy(this.#code.subarray(this.#groupsStart, this.#start));
     if (hasVariables) writer.push(2, i32);
@@ -257,7 +316,14 @@ class FunctionBody {
 
   /** Traps when the number in the cell is odd. Without a call in it, a loop keeps its variables in registers. */
   #readCell(): void {
-    this.#writer.push(op.i32Const, ...signed(4 * stopCell), op.i32Load, alignedInMemory, ...unsigned(this.#added.memory), 0);
+    this.#writer.push(
+      op.i32Const,
+      ...signed(4 * stopCell),
+      op.i32Load,
+      alignedInMemory,
+      ...unsigned(this.#added.memory),
+      0,
+    );
     this.#writer.push(op.i32Const, 1, op.i32And, op.if, noResult, op.unreachable, op.end);
   }
 
@@ -265,18 +331,55 @@ class FunctionBody {
   #pay(steps: number): void {
     const left = unsigned(this.#added.steps);
     this.#writer.push(op.globalGet, ...left, op.i32Const, ...signed(steps), op.i32Sub, op.globalSet, ...left);
-    this.#writer.push(op.globalGet, ...left, op.i32Const, 0, op.i32LtS, op.if, noResult, op.call, ...unsigned(this.#added.look), op.end);
+    this.#writer.push(
+      op.globalGet,
+      ...left,
+      op.i32Const,
+      0,
+      op.i32LtS,
+      op.if,
+      noResult,
+      op.call,
+      ...unsigned(this.#added.look),
+      op.end,
+    );
   }
 
   #countPass(): void {
     const passes = unsigned(this.#local);
-    this.#writer.push(op.localGet, ...passes, op.i32Const, 1, op.i32Sub, op.localTee, ...passes, op.i32Const, ...signed(-passesAtOnce), op.i32LtS, op.if, noResult);
+    this.#writer.push(
+      op.localGet,
+      ...passes,
+      op.i32Const,
+      1,
+      op.i32Sub,
+      op.localTee,
+      ...passes,
+      op.i32Const,
+      ...signed(-passesAtOnce),
+      op.i32LtS,
+      op.if,
+      noResult,
+    );
     this.#writer.push(op.i32Const, 0, op.localSet, ...passes, op.call, ...unsigned(this.#added.spend), op.end);
   }
 
   /** The operand that says how long it takes is the last one. */
   #lookBeforeLongRun(): void {
     const operand = unsigned(this.#local + 1);
-    this.#writer.push(op.localTee, ...operand, op.localGet, ...operand, op.i32Const, ...signed(longRun), op.i32GtU, op.if, noResult, op.call, ...unsigned(this.#added.look), op.end);
+    this.#writer.push(
+      op.localTee,
+      ...operand,
+      op.localGet,
+      ...operand,
+      op.i32Const,
+      ...signed(longRun),
+      op.i32GtU,
+      op.if,
+      noResult,
+      op.call,
+      ...unsigned(this.#added.look),
+      op.end,
+    );
   }
 }

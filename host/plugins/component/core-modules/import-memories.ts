@@ -7,8 +7,9 @@ const hasMaximum = 1;
 const isShared = 2;
 
 /**
- * Completes a module whose hooks read a cell. The memories that it defines become imports, which keep their numbers, so that the one with the cell can come after
- * them. Names say what to make: `memory:0:2:64` is the first one, with 2 pages and at most 64.
+ * Completes a module whose hooks read a cell. The memories that it defines become imports, which keep their numbers, so
+ * that the one with the cell can come after them. Names say what to make: `memory:0:2:64` is the first one, with 2
+ * pages and at most 64.
  */
 export function importMemories(module: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);
@@ -21,7 +22,14 @@ export function importMemories(module: Uint8Array<ArrayBuffer>): Uint8Array<Arra
     for (let n = 0; n < count; n++) {
       const { minimum, maximum } = readLimits(reader);
       if (maximum === undefined) throw new RangeError('it has a memory without a maximum');
-      imports.push([...nameBytes(hookModule), ...nameBytes(`memory:${n}:${minimum}:${maximum}`), kind.memory, hasMaximum, ...unsigned(minimum), ...unsigned(maximum)]);
+      imports.push([
+        ...nameBytes(hookModule),
+        ...nameBytes(`memory:${n}:${minimum}:${maximum}`),
+        kind.memory,
+        hasMaximum,
+        ...unsigned(minimum),
+        ...unsigned(maximum),
+      ]);
     }
     sections.put(section.memory, Uint8Array.of(0));
   }
@@ -38,11 +46,19 @@ interface MemoryImport {
 
 const known = new WeakMap<WebAssembly.Module, readonly MemoryImport[]>();
 
-/** The memories that an instance of a module gets by the names of {@link importMemories}: new ones, and the thread's `cell`. */
+/**
+ * The memories that an instance of a module gets by the names of {@link importMemories}: new ones, and the thread's
+ * `cell`.
+ */
 export function hookMemories(module: WebAssembly.Module, cell: WebAssembly.Memory): Record<string, WebAssembly.Memory> {
   let imports = known.get(module);
   if (!imports) known.set(module, (imports = memoryImports(module)));
-  return Object.fromEntries(imports.map(({ name, initial, maximum }) => [name, name === cellName ? cell : new WebAssembly.Memory({ initial, maximum })]));
+  return Object.fromEntries(
+    imports.map(({ name, initial, maximum }) => [
+      name,
+      name === cellName ? cell : new WebAssembly.Memory({ initial, maximum }),
+    ]),
+  );
 }
 
 function memoryImports(module: WebAssembly.Module): MemoryImport[] {

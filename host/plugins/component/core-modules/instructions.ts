@@ -44,8 +44,8 @@ export const prefixOf = (code: number): number => code >>> 16;
 const hasMemoryIndex = 0x40;
 
 /**
- * Reads the next instruction, whose immediates it passes over, and returns its code. Throws a RangeError for an instruction that it does not know: what
- * follows could not be told apart from its immediates.
+ * Reads the next instruction, whose immediates it passes over, and returns its code. Throws a RangeError for an
+ * instruction that it does not know: what follows could not be told apart from its immediates.
  */
 export function readInstruction(reader: Reader): number {
   const code = reader.byte();
@@ -134,7 +134,10 @@ export function readInstruction(reader: Reader): number {
   }
 }
 
-/** Passes over the type of a value or of a block: a number's or vector's, a reference with the type that it refers to, or an index. */
+/**
+ * Passes over the type of a value or of a block: a number's or vector's, a reference with the type that it refers to,
+ * or an index.
+ */
 export function skipType(reader: Reader): void {
   const type = reader.byte();
   if (type === 0x63 || type === 0x64 || (type & 0x80) !== 0) reader.skipNumber();
@@ -143,7 +146,8 @@ export function skipType(reader: Reader): void {
 /** Objects of the garbage collector. */
 function readObjectInstruction(reader: Reader): number {
   const number = reader.unsigned();
-  if (number <= 1 || number === 6 || number === 7 || (number >= 11 && number <= 14) || number === 16) reader.skipNumber();
+  if (number <= 1 || number === 6 || number === 7 || (number >= 11 && number <= 14) || number === 16)
+    reader.skipNumber();
   else if (number <= 5 || (number >= 8 && number <= 10) || (number >= 17 && number <= 19)) skipNumbers(reader, 2);
   else if (number >= 20 && number <= 23) reader.skipNumber();
   else if (number === 24 || number === 25) {

@@ -34,11 +34,17 @@ CapMemory('a maximum above the cap is lowered', () => {
 });
 
 CapMemory('a memory that begins above the cap is refused with both numbers', () => {
-  assert.throws(() => capMemory(moduleWith(0, 3), 2 * page), /needs 196608 bytes of memory at once, the limit is 131072/);
+  assert.throws(
+    () => capMemory(moduleWith(0, 3), 2 * page),
+    /needs 196608 bytes of memory at once, the limit is 131072/,
+  );
 });
 
 CapMemory('a memory that threads share, or one of 64 bits, is refused', () => {
-  assert.throws(() => initialMemory(moduleWith(3, 1, 2)), /it has a memory that threads share, which a plugin cannot have/);
+  assert.throws(
+    () => initialMemory(moduleWith(3, 1, 2)),
+    /it has a memory that threads share, which a plugin cannot have/,
+  );
   assert.throws(() => initialMemory(moduleWith(4, 1)), /of a kind that is not supported/);
 });
 
@@ -48,7 +54,10 @@ CapMemory('memories and tables of all modules are counted together', () => {
   const both = [initialMemory(moduleWith(0, 3)), initialMemory(table)];
   assert.is(checkInitialMemory(both, 7 * page), 7 * page);
   assert.throws(() => checkInitialMemory(both, 6 * page), /needs 458752 bytes of memory at once, the limit is 393216/);
-  assert.throws(() => checkInitialMemory(Array(5).fill(initialMemory(moduleWith(0, 0))), page), /it has 5 memories, a plugin has at most 4/);
+  assert.throws(
+    () => checkInitialMemory(Array(5).fill(initialMemory(moduleWith(0, 0))), page),
+    /it has 5 memories, a plugin has at most 4/,
+  );
 });
 
 CapMemory('a module without a memory is left as it is', () => {

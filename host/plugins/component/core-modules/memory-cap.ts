@@ -16,17 +16,24 @@ export interface InitialMemory {
   readonly bytes: number;
 }
 
-/** The memories and tables that a core module defines. Throws a RangeError for a memory that several threads could share, or one of 64 bits. */
+/**
+ * The memories and tables that a core module defines. Throws a RangeError for a memory that several threads could
+ * share, or one of 64 bits.
+ */
 export function initialMemory(module: Uint8Array): InitialMemory {
   const sections = new Sections(module);
   let [memories, bytes] = [0, 0];
   const memoryBody = sections.body(section.memory);
   if (memoryBody) {
     const reader = new Reader(memoryBody, 0);
-    for (memories = reader.unsigned(); reader.offset < memoryBody.length; ) {
+    for (memories = reader.unsigned(); reader.offset < memoryBody.length;) {
       const { flags, minimum } = readLimits(reader);
-      if (flags & flag.isShared) throw new RangeError('it has a memory that threads share, which a plugin cannot have: build it without threads');
-      if (flags & ~flag.hasMaximum) throw new RangeError('it has a memory of a kind that is not supported (64-bit or custom page size)');
+      if (flags & flag.isShared)
+        throw new RangeError(
+          'it has a memory that threads share, which a plugin cannot have: build it without threads',
+        );
+      if (flags & ~flag.hasMaximum)
+        throw new RangeError('it has a memory of a kind that is not supported (64-bit or custom page size)');
       bytes += minimum * pageBytes;
     }
   }
@@ -44,7 +51,10 @@ export function initialMemory(module: Uint8Array): InitialMemory {
   return { memories, bytes };
 }
 
-/** What one instance of all of these modules begins with. Throws a RangeError when that is more than the limit, or too many memories. */
+/**
+ * What one instance of all of these modules begins with. Throws a RangeError when that is more than the limit, or too
+ * many memories.
+ */
 export function checkInitialMemory(modules: readonly InitialMemory[], maxBytes: number): number {
   const memories = modules.reduce((total, each) => total + each.memories, 0);
   if (memories > maxMemories) throw new RangeError(`it has ${memories} memories, a plugin has at most ${maxMemories}`);
@@ -54,8 +64,9 @@ export function checkInitialMemory(modules: readonly InitialMemory[], maxBytes: 
 }
 
 /**
- * The core module with a maximum on each memory that it defines, so that the engine reserves no more. What an instance's memories and tables have in all is
- * counted where they grow (`hooks.ts`). Throws a RangeError when a memory is larger than that from the start.
+ * The core module with a maximum on each memory that it defines, so that the engine reserves no more. What an
+ * instance's memories and tables have in all is counted where they grow (`hooks.ts`). Throws a RangeError when a memory
+ * is larger than that from the start.
  */
 export function capMemory(module: Uint8Array<ArrayBuffer>, maxBytes: number): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);

@@ -18,6 +18,11 @@ export interface PreparedModule extends ModuleFacts {
 /** Makes a core module of a plugin ready for the cache. Throws a RangeError when the plugin cannot have it. */
 export function prepareModule(module: Uint8Array<ArrayBuffer>, options: HookOptions): PreparedModule {
   // Code that names a memory which the module does not have could name the host's afterwards.
-  if (options.interrupts === 'cell' && !WebAssembly.validate(module)) throw new RangeError('it is not valid WebAssembly, or newer than this Node');
-  return { code: addHooks(exposeState(module), options), initial: initialMemory(module), hiddenState: hiddenState(module) ?? null };
+  if (options.interrupts === 'cell' && !WebAssembly.validate(module))
+    throw new RangeError('it is not valid WebAssembly, or newer than this Node');
+  return {
+    code: addHooks(exposeState(module), options),
+    initial: initialMemory(module),
+    hiddenState: hiddenState(module) ?? null,
+  };
 }

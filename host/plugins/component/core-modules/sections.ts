@@ -1,8 +1,26 @@
 import { concat, Reader, unsigned } from './wasm-binary.ts';
 import { skipType } from './instructions.ts';
 
-/** Numbers of sections. Tables, memories, tags and variables are those that a module defines, beside those that it imports. */
-export const section = { custom: 0, type: 1, import: 2, function: 3, table: 4, memory: 5, global: 6, export: 7, start: 8, element: 9, code: 10, data: 11, dataCount: 12, tag: 13 } as const;
+/**
+ * Numbers of sections. Tables, memories, tags and variables are those that a module defines, beside those that it
+ * imports.
+ */
+export const section = {
+  custom: 0,
+  type: 1,
+  import: 2,
+  function: 3,
+  table: 4,
+  memory: 5,
+  global: 6,
+  export: 7,
+  start: 8,
+  element: 9,
+  code: 10,
+  data: 11,
+  dataCount: 12,
+  tag: 13,
+} as const;
 export const kind = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
 
 /** The order in which sections stand. Custom ones stand anywhere. */
@@ -12,7 +30,10 @@ const order: readonly number[] = [
 ];
 const headerBytes = 8; // magic and version
 
-/** How many functions, tables and so on a module imports. They come before those that it defines in the numbers of each kind. */
+/**
+ * How many functions, tables and so on a module imports. They come before those that it defines in the numbers of each
+ * kind.
+ */
 export type ImportCounts = { readonly [K in keyof typeof kind]: number };
 
 /** The sections of a core module, to be looked at and changed. A malformed module is a RangeError. */
@@ -44,7 +65,9 @@ export class Sections {
       known.body = body;
       return;
     }
-    const next = this.#sections.findIndex((each) => each.id !== section.custom && order.indexOf(each.id) > order.indexOf(id));
+    const next = this.#sections.findIndex(
+      (each) => each.id !== section.custom && order.indexOf(each.id) > order.indexOf(id),
+    );
     this.#sections.splice(next < 0 ? this.#sections.length : next, 0, { id, body });
   }
 
@@ -59,13 +82,21 @@ export class Sections {
     const body = this.body(id) ?? Uint8Array.of(0);
     const reader = new Reader(body, 0);
     const count = reader.unsigned();
-    this.put(id, concat(Uint8Array.from(unsigned(count + entries.length)), body.subarray(reader.offset), Uint8Array.from(entries.flat())));
+    this.put(
+      id,
+      concat(
+        Uint8Array.from(unsigned(count + entries.length)),
+        body.subarray(reader.offset),
+        Uint8Array.from(entries.flat()),
+      ),
+    );
     return count;
   }
 
   /** Takes the custom sections out: names of functions and places in the code are wrong once the code is another. */
   dropCustom(): void {
-    for (let n = this.#sections.length - 1; n >= 0; n--) if (this.#sections[n]!.id === section.custom) this.#sections.splice(n, 1);
+    for (let n = this.#sections.length - 1; n >= 0; n--)
+      if (this.#sections[n]!.id === section.custom) this.#sections.splice(n, 1);
   }
 
   importCounts(): ImportCounts {
@@ -83,7 +114,10 @@ export class Sections {
 
   /** The whole module. */
   bytes(): Uint8Array<ArrayBuffer> {
-    return concat(this.#header, ...this.#sections.flatMap(({ id, body }) => [Uint8Array.of(id, ...unsigned(body.length)), body]));
+    return concat(
+      this.#header,
+      ...this.#sections.flatMap(({ id, body }) => [Uint8Array.of(id, ...unsigned(body.length)), body]),
+    );
   }
 }
 

@@ -58,7 +58,7 @@ export function unsigned(value: number): number[] {
 /** The LEB128 bytes of a signed number of at most 32 bits. */
 export function signed(value: number): number[] {
   const bytes: number[] = [];
-  for (let rest = value; ; ) {
+  for (let rest = value; ;) {
     const low = rest & 0x7f;
     rest >>= 7;
     if ((rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0)) return [...bytes, low];

@@ -34,7 +34,11 @@ export class Event {
 export class EventTarget {
   readonly #listeners: { type: string; listener: Listener; once: boolean }[] = [];
 
-  addEventListener(type: string, listener: Listener | null, options: boolean | { readonly once?: boolean; readonly signal?: AbortSignal } = {}): void {
+  addEventListener(
+    type: string,
+    listener: Listener | null,
+    options: boolean | { readonly once?: boolean; readonly signal?: AbortSignal } = {},
+  ): void {
     const { once = false, signal } = typeof options === 'boolean' ? {} : options;
     if (listener === null || signal?.aborted || this.#find(type, listener) >= 0) return;
     this.#listeners.push({ type, listener, once });

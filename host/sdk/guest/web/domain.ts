@@ -1,10 +1,17 @@
 /**
- * Stands for `tr46` inside `whatwg-url`: international domain names without that package's tables, which are larger than the rest of
- * the component. Letters are lowered and composed as the language does; names that only the tables would refuse are accepted.
+ * Stands for `tr46` inside `whatwg-url`: international domain names without that package's tables, which are larger
+ * than the rest of the component. Letters are lowered and composed as the language does; names that only the tables
+ * would refuse are accepted.
  */
 import { toASCII as toPunycode, toUnicode as fromPunycode } from 'punycode/punycode.es6.js';
 
-const mapped = (domain: string): string => domain.normalize('NFKC').toLowerCase().normalize('NFC').replaceAll(/[\u3002\uff0e\uff61]/g, '.').replaceAll('\u00ad', '');
+const mapped = (domain: string): string =>
+  domain
+    .normalize('NFKC')
+    .toLowerCase()
+    .normalize('NFC')
+    .replaceAll(/[\u3002\uff0e\uff61]/g, '.')
+    .replaceAll('\u00ad', '');
 
 /** The name as it is looked up, or null when it is none. */
 export function toASCII(domain: string): string | null {

@@ -64,13 +64,19 @@ export class TextDecoder {
   #isAtStart = true;
 
   constructor(label = 'utf-8', { fatal = false, ignoreBOM = false }: DecoderOptions = {}) {
-    if (!/^\s*(utf-?8|unicode-1-1-utf-8|unicode11utf8|unicode20utf8|x-unicode20utf8)\s*$/i.test(label)) throw new RangeError(`the encoding "${label}" is not known in a plugin: only utf-8 is`);
+    if (!/^\s*(utf-?8|unicode-1-1-utf-8|unicode11utf8|unicode20utf8|x-unicode20utf8)\s*$/i.test(label))
+      throw new RangeError(`the encoding "${label}" is not known in a plugin: only utf-8 is`);
     this.fatal = fatal;
     this.ignoreBOM = ignoreBOM;
   }
 
-  decode(input: ArrayBuffer | ArrayBufferView = new Uint8Array(), { stream = false }: { readonly stream?: boolean } = {}): string {
-    const bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
+  decode(
+    input: ArrayBuffer | ArrayBufferView = new Uint8Array(),
+    { stream = false }: { readonly stream?: boolean } = {},
+  ): string {
+    const bytes = ArrayBuffer.isView(input)
+      ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+      : new Uint8Array(input);
     const parts: string[] = [];
     let codes: number[] = [];
     const put = (code: number): void => {

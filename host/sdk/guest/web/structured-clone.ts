@@ -1,4 +1,7 @@
-/** `structuredClone`, in components whose code names it: data, with its cycles; functions and handles of the host cannot be cloned. */
+/**
+ * `structuredClone`, in components whose code names it: data, with its cycles; functions and handles of the host cannot
+ * be cloned.
+ */
 declare const DOMException: new (message: string, name: string) => Error;
 
 const BOXES = [Boolean, Number, String, BigInt];
@@ -33,7 +36,8 @@ function cloneOf(value: unknown, seen: Map<object, unknown>): unknown {
     return copy;
   }
   if (value instanceof Error) return errorOf(value, keep, seen);
-  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Promise) throw refused(value);
+  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Promise)
+    throw refused(value);
   return withProperties(value, keep({}), seen);
 }
 
@@ -46,7 +50,12 @@ function ofLength(length: number): unknown[] {
 
 function withProperties(from: object, to: object, seen: Map<object, unknown>): object {
   for (const [key, entry] of Object.entries(from)) {
-    Object.defineProperty(to, key, { value: cloneOf(entry, seen), writable: true, enumerable: true, configurable: true });
+    Object.defineProperty(to, key, {
+      value: cloneOf(entry, seen),
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   }
   return to;
 }
@@ -61,8 +70,13 @@ function errorOf(error: Error, keep: <C>(copy: C) => C, seen: Map<object, unknow
   const Kind = Object.hasOwn(ERRORS, error.name) ? ERRORS[error.name as keyof typeof ERRORS] : Error;
   const copy = keep(new Kind(error.message));
   Object.defineProperty(copy, 'stack', { value: error.stack, writable: true, configurable: true });
-  if (Object.hasOwn(error, 'cause')) Object.defineProperty(copy, 'cause', { value: cloneOf(error.cause, seen), writable: true, configurable: true });
+  if (Object.hasOwn(error, 'cause'))
+    Object.defineProperty(copy, 'cause', { value: cloneOf(error.cause, seen), writable: true, configurable: true });
   return copy;
 }
 
-const refused = (value: unknown): Error => new DOMException(`${typeof value === 'object' ? Object.prototype.toString.call(value) : String(value)} could not be cloned.`, 'DataCloneError');
+const refused = (value: unknown): Error =>
+  new DOMException(
+    `${typeof value === 'object' ? Object.prototype.toString.call(value) : String(value)} could not be cloned.`,
+    'DataCloneError',
+  );

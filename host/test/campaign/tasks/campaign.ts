@@ -61,13 +61,23 @@ const SWEEP_MS = 10_000;
 const CALM = { TASK_QUEUE__HEARTBEAT_TIMEOUT: '10' };
 
 /** Strikes under load, lets what was accepted come to its end, and looks at what there is then. */
-export async function runCampaign({ store, hosts: hostCount, strikes, runsOnce = false, clients: clientCount, seed }: CampaignOptions): Promise<CampaignResult> {
+export async function runCampaign({
+  store,
+  hosts: hostCount,
+  strikes,
+  runsOnce = false,
+  clients: clientCount,
+  seed,
+}: CampaignOptions): Promise<CampaignResult> {
   const startedAt = performance.now();
   const random = new Random(seed);
   const folder = await mkdtemp(join(tmpdir(), 'aana-task-campaign-'));
   await buildPlugin(BENCH_PLUGIN, { log: silentLogger });
   await mkdir(join(folder, 'temp'));
-  const hosts = Array.from({ length: hostCount }, (_, index) => new HostSlot(folder, index, store.config, runsOnce ? CALM : {}));
+  const hosts = Array.from(
+    { length: hostCount },
+    (_, index) => new HostSlot(folder, index, store.config, runsOnce ? CALM : {}),
+  );
   const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
   const stopping = new AbortController();
   await using receiver = new Receiver(new Random(seed + 2));
@@ -83,10 +93,19 @@ export async function runCampaign({ store, hosts: hostCount, strikes, runsOnce =
     stopping.abort();
     await load;
     await drained(clients);
-    for (const task of clients.accepted) if (task.key !== undefined && task.lostAnswers > 0) await repeat(clients, task);
+    for (const task of clients.accepted)
+      if (task.key !== undefined && task.lostAnswers > 0) await repeat(clients, task);
     const retried = await retryDeadLetters(clients);
     receiver.settle();
-    await until(async () => (await answerOf<{ deliveries: unknown[] }>(clients, `/webhooks/${webhook}/deliveries?status=pending&per_page=1`))?.deliveries.length === 0);
+    await until(
+      async () =>
+        (
+          await answerOf<{ deliveries: unknown[] }>(
+            clients,
+            `/webhooks/${webhook}/deliveries?status=pending&per_page=1`,
+          )
+        )?.deliveries.length === 0,
+    );
     for (const host of hosts) await host.stop();
     await checkFolders(clients, folder);
     await using database = await store.open();
@@ -95,7 +114,14 @@ export async function runCampaign({ store, hosts: hostCount, strikes, runsOnce =
     const delivered = await checkDeliveries(database, receiver.received);
     const own = hosts.flatMap(({ ownEnds }) => ownEnds);
     const orphans = (await Promise.all(hosts.map((host) => host.orphans()))).flat();
-    const problems = [...own, ...orphans.map((pid) => `the process ${pid} has outlived its host`), ...clients.problems, ...doubled, ...checked.problems, ...delivered.problems];
+    const problems = [
+      ...own,
+      ...orphans.map((pid) => `the process ${pid} has outlived its host`),
+      ...clients.problems,
+      ...doubled,
+      ...checked.problems,
+      ...delivered.problems,
+    ];
     keepsFolder = problems.length > 0;
     return {
       ...checked,
@@ -123,14 +149,19 @@ async function startedTwice(hosts: readonly HostSlot[]): Promise<string[]> {
   const starts = new Map<string, number>();
   for (const { logFile } of hosts) {
     const log = await readFile(logFile, 'utf8');
-    for (const [, id = ''] of log.matchAll(/ task started task=([0-9a-f-]+) /g)) starts.set(id, (starts.get(id) ?? 0) + 1);
+    for (const [, id = ''] of log.matchAll(/ task started task=([0-9a-f-]+) /g))
+      starts.set(id, (starts.get(id) ?? 0) + 1);
   }
   return [...starts].flatMap(([id, times]) => (times > 1 ? [`task ${id} was begun ${times} times`] : []));
 }
 
 /** Everybody's webhook for everything. */
 async function createWebhook(clients: Clients, url: string): Promise<string> {
-  const answer = await send(clients, '/webhooks', { method: 'POST', body: JSON.stringify({ url }), headers: { 'content-type': 'application/json' } });
+  const answer = await send(clients, '/webhooks', {
+    method: 'POST',
+    body: JSON.stringify({ url }),
+    headers: { 'content-type': 'application/json' },
+  });
   if (answer?.status !== 201) throw new Error(`the webhook was not made: ${answer?.status} ${answer?.text}`);
   return (JSON.parse(answer.text) as { id: string }).id;
 }
@@ -138,7 +169,12 @@ async function createWebhook(clients: Clients, url: string): Promise<string> {
 /** Waits until every task has ended. */
 function drained(clients: Clients): Promise<void> {
   return until(async () => {
-    const { total = 0, completed = 0, failed = 0, cancelled = 0 } = (await answerOf<Record<string, number>>(clients, '/tasks/count')) ?? {};
+    const {
+      total = 0,
+      completed = 0,
+      failed = 0,
+      cancelled = 0,
+    } = (await answerOf<Record<string, number>>(clients, '/tasks/count')) ?? {};
     return total > 0 && total === completed + failed + cancelled;
   });
 }
@@ -157,12 +193,16 @@ async function answerOf<T>(clients: Clients, path: string): Promise<T | undefine
 /** Gives what failed, and should not have, new attempts: the thread of its plugin was ended while it computed. */
 async function retryDeadLetters(clients: Clients): Promise<ReadonlySet<string>> {
   const answer = await send(clients, '/tasks/retry?error=PluginTrapError&limit=1000', { method: 'POST' });
-  if (answer?.status !== 200) clients.problems.push(`tasks that failed were not retried: ${answer?.status} ${answer?.text}`);
+  if (answer?.status !== 200)
+    clients.problems.push(`tasks that failed were not retried: ${answer?.status} ${answer?.text}`);
   await drained(clients);
   return new Set(answer?.status === 200 ? (JSON.parse(answer.text) as { task_ids: string[] }).task_ids : []);
 }
 
-/** Nothing is left over of what was killed once a host has started hours later: no upload, and no file of a task but of one that failed. */
+/**
+ * Nothing is left over of what was killed once a host has started hours later: no upload, and no file of a task but of
+ * one that failed.
+ */
 async function checkFolders({ hosts: [host], problems }: Clients, folder: string): Promise<void> {
   const [files, temp] = [join(folder, 'data', 'tasks'), join(folder, 'temp')];
   const longAgo = Date.now() / 1000 - LONG_AGO_S;
@@ -173,7 +213,8 @@ async function checkFolders({ hosts: [host], problems }: Clients, folder: string
   const until = performance.now() + SWEEP_MS;
   while ((await namesIn(files)).length > 0 && performance.now() < until) await delay(20);
   await host.stop();
-  for (const path of [files, temp]) for (const name of await namesIn(path)) problems.push(`${join(path, name)} was left over`);
+  for (const path of [files, temp])
+    for (const name of await namesIn(path)) problems.push(`${join(path, name)} was left over`);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

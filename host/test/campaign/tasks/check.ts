@@ -1,4 +1,13 @@
-import { type Database, hasEnded, nextTaskStatus, Repositories, type TaskEvent, type TaskRecord, type TaskStatus, type TaskTransition } from '../../../storage/index.ts';
+import {
+  type Database,
+  hasEnded,
+  nextTaskStatus,
+  Repositories,
+  type TaskEvent,
+  type TaskRecord,
+  type TaskStatus,
+  type TaskTransition,
+} from '../../../storage/index.ts';
 import type { Accepted } from './client.ts';
 
 type Attempt = Awaited<ReturnType<Repositories['tasks']['attempts']>>[number];
@@ -24,8 +33,15 @@ export interface Checked {
 const PAGE = 500;
 const MOST_EVENTS = 10_000;
 
-/** Looks at every task of the database, and at those that were accepted in particular. `retried`: tasks that were given new attempts after they had failed. */
-export async function checkTasks(database: Database, accepted: readonly Accepted[], retried: ReadonlySet<string>): Promise<Checked> {
+/**
+ * Looks at every task of the database, and at those that were accepted in particular. `retried`: tasks that were given
+ * new attempts after they had failed.
+ */
+export async function checkTasks(
+  database: Database,
+  accepted: readonly Accepted[],
+  retried: ReadonlySet<string>,
+): Promise<Checked> {
   const statuses: Record<string, number> = {};
   const problems: string[] = [];
   const byId = new Map(accepted.map((one) => [one.id, one]));
@@ -42,11 +58,15 @@ export async function checkTasks(database: Database, accepted: readonly Accepted
       statuses[task.status] = (statuses[task.status] ?? 0) + 1;
       const known = byId.get(task.id);
       byId.delete(task.id);
-      const wrong = [...problemsOf(history, retried.has(task.id)), ...(known ? problemsOfAccepted(history, known) : [])];
+      const wrong = [
+        ...problemsOf(history, retried.has(task.id)),
+        ...(known ? problemsOfAccepted(history, known) : []),
+      ];
       if (wrong.length > 0) problems.push(`${wrong.join('; ')}\n${describe(history)}`);
     }
   }
-  for (const { id, work, n } of byId.values()) problems.push(`task ${id} (${work.path}, ${n}) was accepted, and is not there`);
+  for (const { id, work, n } of byId.values())
+    problems.push(`task ${id} (${work.path}, ${n}) was accepted, and is not there`);
   return { tasks, attempts, lost, events, statuses, problems };
 }
 
@@ -55,7 +75,11 @@ async function readPage({ tasks }: Repositories, offset: number): Promise<Histor
   for (const { id } of await tasks.list(null, { limit: PAGE, offset })) {
     const task = await tasks.read(id, null);
     if (!task) throw new Error(`${id} is gone`);
-    histories.push({ task, attempts: await tasks.attempts(task.id), events: await tasks.events(task.id, 0, MOST_EVENTS) });
+    histories.push({
+      task,
+      attempts: await tasks.attempts(task.id),
+      events: await tasks.events(task.id, 0, MOST_EVENTS),
+    });
   }
   return histories;
 }
@@ -69,17 +93,28 @@ function problemsOf({ task, attempts, events }: History, wasRetried: boolean): s
   const expectedEnds = wasRetried ? 2 : 1;
   if (ends.length !== expectedEnds) wrong.push(`it has ${ends.length} events that end it`);
   if (events.at(-1)?.event !== task.status) wrong.push(`its last event is ${events.at(-1)?.event}`);
-  if (attempts.some(({ lease_token: token }, index) => token !== index + 1)) wrong.push('its attempts have not the tokens 1, 2, …');
-  if (attempts.some(({ ended_at: ended, outcome }) => ended === null || outcome === null)) wrong.push('an attempt has no end');
+  if (attempts.some(({ lease_token: token }, index) => token !== index + 1))
+    wrong.push('its attempts have not the tokens 1, 2, …');
+  if (attempts.some(({ ended_at: ended, outcome }) => ended === null || outcome === null))
+    wrong.push('an attempt has no end');
   const stored = attempts.filter(({ outcome }) => outcome === 'completed').length;
   if (stored !== (task.status === 'completed' ? 1 : 0)) wrong.push(`${stored} attempts stored a result`);
   if (task.status === 'completed' && last?.outcome !== 'completed') wrong.push('its last attempt did not complete it');
   const begun = events.filter(({ event }) => event === 'assigned').length;
-  if (begun !== attempts.length) wrong.push(`it has ${attempts.length} attempts and ${begun} events of their beginning`);
+  if (begun !== attempts.length)
+    wrong.push(`it has ${attempts.length} attempts and ${begun} events of their beginning`);
   return [...wrong, ...wrongOrder(events)];
 }
 
-const TRANSITIONS: Readonly<Record<string, TaskTransition>> = { assigned: 'assign', running: 'start', completed: 'complete', failed: 'fail', not_finished: 'release', cancelled: 'cancel', created: 'retry' };
+const TRANSITIONS: Readonly<Record<string, TaskTransition>> = {
+  assigned: 'assign',
+  running: 'start',
+  completed: 'complete',
+  failed: 'fail',
+  not_finished: 'release',
+  cancelled: 'cancel',
+  created: 'retry',
+};
 
 /** Events must be a way through the table of states. */
 function wrongOrder(events: readonly TaskEvent[]): string[] {
@@ -90,7 +125,12 @@ function wrongOrder(events: readonly TaskEvent[]): string[] {
       continue;
     }
     const transition = TRANSITIONS[event];
-    const next = status === undefined ? (event === 'created' ? 'created' : undefined) : transition && nextTaskStatus(status, transition);
+    const next =
+      status === undefined
+        ? event === 'created'
+          ? 'created'
+          : undefined
+        : transition && nextTaskStatus(status, transition);
     if (next !== event) return [`event ${id} makes it ${event} from ${status ?? 'nothing'}`];
     status = next;
   }
@@ -108,9 +148,11 @@ function problemsOfAccepted({ task, events }: History, { work, n, isCancelled, s
     if (JSON.stringify(result) !== JSON.stringify(work.result(n))) wrong.push('its result is wrong');
     const run = events.slice(events.findLastIndex(({ event }) => event === 'running'));
     const chunks = run.filter(({ event }) => event === 'chunk').map(({ data }) => JSON.parse(data) as unknown);
-    if (Array.isArray(result) && JSON.stringify(chunks) !== JSON.stringify(result)) wrong.push('its chunks are not its result');
+    if (Array.isArray(result) && JSON.stringify(chunks) !== JSON.stringify(result))
+      wrong.push('its chunks are not its result');
   }
-  if (task.status === 'failed' && (result as { error: string }).error !== work.error) wrong.push(`it failed with ${(result as { error: string }).error}`);
+  if (task.status === 'failed' && (result as { error: string }).error !== work.error)
+    wrong.push(`it failed with ${(result as { error: string }).error}`);
   const stored = events.slice(0, seen?.length).map(({ id, event }) => `${id} ${event}`);
   if (seen && stored.join() !== seen.join()) wrong.push(`its client saw ${seen.join(', ')}`);
   return wrong;
@@ -119,8 +161,14 @@ function problemsOfAccepted({ task, events }: History, { work, n, isCancelled, s
 function describe({ task, attempts, events }: History): string {
   const lines = [
     `  task ${task.id} (${task.endpoint}) ${task.status}: ${task.data} → ${task.result?.slice(0, 300)}`,
-    ...attempts.map(({ lease_token: token, host, started_at: from, ended_at: to, outcome, error }) => `  attempt ${token} of ${host} from ${from} to ${to}: ${outcome} ${error?.slice(0, 300) ?? ''}`),
-    `  events: ${events.map(({ id, event, created_at: at }) => `${id} ${event} ${at}`).join(', ').slice(0, 3000)}`,
+    ...attempts.map(
+      ({ lease_token: token, host, started_at: from, ended_at: to, outcome, error }) =>
+        `  attempt ${token} of ${host} from ${from} to ${to}: ${outcome} ${error?.slice(0, 300) ?? ''}`,
+    ),
+    `  events: ${events
+      .map(({ id, event, created_at: at }) => `${id} ${event} ${at}`)
+      .join(', ')
+      .slice(0, 3000)}`,
   ];
   return lines.join('\n');
 }

@@ -40,7 +40,12 @@ export async function runClient(clients: Clients, signal: AbortSignal): Promise<
     const n = clients.made;
     const work = random.pick(WORKS);
     const key = random.chance(0.8) ? `key ${n}` : undefined;
-    const [isWatched, isCancelled, isRepeated, cancelAfterMs] = [random.chance(0.8), random.chance(0.1), random.chance(0.2), random.exponential(50)];
+    const [isWatched, isCancelled, isRepeated, cancelAfterMs] = [
+      random.chance(0.8),
+      random.chance(0.1),
+      random.chance(0.2),
+      random.exponential(50),
+    ];
     const task = await submit(clients, work, n, key);
     if (!task) continue;
     accepted.push(task);
@@ -58,26 +63,46 @@ export async function runClient(clients: Clients, signal: AbortSignal): Promise<
 /** The same request again is the same task, and another one with its key is refused. */
 export async function repeat(clients: Clients, task: Accepted): Promise<void> {
   const again = await submit(clients, task.work, task.n, task.key);
-  if (again && again.id !== task.id) clients.problems.push(`the key of ${task.id} gave ${again.id} when it was repeated`);
+  if (again && again.id !== task.id)
+    clients.problems.push(`the key of ${task.id} gave ${again.id} when it was repeated`);
   const other = await requestUntilAnswered(clients, task.work, task.n + 1, task.key);
-  if (other?.status !== 409) clients.problems.push(`the key of ${task.id} was taken for another request: ${other?.status} ${other?.text}`);
+  if (other?.status !== 409)
+    clients.problems.push(`the key of ${task.id} was taken for another request: ${other?.status} ${other?.text}`);
 }
 
 async function submit(clients: Clients, work: Work, n: number, key: string | undefined): Promise<Accepted | undefined> {
   const answer = await requestUntilAnswered(clients, work, n, key);
   if (!answer) return undefined;
-  if (answer.status === 200) return { id: (JSON.parse(answer.text) as { task_id: string }).task_id, work, n, key, lostAnswers: answer.lost, isCancelled: false, seen: undefined };
+  if (answer.status === 200)
+    return {
+      id: (JSON.parse(answer.text) as { task_id: string }).task_id,
+      work,
+      n,
+      key,
+      lostAnswers: answer.lost,
+      isCancelled: false,
+      seen: undefined,
+    };
   clients.problems.push(`${work.path} was answered with ${answer.status} ${answer.text}`);
   return undefined;
 }
 
 /** Repeats a request that has a key until it is answered; gives up another one whose answer is lost. */
-async function requestUntilAnswered(clients: Clients, work: Work, n: number, key: string | undefined): Promise<{ status: number; text: string; lost: number } | undefined> {
-  for (let lost = 0; ; ) {
+async function requestUntilAnswered(
+  clients: Clients,
+  work: Work,
+  n: number,
+  key: string | undefined,
+): Promise<{ status: number; text: string; lost: number } | undefined> {
+  for (let lost = 0; ;) {
     const form = new FormData();
     form.set('body', JSON.stringify(work.input(n)));
     if (work.part !== undefined && work.file) form.set(work.part, new Blob([new Uint8Array(work.file(n))]), 'a.mp4');
-    const answer = await send(clients, `${work.path}?defer=true`, { method: 'POST', body: form, ...(key !== undefined && { headers: { 'idempotency-key': key } }) });
+    const answer = await send(clients, `${work.path}?defer=true`, {
+      method: 'POST',
+      body: form,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
     if (answer && answer.status !== 503) return { ...answer, lost }; // 503: it starts, or shuts down
     if (!answer) lost += 1;
     if (!answer && key === undefined) {
@@ -89,7 +114,11 @@ async function requestUntilAnswered(clients: Clients, work: Work, n: number, key
 }
 
 /** Sends to any host that is there; undefined when it died before it had answered. */
-export async function send({ hosts, random }: Pick<Clients, 'hosts' | 'random'>, path: string, init: RequestInit = {}): Promise<{ status: number; text: string } | undefined> {
+export async function send(
+  { hosts, random }: Pick<Clients, 'hosts' | 'random'>,
+  path: string,
+  init: RequestInit = {},
+): Promise<{ status: number; text: string } | undefined> {
   const url = await urlOf(hosts, random);
   try {
     const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -103,7 +132,7 @@ export async function send({ hosts, random }: Pick<Clients, 'hosts' | 'random'>,
 /** Follows the events of a task from host to host, each time from the last one that it has. */
 async function watch(clients: Clients, task: Accepted): Promise<void> {
   const seen: string[] = [];
-  for (let last = 0; ; ) {
+  for (let last = 0; ;) {
     const url = await urlOf(clients.hosts, clients.random);
     let text = '';
     try {

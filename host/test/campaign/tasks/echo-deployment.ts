@@ -6,7 +6,11 @@ export class EchoDeployment extends Deployment {
   static readonly module: string = import.meta.url;
   static readonly config = z.strictObject({});
   static readonly methods = {
-    echo: method({ description: 'Gives what it got, after a while.', input: z.strictObject({ text: z.string(), ms: z.number().default(5) }), output: z.strictObject({ text: z.string() }) }),
+    echo: method({
+      description: 'Gives what it got, after a while.',
+      input: z.strictObject({ text: z.string(), ms: z.number().default(5) }),
+      output: z.strictObject({ text: z.string() }),
+    }),
     count: streamingMethod({ description: 'Counts.', input: z.strictObject({ to: z.int() }), output: z.int() }),
   };
 

@@ -91,12 +91,16 @@ export class HostSlot {
   /** Processes that should have gone with their host. */
   async orphans(): Promise<number[]> {
     const found: number[] = [];
-    for (const [pid, began] of this.#children) if (began !== '' && (await isRunning(pid)) && (await beginningOf(pid)) === began) found.push(pid);
+    for (const [pid, began] of this.#children)
+      if (began !== '' && (await isRunning(pid)) && (await beginningOf(pid)) === began) found.push(pid);
     return found;
   }
 
   #spawn(): void {
-    const child = fork(script, [this.#folder, this.#own, this.logFile], { env: { ...process.env, ...this.#env, DB_CONFIG: JSON.stringify(this.#database) }, execArgv: ['--enable-source-maps'] });
+    const child = fork(script, [this.#folder, this.#own, this.logFile], {
+      env: { ...process.env, ...this.#env, DB_CONFIG: JSON.stringify(this.#database) },
+      execArgv: ['--enable-source-maps'],
+    });
     this.#child = child;
     child.once('message', (url: string) => {
       this.#current = url;

@@ -1,4 +1,5 @@
-// A host of the campaign, in a process of its own: `host.js <shared folder> <own folder> <file of its log>`. Tells its URL; ends one of its plugins' threads when it is told so.
+// A host of the campaign, in a process of its own: `host.js <shared folder> <own folder> <file of its log>`. Tells its
+// URL; ends one of its plugins' threads when it is told so.
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,12 +30,23 @@ const config = loadConfig({
     devices: { gpus: [] },
     media: { temp_dir: join(shared, 'temp') },
     task_queue: { heartbeat_timeout: 2, max_retries: 100, num_workers: 8 },
-    webhook: { allow_private_urls: true, retry_delay: 0.2, max_retry_delay: 1, retry_attempts: 100, disable_after_failures: 1000, max_concurrent_per_target: 50 },
+    webhook: {
+      allow_private_urls: true,
+      retry_delay: 0.2,
+      max_retry_delay: 1,
+      retry_attempts: 100,
+      disable_after_failures: 1000,
+      max_concurrent_per_target: 50,
+    },
   },
 });
 const log = createLogger({ level: 'info', format: 'text', write: (line) => appendFileSync(logFile, line) });
 const app = new AanaApp({ config, log, progress: { write: () => true } });
-const Input = z.strictObject({ n: z.int(), count: z.int().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() });
+const Input = z.strictObject({
+  n: z.int(),
+  count: z.int().default(0),
+  file: z.string().meta({ 'x-aana-file': true }).optional(),
+});
 const output = z.any();
 
 app.registerDeployment('echo', EchoDeployment.options({ num_replicas: 2, max_ongoing_requests: 8 }));
@@ -61,7 +73,13 @@ app.registerEndpoint({
     }
   },
 });
-app.registerEndpoint({ name: 'replica', path: '/campaign/replica', input: Input, output, run: ({ n }) => app.handle(EchoDeployment, 'echo').echo({ text: `task ${n}` }) });
+app.registerEndpoint({
+  name: 'replica',
+  path: '/campaign/replica',
+  input: Input,
+  output,
+  run: ({ n }) => app.handle(EchoDeployment, 'echo').echo({ text: `task ${n}` }),
+});
 app.registerEndpoint({
   name: 'replica_stream',
   path: '/campaign/replica_stream',

@@ -7,7 +7,11 @@ type Victim = (typeof VICTIMS)[number];
 const PAUSE_MS = 250;
 
 /** Kills so many of each, in an order and at times that are random: a host also while it starts. */
-export async function killAll(hosts: readonly HostSlot[], random: Random, kills: number): Promise<Record<Victim, number>> {
+export async function killAll(
+  hosts: readonly HostSlot[],
+  random: Random,
+  kills: number,
+): Promise<Record<Victim, number>> {
   const counts: Record<Victim, number> = { host: 0, thread: 0, replica: 0 };
   const left = (): Victim[] => VICTIMS.filter((victim) => counts[victim] < kills);
   for (let [first, ...others] = left(); first; [first, ...others] = left()) {

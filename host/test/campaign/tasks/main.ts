@@ -1,5 +1,7 @@
-// `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, threads and replicas die under a load of tasks, on SQLite and on PostgreSQL; prints what became of the tasks.
-// `npm run campaign:tasks -- faults <folder> [short [long [seed [groups]]]]`: databases are cut off, silent, replaced and locked, so many times each; goes on where an earlier run in the folder ended.
+// `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, threads and replicas die under a load of tasks, on SQLite
+// and on PostgreSQL; prints what became of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
+// [groups]]]]`: databases are cut off, silent, replaced and locked, so many times each; goes on where an earlier run in
+// the folder ended.
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { runCampaign } from './campaign.ts';
 import { killAll } from './kills.ts';
@@ -18,10 +20,20 @@ async function runKills([kills = 100, seed = fresh]: readonly number[], only: st
     try {
       const config = await databases.create();
       const store = { title: databases.title, config, open: () => databases.open(config) };
-      const { problems, ...figures } = await runCampaign({ store, hosts, strikes: (slots, random) => killAll(slots, random, kills), seed, clients: 24 });
+      const { problems, ...figures } = await runCampaign({
+        store,
+        hosts,
+        strikes: (slots, random) => killAll(slots, random, kills),
+        seed,
+        clients: 24,
+      });
       print(`${databases.title}, seed ${seed}, ${hosts} host${hosts > 1 ? 's' : ''}: ${JSON.stringify(figures)}`);
       for (const problem of problems) print(problem);
-      print(problems.length === 0 ? '  nothing is wrong' : `  ${problems.length} problems; again with: npm run campaign:tasks -- ${kills} ${seed}`);
+      print(
+        problems.length === 0
+          ? '  nothing is wrong'
+          : `  ${problems.length} problems; again with: npm run campaign:tasks -- ${kills} ${seed}`,
+      );
       bad += problems.length;
     } finally {
       await databases.end();
@@ -36,14 +48,32 @@ async function runKills([kills = 100, seed = fresh]: readonly number[], only: st
   return bad;
 }
 
-async function runFaults(folder: string, [short = 100, long = 10, seed = fresh]: readonly number[], only: string | undefined): Promise<number> {
-  const groups = faultGroups({ silenceMs: 60_000, lockMs: 30_000 }).filter(({ name }) => only === undefined || only.split(',').includes(name));
-  const rounds = await runRounds({ folder, groups, aims: { short, long }, perRound: { short: 25, long: 2 }, clients: 24, seed, tell: print });
+async function runFaults(
+  folder: string,
+  [short = 100, long = 10, seed = fresh]: readonly number[],
+  only: string | undefined,
+): Promise<number> {
+  const groups = faultGroups({ silenceMs: 60_000, lockMs: 30_000 }).filter(
+    ({ name }) => only === undefined || only.split(',').includes(name),
+  );
+  const rounds = await runRounds({
+    folder,
+    groups,
+    aims: { short, long },
+    perRound: { short: 25, long: 2 },
+    clients: 24,
+    seed,
+    tell: print,
+  });
   const strikes: Record<string, number> = {};
-  for (const round of rounds) for (const [name, times] of Object.entries(round.strikes)) strikes[name] = (strikes[name] ?? 0) + times;
+  for (const round of rounds)
+    for (const [name, times] of Object.entries(round.strikes)) strikes[name] = (strikes[name] ?? 0) + times;
   const problems = rounds.reduce((sum, round) => sum + round.problems.length, 0);
-  const total = (name: 'accepted' | 'attempts' | 'events' | 'unknown' | 'lostAnswers' | 'seconds'): number => rounds.reduce((sum, round) => sum + round[name], 0);
-  print(`all rounds in ${folder}: ${JSON.stringify({ strikes, accepted: total('accepted'), attempts: total('attempts'), events: total('events'), unknown: total('unknown'), lostAnswers: total('lostAnswers'), seconds: total('seconds'), problems })}`);
+  const total = (name: 'accepted' | 'attempts' | 'events' | 'unknown' | 'lostAnswers' | 'seconds'): number =>
+    rounds.reduce((sum, round) => sum + round[name], 0);
+  print(
+    `all rounds in ${folder}: ${JSON.stringify({ strikes, accepted: total('accepted'), attempts: total('attempts'), events: total('events'), unknown: total('unknown'), lostAnswers: total('lostAnswers'), seconds: total('seconds'), problems })}`,
+  );
   return problems;
 }
 

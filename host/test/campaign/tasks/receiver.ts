@@ -51,9 +51,13 @@ export class Receiver implements AsyncDisposable {
   }
 
   #take(id: string, text: string): void {
-    const { event, payload } = JSON.parse(text) as { event: string; payload: { task_id: string; status: string; result: unknown } };
+    const { event, payload } = JSON.parse(text) as {
+      event: string;
+      payload: { task_id: string; status: string; result: unknown };
+    };
     const known = this.received.get(id);
     if (known) known.times += 1;
-    else this.received.set(id, { event, task: payload.task_id, status: payload.status, result: payload.result, times: 1 });
+    else
+      this.received.set(id, { event, task: payload.task_id, status: payload.status, result: payload.result, times: 1 });
   }
 }

@@ -4,7 +4,10 @@ import { type CampaignResult, runCampaign } from './campaign.ts';
 import type { FaultGroup } from './store-faults.ts';
 
 /** What became of one round. */
-export interface Round extends Pick<CampaignResult, 'accepted' | 'attempts' | 'lost' | 'events' | 'unknown' | 'lostAnswers' | 'strikes' | 'seconds' | 'problems'> {
+export interface Round extends Pick<
+  CampaignResult,
+  'accepted' | 'attempts' | 'lost' | 'events' | 'unknown' | 'lostAnswers' | 'strikes' | 'seconds' | 'problems'
+> {
   readonly group: string;
   readonly seed: number;
   readonly at: string;
@@ -32,8 +35,19 @@ export async function readRounds(folder: string): Promise<Round[]> {
     .map((line) => JSON.parse(line) as Round);
 }
 
-/** Runs rounds until every fault has happened as often as it is to, the one that is furthest behind first. Gives all rounds. */
-export async function runRounds({ folder, groups, aims, perRound, clients, seed, tell }: RoundsOptions): Promise<Round[]> {
+/**
+ * Runs rounds until every fault has happened as often as it is to, the one that is furthest behind first. Gives all
+ * rounds.
+ */
+export async function runRounds({
+  folder,
+  groups,
+  aims,
+  perRound,
+  clients,
+  seed,
+  tell,
+}: RoundsOptions): Promise<Round[]> {
   await mkdir(folder, { recursive: true });
   const rounds = await readRounds(folder);
   const missing = new Set<string>();
@@ -55,8 +69,31 @@ export async function runRounds({ folder, groups, aims, perRound, clients, seed,
     const { store, hosts, strikes } = faulty.value;
     const times = Math.min(aim - done, group.isLong ? perRound.long : perRound.short);
     const ownSeed = seed + rounds.length;
-    const { accepted, attempts, lost, events, unknown, lostAnswers, strikes: counts, seconds, problems } = await runCampaign({ store, hosts, strikes: strikes(times), runsOnce: true, clients, seed: ownSeed });
-    const round: Round = { group: group.name, seed: ownSeed, at: new Date().toISOString(), strikes: counts, accepted, attempts, lost, events, unknown, lostAnswers, seconds, problems };
+    const {
+      accepted,
+      attempts,
+      lost,
+      events,
+      unknown,
+      lostAnswers,
+      strikes: counts,
+      seconds,
+      problems,
+    } = await runCampaign({ store, hosts, strikes: strikes(times), runsOnce: true, clients, seed: ownSeed });
+    const round: Round = {
+      group: group.name,
+      seed: ownSeed,
+      at: new Date().toISOString(),
+      strikes: counts,
+      accepted,
+      attempts,
+      lost,
+      events,
+      unknown,
+      lostAnswers,
+      seconds,
+      problems,
+    };
     rounds.push(round);
     await appendFile(join(folder, 'rounds.jsonl'), `${JSON.stringify(round)}\n`);
     tell(`${group.name}: ${JSON.stringify({ ...round, problems: problems.length })}`);
@@ -71,5 +108,8 @@ function timesOf(rounds: readonly Round[], { name, faults }: FaultGroup): number
 
 /** What may be a text instead, for `await using`. */
 function disposable<T extends AsyncDisposable>(value: T | string): AsyncDisposable & { readonly value: T | string } {
-  return { value, [Symbol.asyncDispose]: async () => (typeof value === 'string' ? undefined : value[Symbol.asyncDispose]()) };
+  return {
+    value,
+    [Symbol.asyncDispose]: async () => (typeof value === 'string' ? undefined : value[Symbol.asyncDispose]()),
+  };
 }

@@ -41,8 +41,18 @@ const CALM_MS = 3000;
 /** All that the campaign knows. */
 export function faultGroups({ silenceMs, lockMs }: FaultTimes): readonly FaultGroup[] {
   return [
-    { name: 'cuts', faults: CUTS, isLong: false, make: () => proxied((proxy) => (times) => (_, random) => cutAll(proxy, random, times)) },
-    { name: 'silence', faults: ['silence'], isLong: true, make: () => proxied((proxy) => (times) => () => repeated('silence', times, () => silence(proxy, silenceMs))) },
+    {
+      name: 'cuts',
+      faults: CUTS,
+      isLong: false,
+      make: () => proxied((proxy) => (times) => (_, random) => cutAll(proxy, random, times)),
+    },
+    {
+      name: 'silence',
+      faults: ['silence'],
+      isLong: true,
+      make: () => proxied((proxy) => (times) => () => repeated('silence', times, () => silence(proxy, silenceMs))),
+    },
     { name: 'failover', faults: ['failover'], isLong: true, make: replaced },
     { name: 'lock', faults: ['lock'], isLong: true, make: () => locked(lockMs) },
   ];
@@ -70,7 +80,11 @@ async function replaced(): Promise<FaultyStore | string> {
   if (typeof pair === 'string') return pair;
   const { datastore_config: any, ...rest } = await sqliteDatabases().create();
   const host = pair.addresses.map((one) => `${one.host}:${one.port}`).join(',');
-  const config = { ...rest, datastore_type: 'postgresql' as const, datastore_config: { ...any, path: null, host, user: pair.user, database: pair.database } };
+  const config = {
+    ...rest,
+    datastore_type: 'postgresql' as const,
+    datastore_config: { ...any, path: null, host, user: pair.user, database: pair.database },
+  };
   let count = 0;
   const failOver = async (): Promise<void> => {
     count += 1;

@@ -1,4 +1,5 @@
-// The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks, and their databases go away.
+// The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks, and their
+// databases go away.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +20,13 @@ function campaignTest(databases: TestDatabases, hosts: number): void {
     try {
       const config = await databases.create();
       const store = { title: databases.title, config, open: () => databases.open(config) };
-      const { problems, strikes, accepted } = await runCampaign({ store, hosts, strikes: (slots, random) => killAll(slots, random, 2), seed, clients: 4 });
+      const { problems, strikes, accepted } = await runCampaign({
+        store,
+        hosts,
+        strikes: (slots, random) => killAll(slots, random, 2),
+        seed,
+        clients: 4,
+      });
       assert.is(problems.join('\n'), '');
       assert.equal(strikes, { host: 2, thread: 2, replica: 2 });
       assert.ok(accepted > 0);
@@ -42,7 +49,10 @@ for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
       const options = { folder, groups: [group], perRound: { short: 2, long: 1 }, clients: 4, seed, tell: () => {} };
       const rounds = await runRounds({ ...options, aims: { short: 2, long: 1 } });
       assert.is(rounds.flatMap(({ problems }) => problems).join('\n'), '');
-      assert.equal(rounds.map(({ strikes }) => strikes), [Object.fromEntries(group.faults.map((fault) => [fault, group.isLong ? 1 : 2]))]);
+      assert.equal(
+        rounds.map(({ strikes }) => strikes),
+        [Object.fromEntries(group.faults.map((fault) => [fault, group.isLong ? 1 : 2]))],
+      );
       assert.ok(rounds.every(({ accepted }) => accepted > 0));
       assert.equal(await runRounds({ ...options, aims: { short: 1, long: 1 } }), rounds); // nothing is left to do
     } finally {

@@ -14,7 +14,8 @@ export interface Work {
 
 export const FAILURE = 'VideoTooLongException';
 const VALUES = 12;
-const range = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+const range = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 const options = { language: 'en', temperature: 0.5 };
 
 /** The content of a file: different ones have different lengths, too. */
@@ -24,11 +25,33 @@ export const sha256 = (content: Buffer): string => createHash('sha256').update(c
 
 /** Endpoints of the host, calls of replicas and endpoints of a component, each answering at once and as a stream. */
 export const WORKS: readonly [Work, ...Work[]] = [
-  { path: '/campaign/hash', part: 'video', input: (n) => ({ n, file: 'video' }), file: contentOf, result: (n) => ({ n, sha256: sha256(contentOf(n)) }) },
-  { path: '/campaign/stream', input: (n) => ({ n, count: VALUES }), result: (n) => range(VALUES, (index) => ({ n, index })) },
+  {
+    path: '/campaign/hash',
+    part: 'video',
+    input: (n) => ({ n, file: 'video' }),
+    file: contentOf,
+    result: (n) => ({ n, sha256: sha256(contentOf(n)) }),
+  },
+  {
+    path: '/campaign/stream',
+    input: (n) => ({ n, count: VALUES }),
+    result: (n) => range(VALUES, (index) => ({ n, index })),
+  },
   { path: '/campaign/replica', input: (n) => ({ n }), result: (n) => ({ text: `task ${n}` }) },
-  { path: '/campaign/replica_stream', input: (n) => ({ n, count: VALUES }), result: (n) => range(VALUES, (index) => ({ n, index })) },
-  { path: '/bench/calls', input: (n) => ({ text: `task ${n}`, count: 4, options }), result: (n) => ({ text: `task ${n}`, count: 4 }) },
-  { path: '/bench/stream', input: (n) => ({ text: `task ${n}`, count: VALUES, options }), result: (n) => range(VALUES, () => ({ text: `task ${n}` })) },
+  {
+    path: '/campaign/replica_stream',
+    input: (n) => ({ n, count: VALUES }),
+    result: (n) => range(VALUES, (index) => ({ n, index })),
+  },
+  {
+    path: '/bench/calls',
+    input: (n) => ({ text: `task ${n}`, count: 4, options }),
+    result: (n) => ({ text: `task ${n}`, count: 4 }),
+  },
+  {
+    path: '/bench/stream',
+    input: (n) => ({ text: `task ${n}`, count: VALUES, options }),
+    result: (n) => range(VALUES, () => ({ text: `task ${n}` })),
+  },
   { path: '/campaign/fail', input: (n) => ({ n }), result: () => null, error: FAILURE },
 ];

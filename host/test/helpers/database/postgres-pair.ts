@@ -3,7 +3,15 @@ import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { delay } from '../../../core/abort.ts';
-import { endServer, findPostgres, initData, makeServerFolder, type PostgresPrograms, runProgram, startServer } from './postgres.ts';
+import {
+  endServer,
+  findPostgres,
+  initData,
+  makeServerFolder,
+  type PostgresPrograms,
+  runProgram,
+  startServer,
+} from './postgres.ts';
 import { freePort } from '../server.ts';
 
 interface Member {
@@ -14,7 +22,14 @@ interface Member {
 
 const USER = 'aana';
 /** Nothing is committed that the replica does not have: what clients were told survives the primary. */
-const SETTINGS = ['wal_level=replica', 'max_wal_senders=8', 'hot_standby=on', 'fsync=off', 'synchronous_commit=on', 'wal_receiver_timeout=5s'];
+const SETTINGS = [
+  'wal_level=replica',
+  'max_wal_senders=8',
+  'hot_standby=on',
+  'fsync=off',
+  'synchronous_commit=on',
+  'wal_receiver_timeout=5s',
+];
 const WAIT_MS = 30_000;
 
 /** A primary and its replica, with synchronous streaming replication; the replica can take the primary's place. */
@@ -42,7 +57,11 @@ export class PostgresPair {
     await initData(programs, data);
     await appendFile(join(data, 'pg_hba.conf'), 'host replication all 127.0.0.1/32 trust\n');
     const port = await freePort();
-    const pair = new PostgresPair(programs, folder, { data, port, server: await startServer(programs, { folder, data, port, settings: SETTINGS }) });
+    const pair = new PostgresPair(programs, folder, {
+      data,
+      port,
+      server: await startServer(programs, { folder, data, port, settings: SETTINGS }),
+    });
     await pair.addReplica(await freePort());
     return pair;
   }
@@ -56,17 +75,39 @@ export class PostgresPair {
   async addReplica(port: number): Promise<void> {
     const data = join(this.#folder, `data-${this.#made}`);
     this.#made += 1;
-    await runProgram(this.#programs, 'pg_basebackup', ['-h', '127.0.0.1', '-p', String(this.#primary.port), '-U', USER, '-D', data, '-R', '-X', 'stream', '--checkpoint=fast', '--no-sync'], this.#folder);
+    await runProgram(
+      this.#programs,
+      'pg_basebackup',
+      [
+        '-h',
+        '127.0.0.1',
+        '-p',
+        String(this.#primary.port),
+        '-U',
+        USER,
+        '-D',
+        data,
+        '-R',
+        '-X',
+        'stream',
+        '--checkpoint=fast',
+        '--no-sync',
+      ],
+      this.#folder,
+    );
     // The copy has the primary's own settings, and a replica of its own comes later.
     await rm(join(data, 'postgresql.auto.conf.bak'), { force: true });
     const server = await startServer(this.#programs, { folder: this.#folder, data, port, settings: SETTINGS });
     this.#replica = { data, port, server };
-    await this.#until('select 1 from pg_stat_replication where state = \'streaming\'');
+    await this.#until("select 1 from pg_stat_replication where state = 'streaming'");
     await this.#admin("alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()');
     await this.#until("select 1 from pg_stat_replication where sync_state = 'sync'");
   }
 
-  /** Ends the primary, in order or as a crash does, and makes the replica the primary. Gives the port of the one that is gone. */
+  /**
+   * Ends the primary, in order or as a crash does, and makes the replica the primary. Gives the port of the one that is
+   * gone.
+   */
   async failOver(how: 'stop' | 'crash'): Promise<number> {
     const [gone, next] = [this.#primary, this.#replica];
     if (!next) throw new Error('there is no replica');
@@ -85,7 +126,7 @@ export class PostgresPair {
   }
 
   async #until(sql: string): Promise<void> {
-    for (const end = performance.now() + WAIT_MS; (await this.#admin(sql)) === 0; ) {
+    for (const end = performance.now() + WAIT_MS; (await this.#admin(sql)) === 0;) {
       if (performance.now() > end) throw new Error(`PostgreSQL has not come to: ${sql}`);
       await delay(50);
     }

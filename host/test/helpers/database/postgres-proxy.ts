@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { type Deferred, deferred } from '../../../core/deferred.ts';
 
 /**
- * Where a connection is cut. `statement`: before a statement reaches the server. `commit`: before a COMMIT does. `answer`: after the server has
- * committed, before the client hears of it.
+ * Where a connection is cut. `statement`: before a statement reaches the server. `commit`: before a COMMIT does.
+ * `answer`: after the server has committed, before the client hears of it.
  */
 export type Cut = 'statement' | 'commit' | 'answer';
 
@@ -23,7 +23,10 @@ interface Pair {
 /** Types of the messages with which a client runs a statement: Query and Execute. */
 const RUNS = new Set([0x51, 0x45]);
 
-/** Passes the connections of clients on to PostgreSQL, reads what they say, and cuts or holds them when a test asks for it. */
+/**
+ * Passes the connections of clients on to PostgreSQL, reads what they say, and cuts or holds them when a test asks for
+ * it.
+ */
 export class PostgresProxy implements AsyncDisposable {
   readonly host = '127.0.0.1';
   readonly #target: { readonly host: string; readonly port: number };
@@ -67,7 +70,10 @@ export class PostgresProxy implements AsyncDisposable {
     for (const pair of this.#pairs) cut(pair);
   }
 
-  /** Passes nothing on in either direction, until {@link resume}: connections stay open, new ones are accepted and not answered. */
+  /**
+   * Passes nothing on in either direction, until {@link resume}: connections stay open, new ones are accepted and not
+   * answered.
+   */
   silence(): void {
     this.#isSilent = true;
     for (const { client, server } of this.#pairs) {
@@ -145,7 +151,10 @@ export class PostgresProxy implements AsyncDisposable {
   }
 }
 
-/** Takes the stream of a client apart: the first message has no type; all others have one byte for it, then four for the length. */
+/**
+ * Takes the stream of a client apart: the first message has no type; all others have one byte for it, then four for the
+ * length.
+ */
 class ClientMessages {
   #rest: Buffer = Buffer.alloc(0);
   #hasBegun = false;

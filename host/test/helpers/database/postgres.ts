@@ -39,8 +39,13 @@ export interface PostgresPrograms {
   readonly owner: Owner;
 }
 
-/** Starts PostgreSQL, or says why there is none: PostgreSQL refuses to run as root, so root runs it as the user `postgres`. */
-export async function startPostgres({ isDurable = false, settings = [], prepare }: PostgresOptions = {}): Promise<PostgresCluster | string> {
+/**
+ * Starts PostgreSQL, or says why there is none: PostgreSQL refuses to run as root, so root runs it as the user
+ * `postgres`.
+ */
+export async function startPostgres({ isDurable = false, settings = [], prepare }: PostgresOptions = {}): Promise<
+  PostgresCluster | string
+> {
   const programs = await findPostgres();
   if (typeof programs === 'string') return programs;
   const folder = await makeServerFolder(programs);
@@ -49,7 +54,12 @@ export async function startPostgres({ isDurable = false, settings = [], prepare 
     await initData(programs, data);
     await prepare?.(data, programs.owner);
     const port = await freePort();
-    const server = await startServer(programs, { folder, data, port, settings: [`fsync=${isDurable ? 'on' : 'off'}`, ...settings] });
+    const server = await startServer(programs, {
+      folder,
+      data,
+      port,
+      settings: [`fsync=${isDurable ? 'on' : 'off'}`, ...settings],
+    });
     return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', folder, stop: () => stop(server, folder) };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
@@ -73,11 +83,20 @@ export async function makeServerFolder({ owner }: PostgresPrograms): Promise<str
 }
 
 export async function initData({ bin, owner }: PostgresPrograms, data: string): Promise<void> {
-  await exec(join(bin, 'initdb'), ['--pgdata', data, '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'], { cwd: dirname(data), ...owner });
+  await exec(
+    join(bin, 'initdb'),
+    ['--pgdata', data, '--username', 'aana', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'],
+    { cwd: dirname(data), ...owner },
+  );
 }
 
 /** Runs one of the programs, such as `pg_basebackup`. */
-export async function runProgram({ bin, owner }: PostgresPrograms, name: string, args: readonly string[], cwd: string): Promise<void> {
+export async function runProgram(
+  { bin, owner }: PostgresPrograms,
+  name: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<void> {
   await exec(join(bin, name), [...args], { cwd, ...owner });
 }
 
@@ -89,9 +108,21 @@ export interface ServerFiles {
 }
 
 /** Starts a server over data that are there; resolves when it accepts connections. */
-export async function startServer({ bin, owner }: PostgresPrograms, { folder, data, port, settings }: ServerFiles): Promise<ChildProcess> {
-  const all = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'deadlock_timeout=50ms', ...settings].flatMap((setting) => ['-c', setting]);
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...all], { cwd: folder, ...owner, stdio: ['ignore', 'pipe', 'pipe'] });
+export async function startServer(
+  { bin, owner }: PostgresPrograms,
+  { folder, data, port, settings }: ServerFiles,
+): Promise<ChildProcess> {
+  const all = [
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    'deadlock_timeout=50ms',
+    ...settings,
+  ].flatMap((setting) => ['-c', setting]);
+  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...all], {
+    cwd: folder,
+    ...owner,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   await ready(server);
   return server;
 }
@@ -107,7 +138,10 @@ export async function endServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUI
 async function findBinaries(): Promise<string | undefined> {
   const root = '/usr/lib/postgresql';
   const versions = (await readdir(root).catch(() => [])).sort((a, b) => Number(b) - Number(a));
-  const candidates = [...versions.map((version) => join(root, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')];
+  const candidates = [
+    ...versions.map((version) => join(root, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(':'),
+  ];
   for (const folder of candidates) {
     const names = new Set(await readdir(folder).catch(() => []));
     if (names.has('initdb') && names.has('postgres')) return folder;
@@ -119,7 +153,9 @@ async function unprivileged(): Promise<Owner | string> {
   if (process.getuid?.() !== 0) return {};
   const { stdout } = await exec('getent', ['passwd', 'postgres']).catch(() => ({ stdout: '' }));
   const [, , uid, gid] = stdout.split(':');
-  return uid ? { uid: Number(uid), gid: Number(gid) } : 'PostgreSQL does not run as root, and there is no user postgres';
+  return uid
+    ? { uid: Number(uid), gid: Number(gid) }
+    : 'PostgreSQL does not run as root, and there is no user postgres';
 }
 
 function ready(server: ChildProcess): Promise<void> {

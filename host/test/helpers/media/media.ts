@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** What the speech sample says. */
-export const SAMPLE_TEXT = 'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
+export const SAMPLE_TEXT =
+  'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
 
 function required(name: string): string {
   const value = process.env[name];
@@ -40,7 +41,10 @@ export function speakingVideo(): Promise<Uint8Array> {
 
 /** A video whose audio track is silent. */
 export function silentVideo(): Promise<Uint8Array> {
-  return encode([...PICTURE, '-f', 'lavfi', '-i', 'anullsrc=r=44100:cl=stereo', '-t', '2', '-c:v', 'mpeg4', '-c:a', 'aac'], 'mp4');
+  return encode(
+    [...PICTURE, '-f', 'lavfi', '-i', 'anullsrc=r=44100:cl=stereo', '-t', '2', '-c:v', 'mpeg4', '-c:a', 'aac'],
+    'mp4',
+  );
 }
 
 /** A video without an audio track. */

@@ -1,6 +1,11 @@
 /** Lower-case words without punctuation. */
 export function words(text: string): string[] {
-  return text.toLowerCase().replace(/[’']/g, '').match(/[\p{L}\p{N}]+/gu) ?? [];
+  return (
+    text
+      .toLowerCase()
+      .replace(/[’']/g, '')
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
 }
 
 /** Insertions, deletions and substitutions that turn `heard` into `spoken`, in words (Levenshtein distance). */
@@ -12,7 +17,9 @@ export function wordErrors(spoken: string, heard: string): number {
   for (const [index, word] of from.entries()) {
     const next = [index + 1];
     for (const [column, target] of to.entries()) {
-      next.push(Math.min((row[column] ?? 0) + (word === target ? 0 : 1), (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+      next.push(
+        Math.min((row[column] ?? 0) + (word === target ? 0 : 1), (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1),
+      );
     }
     row = next;
   }

@@ -14,9 +14,16 @@ export async function testYtDlp(): Promise<string | undefined> {
   const fresh = `${folder}-${process.pid}`;
   try {
     await mkdir(fresh, { recursive: true });
-    const { code } = await runContained('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', join(fresh, 'lib'), 'yt-dlp'], { timeoutMs: 120_000 });
+    const { code } = await runContained(
+      'python3',
+      ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', join(fresh, 'lib'), 'yt-dlp'],
+      { timeoutMs: 120_000 },
+    );
     if (code !== 0) return undefined;
-    await writeFile(join(fresh, 'yt-dlp'), `#!/bin/sh\nPYTHONPATH="${join(folder, 'lib')}" exec python3 -m yt_dlp "$@"\n`);
+    await writeFile(
+      join(fresh, 'yt-dlp'),
+      `#!/bin/sh\nPYTHONPATH="${join(folder, 'lib')}" exec python3 -m yt_dlp "$@"\n`,
+    );
     await chmod(join(fresh, 'yt-dlp'), 0o755);
     await rename(fresh, folder);
     return program;
