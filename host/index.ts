@@ -100,4 +100,4 @@ export { InferenceException } from './replicas/index.ts';
 export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
 export * as schemas from './schemas/index.ts';
 export { z } from 'zod';
-export type { PluginState, ReloadOutcome } from './plugins/index.ts';
+export type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';

@@ -45,7 +45,8 @@ import type { ModelStore } from '../models/index.ts';
 import type { ProgressStream, ReportProgress } from '../packages/index.ts';
 import { isReplica } from '../replicas/index.ts';
 import type { Storage } from '../storage/index.ts';
-import { asksFor, type PluginState, type ReloadOutcome } from '../plugins/index.ts';
+import { asksFor } from '../plugins/index.ts';
+import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts'; // its types are published, and must need nothing of the others
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it

@@ -29,7 +29,7 @@ Embed.after(async () => {
 
 const replicas = async (): Promise<number[]> =>
   (await descendants(shop.process.pid ?? 0))
-    .filter(({ command }) => command.includes('replicas/process'))
+    .filter(({ command }) => command.includes('replicas/child'))
     .map(({ pid }) => pid);
 
 Embed('asks for the versions of the compiler and of the types that this package has', async () => {

@@ -21,7 +21,7 @@ Lifecycle.before(async () => {
 Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
 
 const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
-  (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/process\/main/.test(command));
+  (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/child\/main/.test(command));
 
 /** Waits until a replica computes, or until none does. */
 async function untilReplicas(computing: boolean, pid: number | undefined): Promise<void> {
