@@ -66,7 +66,7 @@ export class Availability {
     pool.close(() => failedDeployment(deployment, failure.reason), { waiting: true });
   }
 
-  /** An update has brought replicas that serve. Takes calls again. */
+  /** Takes calls again after an update, which may have brought replicas that are not given up. */
   recover(): void {
     this.#failure = undefined;
     this.#options.pool.open();

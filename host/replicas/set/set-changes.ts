@@ -124,12 +124,8 @@ export class SetChanges {
       this.#update = undefined;
       signal?.removeEventListener('abort', onAbort);
     });
-    // The old version may serve again although it had failed before.
-    if (
-      availability.failure &&
-      (result.outcome === 'updated' || fleet.kept.some(({ slot }) => slot.state === 'serving'))
-    )
-      availability.recover();
+    // The old version may be tried again although it had failed before: it may have served during the update.
+    if (availability.failure) availability.recover();
     availability.failIfAllFailed();
     if (result.outcome !== 'updated') signal?.throwIfAborted();
     keeper.check(); // calls that came meanwhile may want more replicas
