@@ -285,7 +285,7 @@ class ScheduleRun {
   }
 
   /** A call may fail with what really happened, and with nothing else. */
-  #checkError({ id, deployment, fails, poison, ms }: PlannedCall, error: unknown, delivered: number): void {
+  #checkError({ id, deployment, fails, poison, ms, values = 0 }: PlannedCall, error: unknown, delivered: number): void {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
     const status = this.#manager.status()[deployment];
@@ -293,7 +293,8 @@ class ScheduleRun {
       (options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0,
     );
     const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
-    const mayBeCut = delivered > 0 && (!this.#isGentle || ms > graceMs);
+    const takesMs = (ms * (values + 1)) / Math.max(1, values); // the end of a stream comes one step after its last value
+    const mayBeCut = delivered > 0 && (!this.#isGentle || takesMs > graceMs);
     const mayThrow = this.#schedule.changes.some(
       (change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws',
     );
