@@ -158,8 +158,8 @@ Silence(
     assert.is(mistaken.status, 422);
     assertSilent('the answer to a key in a URL', await mistaken.text(), key);
 
-    // A key that was made elsewhere looks like anything; somebody puts it where its name belongs, or where other services
-    // have it.
+    // A key that was made elsewhere looks like anything; somebody puts it where its name belongs, or where other
+    // services have it.
     for (const [method, path, status, headers] of [
       ['DELETE', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
       ['GET', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
