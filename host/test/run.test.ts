@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readResult } from './run.ts';
+import { isWanted, readResult } from './run.ts';
 
 const uvuOutput = (total: number, passed: number): string =>
   `\n  Total:     ${total}\n  Passed:    ${passed}\n  Skipped:   0\n  Duration:  1ms\n`;
@@ -27,6 +27,15 @@ Runner('counts SKIP lines, and accepts a file that only skipped', () => {
   const result = readResult(`SKIP a: no model\nSKIP b: no model\n${uvuOutput(0, 0)}`, 0, null, false);
   assert.is(result.skipped, 2);
   assert.is(result.failed, 0);
+});
+
+Runner('runs the files whose path has one of the words, and none of those after an exclamation mark', () => {
+  const files = ['host/media/probe.test.ts', 'host/models/store.test.ts', 'native/lib/llama.test.ts'];
+  const chosen = (...words: string[]): string[] => files.filter((file) => isWanted(file, words));
+  assert.equal(chosen(), files);
+  assert.equal(chosen('media', 'native'), [files[0], files[2]]);
+  assert.equal(chosen('!host/models'), [files[0], files[2]]);
+  assert.equal(chosen('host', '!models'), [files[0]]);
 });
 
 Runner.run();

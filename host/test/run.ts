@@ -122,10 +122,18 @@ function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
   return Number(wanted);
 }
 
+/** Whether a file runs: its path contains one of the words, if there are any, and none of those that begin with `!`. */
+export function isWanted(file: string, words: readonly string[]): boolean {
+  const excluded = words.filter((word) => word.startsWith('!')).map((word) => word.slice(1));
+  const included = words.filter((word) => !word.startsWith('!'));
+  if (excluded.some((part) => file.includes(part))) return false;
+  return included.length === 0 || included.some((part) => file.includes(part));
+}
+
 async function main(wanted: readonly string[]): Promise<number> {
   const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
     .map((file) => relative(packageRoot, file))
-    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+    .filter((file) => isWanted(file, wanted))
     .sort();
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
