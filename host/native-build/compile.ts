@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
+import { beforeSignals } from '../packages/index.ts';
 import { packageFolder } from './inputs.ts';
 
 export interface CompileOptions {
@@ -83,8 +84,6 @@ export async function compile(options: CompileOptions): Promise<void> {
   }
 }
 
-const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /**
  * cmake-js does not pass signals on to the compilers, so they are a process group of their own, which is ended when
  * `signal` aborts, when this process exits, or when a signal ends it that nobody else handles.
@@ -98,20 +97,19 @@ function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): (
       // it has ended
     }
   };
-  const onSignal = (name: NodeJS.Signals): void => {
-    if (process.listenerCount(name) > 1) return; // its handler decides
+  const releaseSignals = beforeSignals((name, isAlone) => {
+    if (!isAlone) return; // its handler decides
     endGroup();
     release();
     process.kill(process.pid, name);
-  };
+  });
   const release = (): void => {
     signal?.removeEventListener('abort', endGroup);
     process.off('exit', endGroup);
-    for (const name of END_SIGNALS) process.off(name, onSignal);
+    releaseSignals();
   };
   signal?.addEventListener('abort', endGroup, { once: true });
   process.on('exit', endGroup);
-  for (const name of END_SIGNALS) process.on(name, onSignal);
   return release;
 }
 

@@ -1,3 +1,4 @@
+export { beforeSignals } from './before-signals.ts';
 export { extractMembers, type ExtractOptions } from './extract-members.ts';
 export { fetchPackage, type FetchPackageOptions, packagePath } from './fetch-package.ts';
 export { type FileLockOptions, withFileLock } from './file-lock.js';

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
+import { beforeSignals } from './before-signals.ts';
 
 export interface RunClientOptions {
   readonly cwd: string;
@@ -134,21 +135,16 @@ function kill(child: ChildProcess, name: NodeJS.Signals): void {
  */
 function endWithThisProcess(child: ChildProcess): () => void {
   const onExit = (): void => kill(child, 'SIGKILL');
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const handlers = signals.map((name) => {
-    const handler = (): void => {
-      kill(child, 'SIGTERM');
-      if (process.listenerCount(name) > 1) return;
-      unbind();
-      process.kill(process.pid, name);
-    };
-    process.on(name, handler);
-    return { name, handler };
+  const releaseSignals = beforeSignals((name, isAlone) => {
+    kill(child, 'SIGTERM');
+    if (!isAlone) return;
+    unbind();
+    process.kill(process.pid, name);
   });
   process.on('exit', onExit);
   const unbind = (): void => {
     process.off('exit', onExit);
-    for (const { name, handler } of handlers) process.off(name, handler);
+    releaseSignals();
   };
   return unbind;
 }
