@@ -223,8 +223,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Puts a configuration over what is registered: deployments by their names, plugins besides those that there are. For
-   * `aana-host serve`.
+   * Applies a configuration to an application. Its deployments replace registered ones of the same names, and its
+   * plugins are added. `aana-host serve` calls this.
    */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
     if (this.#lifecycle.phase !== 'new')
@@ -315,9 +315,9 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * What host code calls a deployment through: `handle(WhisperDeployment, 'asr_deployment')` has the methods of the
-   * class with their types and refuses a deployment of another class; of `handle(name)` the class may be given as a
-   * type. `options` say how calls are repeated. Throws `DeploymentNotFound`, naming those that there are.
+   * Returns the handle through which host code calls a deployment. `handle(WhisperDeployment, 'asr_deployment')` has the
+   * methods of the class with their types and refuses a deployment of another class. `handle(name)` takes the class as a
+   * type. `options` say how calls are repeated. Throws `DeploymentNotFound`, which names all deployments.
    */
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   handle<D extends HasMethods & { readonly name: string }>(

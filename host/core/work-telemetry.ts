@@ -5,7 +5,7 @@ import { type Attributes, type Histogram, noTelemetry, type Telemetry } from './
 export interface WorkEnd {
   /** What it failed with. */
   readonly error?: unknown;
-  /** How it ended in one word, of few that there are. Default: `ok`, or whose fault the error is. */
+  /** One word of a small fixed set that says how it ended. Default: `ok`, or the fault of the error. */
   readonly outcome?: string | undefined;
   /** For the span alone: values may differ each time. */
   readonly attributes?: Attributes | undefined;
@@ -51,7 +51,7 @@ export class WorkTelemetry {
     };
   }
 
-  /** Reports `doing`, which is given its place in the trace. */
+  /** Reports `doing`, and passes it its place in the trace. */
   async run<T>(
     attributes: Attributes,
     parent: string | undefined,

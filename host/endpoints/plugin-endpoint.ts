@@ -102,7 +102,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
   };
 }
 
-/** The one of a plugin's endpoints that was chosen. Throws `EndpointError`, naming those that there are. */
+/** Returns the chosen endpoint of a plugin. Throws `EndpointError`, which names all endpoints of the plugin. */
 export function chosenFrom(
   endpoints: readonly ServedEndpoint[],
   { name, endpoint: wanted, source }: ChosenEndpoint,

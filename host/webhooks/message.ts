@@ -31,8 +31,8 @@ export function messageBody(
 }
 
 /**
- * Compact and without characters outside of ASCII, as Python writes it: receivers of the original, which write the body
- * anew before they verify it, go on working.
+ * Returns compact JSON in ASCII, as Python writes it, because receivers of the original write the body again before they
+ * verify it.
  */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(

@@ -33,7 +33,7 @@ export class Attached {
     return new Attached(running, await running.deployments());
   }
 
-  /** Throws `DeploymentNotFound`, naming those that there were when it was attached. */
+  /** Throws `DeploymentNotFound`, which names the deployments of the moment at which it was attached. */
   handle(name: string, options?: HandleOptionsInput): HandleOf<AnyDeployment> {
     return this.running.handleOf(this.#find(name), options);
   }

@@ -19,8 +19,8 @@ export interface RunBlockingOptions {
 }
 
 /**
- * Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it, SIGHUP has it
- * read its certificate and its plugins anew.
+ * Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it. On
+ * SIGHUP the application reads its certificate and its plugins again.
  */
 export async function runBlocking(
   app: AanaApp,

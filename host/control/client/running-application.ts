@@ -39,8 +39,8 @@ export interface RunningApplication extends AsyncDisposable {
   /** Resolves when the connection has ended: here, or because the application has. */
   readonly closed: Promise<void>;
   /**
-   * What a deployment is called through, with a function for each of its methods; its class may be given as a type.
-   * Throws `DeploymentNotFound`, naming those that there are.
+   * Returns an object with a function for each method of the deployment. The class may be given as a type. Throws
+   * `DeploymentNotFound`, which names all deployments.
    */
   readonly handle: <D extends HasMethods = AnyDeployment>(
     name: string,

@@ -22,8 +22,8 @@ export interface ControlServerOptions {
 
 export interface ControlServer {
   /**
-   * Takes no more connections, lets those that there are read what was sent to them, and leaves no file. May be called
-   * twice.
+   * Refuses new connections, lets open connections read the bytes that were sent to them, and removes its files. May be
+   * called twice.
    */
   close(): Promise<void>;
 }

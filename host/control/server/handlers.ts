@@ -61,7 +61,7 @@ export interface ControlledApplication {
   plugins(): PluginStatus[];
   reloadPlugins(name?: string): Promise<readonly ControlValue<'plugins.reload'>[number][]>;
   describe(): readonly DeploymentMethods[];
-  /** Throws `DeploymentNotFound`, naming those that there are. */
+  /** Throws `DeploymentNotFound`, which names all deployments. */
   handle(name: string, options?: HandleOptionsInput): DeploymentHandle;
   scaleDeployment(name: string, replicas: number): Promise<void>;
   /** Opens any file that this user can read. */

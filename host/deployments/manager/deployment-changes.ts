@@ -104,7 +104,7 @@ export class DeploymentChanges {
    */
   async scale(deployment: ManagedDeployment, replicas: number | ReplicaRange): Promise<void> {
     const { name, bound, replicas: set } = deployment;
-    if (set?.hasFailed) throw failedDeployment(name, `${set.status().message}; update it, or deploy it anew`);
+    if (set?.hasFailed) throw failedDeployment(name, `${set.status().message}; update it, or deploy it again`);
     const options = check(DeploymentOptions, scaled(deployment, replicas), `deployment ${name}`);
     await this.#adoptInPlace(deployment, { ...bound, options });
     this.#log.info('deployment scaled', { deployment: name, replicas });

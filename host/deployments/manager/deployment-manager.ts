@@ -240,7 +240,7 @@ export class DeploymentManager {
       throw new AanaError(
         'DeploymentTypeChanged',
         'conflict',
-        `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it anew`,
+        `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it again`,
         { data: { deployment: name } },
       );
     return this.#change(deployment, signal, async (all) => {
@@ -298,8 +298,8 @@ export class DeploymentManager {
   }
 
   /**
-   * A handle to whatever has that name when it is called. Throws `DeploymentNotFound`, naming those that there are.
-   * Calls before the start are refused.
+   * Returns a handle to the deployment that has the name at the time of each call. Throws `DeploymentNotFound`, which
+   * names all deployments. Calls before the start are refused.
    */
   handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);

@@ -24,8 +24,8 @@ export type CertificateOptions = SecureContextOptions & {
 const LOOK_MS = 2000;
 
 /**
- * The certificate of a server, read anew when its files change. One that cannot be used leaves the last good one in
- * place.
+ * The certificate of a server, which is read again when its files change. The last good certificate stays in use when
+ * the new files cannot be used.
  */
 export class Certificate {
   readonly #files: CertificateFiles;

@@ -202,7 +202,7 @@ export class PluginThreads {
     this.start().catch((error: unknown) => {
       if (this.#isClosed) return;
       const isLast = this.#threads.size === 0;
-      if (!isLast) this.#mayGrow = false; // those that there are do it all
+      if (!isLast) this.#mayGrow = false; // the present threads do all the work
       this.#options.onStartFailed(error, isLast);
     });
   }

@@ -67,7 +67,7 @@ export class OutcomeHealth {
     this.#tally.add(error);
   }
 
-  /** Too few calls say nothing: they are kept for the next checks. Otherwise the counts start anew. */
+  /** Returns undefined for too few calls, and keeps them for the next check. Otherwise the counts start at zero again. */
   check(): { readonly isHealthy: boolean; readonly reason: string } | undefined {
     const { calls, failed, lastReason, isMostlyFailures } = this.#tally;
     this.#checks += 1;
