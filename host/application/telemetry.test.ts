@@ -12,6 +12,7 @@ import { silentLogger } from '../core/log/logger.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
+import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { Receiver } from '../webhooks/fixtures/receiver.ts';
 import { type RecordedSpan, Recorder } from './fixtures/recorder.ts';
@@ -183,6 +184,9 @@ else {
 
       assert.is((await ask('?defer=true')).status, 200);
       await receiver.until(1);
+      // The receiver has the event before the host has read the answer to it, and an application that closes ends what is
+      // under way.
+      await until(async () => telemetry.of('aana.webhook.deliveries').length === 1);
       const attempt = { 'aana.plugin.invocation words': invocation };
       assert.equal(telemetry.tree(CALLER, labelOf), {
         'POST /words': { 'aana.plugin.invocation words': invocation },
