@@ -3,11 +3,9 @@ import * as assert from 'uvu/assert';
 import { skip } from '../test/skip.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
-import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
-import { taskUsageTests } from './fixtures/task-usage.ts';
-import { taskTests } from './fixtures/tasks.ts';
+import { taskTests } from './fixtures/tasks/index.ts';
 
 const databases = await postgresDatabases();
 if (typeof databases === 'string') {
@@ -54,8 +52,6 @@ if (typeof databases === 'string') {
   Postgres.run();
   pluginValueTests(databases);
   taskTests(databases);
-  taskUsageTests(databases);
-  fairClaimTests(databases);
   ownerTests(databases);
   conformance(databases);
 }

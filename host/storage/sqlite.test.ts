@@ -5,11 +5,9 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { conformance } from './fixtures/conformance.ts';
 import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
-import { fairClaimTests } from './fixtures/fair-claims.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
-import { taskUsageTests } from './fixtures/task-usage.ts';
-import { taskTests } from './fixtures/tasks.ts';
+import { taskTests } from './fixtures/tasks/index.ts';
 import { Storage } from './index.ts';
 
 const databases = sqliteDatabases();
@@ -72,7 +70,5 @@ Sqlite('does not let readers write', async () => {
 Sqlite.run();
 pluginValueTests(databases);
 taskTests(databases);
-taskUsageTests(databases);
-fairClaimTests(databases);
 ownerTests(databases);
 conformance(databases);

@@ -1,15 +1,145 @@
+import { createHash } from 'node:crypto';
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { artifactOf } from '../artifacts/index.ts';
+import { deferred } from '../core/deferred.ts';
+import { AanaError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { HOST_MIGRATIONS, migrate } from '../storage/index.ts';
 import { skip } from '../test/skip.ts';
+import { databases, ended, makeHost, queueSuite } from './fixtures/queue-suite.ts';
+
+const Files = queueSuite('files of tasks');
+
+Files('gives files to the run, and removes them after it', async (context) => {
+  const upload = join(context.dir, 'upload');
+  await writeFile(upload, 'content');
+  let path = '';
+  const { queue, defer } = makeHost(context, async (_input, { files }) => {
+    path = files.get('video')?.path ?? '';
+    return [await readFile(path, 'utf8'), files.get('video')?.filename];
+  });
+  const file = { path: upload, bytes: 7, filename: '../../evil' };
+  const id = await defer({ file: 'video' }, { files: new Map([['video', file]]) });
+  await queue.start();
+  assert.is((await ended(queue, id)).result, '["content","../../evil"]');
+  assert.ok(path.startsWith(join(context.dir, 'tasks', id)), path);
+  await queue.stop(10_000);
+  assert.equal(await readdir(join(context.dir, 'tasks')), []);
+});
+
+Files('fails with the name of a file part that is gone or was changed, and runs nothing', async (context) => {
+  let runs = 0;
+  const { queue, defer } = makeHost(context, async () => (runs += 1), { num_workers: 1 });
+  const damages: readonly ((path: string) => Promise<void>)[] = [
+    (path) => rm(path),
+    (path) => writeFile(path, 'cut'),
+    (path) => writeFile(path, 'changed'),
+    (path) => rm(path).then(() => mkdir(path)),
+  ];
+  const ids: string[] = [];
+  for (const damage of damages) {
+    const upload = join(context.dir, 'upload');
+    await writeFile(upload, 'content');
+    const artifact = await artifactOf(context.dir, upload, createHash('sha256').update('content').digest('hex'));
+    const id = await defer(
+      { file: 'my video' },
+      { files: new Map([['my video', { path: upload, artifact, bytes: 7 }]]) },
+    );
+    await damage(join(context.dir, 'tasks', id, '0'));
+    ids.push(id);
+  }
+  await queue.start();
+  for (const id of ids) {
+    const { status, error, result, num_retries: attempts } = await ended(queue, id);
+    const { message, data } = JSON.parse(result ?? '') as { message: string; data: unknown };
+    assert.equal([status, error, attempts, data], ['failed', 'UploadedFileLost', 1, { content: 'my video' }]);
+    assert.match(message, /the uploaded file part "my video" of this task cannot be used: .*send the request again/);
+  }
+  assert.is(runs, 0);
+});
+
+Files(
+  'runs tasks with files that an earlier version kept without checksums, when their length is the same',
+  async (context) => {
+    const folder = join(context.dir, 'migrations');
+    await mkdir(folder);
+    for (const name of await readdir(HOST_MIGRATIONS.folder))
+      if (name < '0010') await copyFile(join(HOST_MIGRATIONS.folder, name), join(folder, name));
+    const [whole, cut] = [newId(), newId()];
+    {
+      await using database = await databases.open(context.database);
+      await migrate(database, [{ ...HOST_MIGRATIONS, folder }]);
+      for (const id of [whole, cut]) {
+        await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+        await writeFile(join(context.dir, 'tasks', id, '0'), id === whole ? 'content' : 'cont');
+        const files = JSON.stringify([{ name: 'video', path: `${id}/0`, bytes: 7, filename: 'a.mp4' }]);
+        await database.write((connection) =>
+          connection.query(
+            `insert into tasks (id, endpoint, data, files, status, priority, timeout_ms, max_attempts, request_hash, available_at, created_at, updated_at)
+          values ($1, '/run', '{"file":"video"}', $2, 'created', 0, 60000, 3, 'h', 1, 1, 1)`,
+            [id, files],
+          ),
+        );
+      }
+    }
+    const { queue, storage } = makeHost(context, async (_input, { files }) => [
+      await readFile(files.get('video')?.path ?? '', 'utf8'),
+      files.get('video')?.artifact ?? null,
+    ]);
+    await storage.migrate();
+    await queue.start();
+    assert.equal(
+      [await ended(queue, whole), await ended(queue, cut)].map(({ status, result, error }) => [
+        status,
+        error,
+        error ? null : result,
+      ]),
+      [
+        ['completed', null, '["content",null]'],
+        ['failed', 'UploadedFileLost', null],
+      ],
+    );
+  },
+);
+
+Files(
+  'removes files that a killed host left: of tasks that it had not accepted, and of those that had ended',
+  async (context) => {
+    const { queue, defer } = makeHost(context, async ({ n }) => {
+      if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
+    });
+    await queue.start();
+    const [done, failed] = [await defer(), await defer({ n: 1 })];
+    for (const id of [done, failed]) await ended(queue, id);
+    await queue.stop(10_000);
+    const swept = deferred();
+    const next = makeHost(context, () => swept.promise);
+    const running = await next.defer();
+    const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+    for (const id of [done, failed, running, unknown, young])
+      await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+    for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+    await next.queue.start();
+    const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
+    while ((await kept()).some((id) => id === done || id === unknown))
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal((await kept()).sort(), [failed, running, young].sort());
+    swept.resolve();
+    await ended(next.queue, running);
+  },
+);
+
+Files.run();
 
 const exec = promisify(execFile);
-const Files = suite('files of tasks');
+const Disk = suite('files of tasks on the disk');
 const script = fileURLToPath(new URL('fixtures/accept-one.js', import.meta.url));
 
 /**
@@ -31,7 +161,7 @@ function returnedCalls(trace: string): string[] {
 const canTrace = process.platform === 'linux' && spawnSync('strace', ['-f', 'true']).status === 0;
 if (!canTrace) skip('the order in which files reach the disk', 'strace is not there, or may not trace');
 else {
-  Files('are on the disk with all folders that name them before the row of their task is written', async () => {
+  Disk('are on the disk with all folders that name them before the row of their task is written', async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'aana-sync-')));
     try {
       const trace = join(folder, 'trace');
@@ -68,4 +198,4 @@ else {
   });
 }
 
-Files.run();
+Disk.run();

@@ -1,0 +1,193 @@
+import * as assert from 'uvu/assert';
+import { deferred } from '../core/deferred.ts';
+import { AanaError } from '../core/errors.ts';
+import { ended, makeHost, namesOf, queueSuite } from './fixtures/queue-suite.ts';
+
+const Queue = queueSuite('TaskRunner');
+
+Queue('runs no more at a time than there are workers', async (context) => {
+  const both = deferred();
+  let [running, most] = [0, 0];
+  const { queue, defer } = makeHost(context, async () => {
+    running += 1;
+    most = Math.max(most, running);
+    if (running === 2) both.resolve();
+    await both.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+  });
+  await queue.start();
+  const ids = await Promise.all(Array.from({ length: 8 }, () => defer()));
+  await Promise.all(ids.map((id) => ended(queue, id)));
+  assert.is(most, 2);
+});
+
+Queue('runs as many tasks of one user at a time as may be, and those of another one beside them', async (context) => {
+  const [go, both] = [deferred(), deferred()];
+  const running: number[] = [];
+  const { queue, defer } = makeHost(
+    context,
+    async ({ n }) => {
+      running.push(n);
+      if (running.length === 2) both.resolve();
+      await go.promise;
+    },
+    { num_workers: 8, maximum_active_tasks_per_user: 1 },
+  );
+  const of = (userId: string, n: number): Promise<string> => defer({ n }, { userId });
+  const ids = [await of('u', 1), await of('u', 2), await of('v', 3), await of('v', 4)];
+  await queue.start();
+  await both.promise;
+  assert.equal(
+    [running.toSorted(), await queue.count('u'), await queue.count('v')],
+    [[1, 3], { created: 1, running: 1 }, { created: 1, running: 1 }],
+  );
+  go.resolve();
+  for (const id of ids) assert.is((await ended(queue, id)).status, 'completed');
+  assert.is(await queue.get(ids[0] ?? '', 'v').catch((error: AanaError) => error.name), 'NotFoundException');
+});
+
+Queue('leaves tasks of endpoints that it has not to others', async (context) => {
+  const { queue, storage, defer } = makeHost(context, async () => 'here');
+  await storage.write(({ tasks }) =>
+    tasks.enqueue({
+      id: 'elsewhere',
+      endpoint: '/elsewhere',
+      data: '{}',
+      files: [],
+      priority: 9,
+      user_id: null,
+      timeout_ms: 1000,
+      max_attempts: 3,
+      idempotency_key: null,
+      request_hash: '',
+    }),
+  );
+  await queue.start();
+  assert.is((await ended(queue, await defer())).result, '"here"');
+  assert.is((await queue.get('elsewhere', null)).status, 'created');
+});
+
+Queue('repeats what may pass, and not what will not', async (context) => {
+  const runs = new Map<number, number>();
+  const { queue, defer } = makeHost(context, async ({ n }) => {
+    const run = (runs.get(n) ?? 0) + 1;
+    runs.set(n, run);
+    if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video', { data: { video: 'x' } });
+    if (run < 2) throw new AanaError('InferenceException', 'internal', 'the engine failed');
+    return run;
+  });
+  await queue.start();
+  const [final, passing] = await Promise.all([defer({ n: 1 }), defer({ n: 2 })]);
+  const failed = await ended(queue, final);
+  assert.equal(
+    { ...JSON.parse(failed.result ?? ''), stacktrace: '' },
+    { error: 'VideoReadingException', message: 'no video', data: { video: 'x' }, stacktrace: '' },
+  );
+  assert.equal([failed.status, failed.num_retries], ['failed', 1]);
+  const done = await ended(queue, passing);
+  assert.equal([done.status, done.result, done.num_retries], ['completed', '2', 2]);
+  assert.equal(await namesOf(queue, passing), [
+    'created',
+    'assigned',
+    'running',
+    'not_finished',
+    'assigned',
+    'running',
+    'completed',
+  ]);
+  assert.equal((await queue.retry(final, null)).status, 'created');
+  assert.is((await ended(queue, final)).status, 'failed');
+  for (const id of [passing, 'none'])
+    assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
+});
+
+Queue('repeats the errors that it is told to', async (context) => {
+  let runs = 0;
+  const { queue, defer } = makeHost(
+    context,
+    async () => {
+      runs += 1;
+      throw new AanaError(runs === 1 ? 'QuotaError' : 'InferenceException', 'internal', 'not now');
+    },
+    {},
+    ['QuotaError'],
+  );
+  await queue.start();
+  const failed = await ended(queue, await defer());
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error, runs], ['failed', 'InferenceException', 2]);
+});
+
+Queue('ends an attempt whose time is up, and fails when none is left', async (context) => {
+  const { queue, defer } = makeHost(
+    context,
+    (_input, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    { max_retries: 1 },
+  );
+  await queue.start();
+  const failed = await ended(queue, await defer({}, { executionTimeoutS: 0.05 }));
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
+});
+
+Queue('ends attempts at streaming endpoints, too, and those that do not look at their signal', async (context) => {
+  const streaming = makeHost(
+    context,
+    async function* () {
+      yield 1;
+      await new Promise(() => {});
+    },
+    { max_retries: 1 },
+  );
+  await streaming.queue.start();
+  const failed = await ended(streaming.queue, await streaming.defer({}, { executionTimeoutS: 0.05 }));
+  assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
+  assert.equal(await namesOf(streaming.queue, failed.id), ['created', 'assigned', 'running', 'chunk', 'failed']);
+});
+
+Queue('puts running tasks back when it stops, and the next host finishes them', async (context) => {
+  const started = deferred();
+  const first = makeHost(context, (_input, { signal }) => {
+    started.resolve();
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  await first.queue.start();
+  const id = await first.defer();
+  await started.promise;
+  await first.queue.stop(0);
+  assert.equal(
+    [(await first.queue.get(id, null)).status, await first.queue.count(null)],
+    ['not_finished', { not_finished: 1 }],
+  );
+  const second = makeHost(context, async () => 'done');
+  await second.queue.start();
+  assert.equal([(await ended(second.queue, id)).result, (await second.queue.get(id, null)).num_retries], ['"done"', 2]);
+});
+
+Queue('runs again what a host had that is not heard of any more', async (context) => {
+  const { queue, storage, defer } = makeHost(context, async () => 'again', { heartbeat_timeout: 1 });
+  const id = await defer();
+  const [lease] = await storage.write(({ tasks }) =>
+    tasks.claim({ owner: 'dead', endpoints: ['/run'], limit: 1, leaseMs: -1, activeOfUser: 25 }),
+  );
+  assert.is(lease?.id, id);
+  await queue.start();
+  assert.equal(
+    [(await ended(queue, id)).result, await namesOf(queue, id)],
+    ['"again"', ['created', 'assigned', 'not_finished', 'assigned', 'running', 'completed']],
+  );
+});
+
+Queue('keeps the lease of a task that takes longer than it', async (context) => {
+  const { queue, defer } = makeHost(context, () => new Promise((resolve) => setTimeout(resolve, 2500, 'slow')), {
+    heartbeat_timeout: 1,
+  });
+  const other = makeHost(context, async () => 'stolen', { heartbeat_timeout: 1 });
+  await queue.start();
+  const id = await defer();
+  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+    if (event === 'running') break;
+  await other.queue.start();
+  assert.equal([(await ended(queue, id)).result, (await queue.get(id, null)).num_retries], ['"slow"', 1]);
+});
+
+Queue.run();
