@@ -13,8 +13,7 @@ const States = suite('the statuses of a task');
 
 /** What each transition leads to from created, assigned, running, completed, failed, not_finished, cancelled. */
 const TABLE: Readonly<Record<TaskTransition, readonly (TaskStatus | undefined)[]>> = {
-  assign: ['assigned', undefined, undefined, undefined, undefined, 'assigned', undefined],
-  start: [undefined, 'running', undefined, undefined, undefined, undefined, undefined],
+  claim: ['running', undefined, undefined, undefined, undefined, 'running', undefined],
   complete: [undefined, undefined, 'completed', undefined, undefined, undefined, undefined],
   fail: [undefined, 'failed', 'failed', undefined, undefined, undefined, undefined],
   release: [undefined, 'not_finished', 'not_finished', undefined, undefined, undefined, undefined],

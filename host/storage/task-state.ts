@@ -1,6 +1,7 @@
 /**
  * - `created`: waits for its first attempt
- * - `assigned`: a host has it, and has not begun
+ * - `assigned`: a host has it and has not begun. A claim leads to `running` at once; only an event has this name, and
+ *   tasks that a host of an earlier version has claimed
  * - `running`: its endpoint runs
  * - `not_finished`: an attempt was lost or failed for a while; another one is due
  * - `completed`, `failed`, `cancelled`: ended
@@ -17,16 +18,16 @@ export const TASK_STATUSES = [
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /**
- * `assign`: a host takes it. `start`: its endpoint begins. `complete`: it has its result. `fail`: no other attempt
- * would help, or none is left. `release`: this attempt is over, another one may come. `cancel`: it is not wanted any
- * more. `retry`: somebody asks for new attempts.
+ * `claim`: a host takes it and its endpoint begins. `complete`: it has its result. `fail`: no other attempt would help,
+ * or none is left. `release`: this attempt is over, another one may come. `cancel`: it is not wanted any more. `retry`:
+ * somebody asks for new attempts.
  */
-export type TaskTransition = 'assign' | 'start' | 'complete' | 'fail' | 'release' | 'cancel' | 'retry';
+export type TaskTransition = 'claim' | 'complete' | 'fail' | 'release' | 'cancel' | 'retry';
 
 const TRANSITIONS: Readonly<Record<TaskStatus, Readonly<Partial<Record<TaskTransition, TaskStatus>>>>> = {
-  created: { assign: 'assigned', cancel: 'cancelled' },
-  not_finished: { assign: 'assigned', cancel: 'cancelled' },
-  assigned: { start: 'running', fail: 'failed', release: 'not_finished', cancel: 'cancelled' },
+  created: { claim: 'running', cancel: 'cancelled' },
+  not_finished: { claim: 'running', cancel: 'cancelled' },
+  assigned: { fail: 'failed', release: 'not_finished', cancel: 'cancelled' },
   running: { complete: 'completed', fail: 'failed', release: 'not_finished', cancel: 'cancelled' },
   completed: {},
   failed: { retry: 'created' },

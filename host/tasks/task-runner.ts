@@ -164,7 +164,6 @@ export class TaskRunner {
           activeOfUser,
           activeOfUserHere,
           subscribersOnly,
-          starts: true,
         }),
       )
       .catch((error: unknown) => {

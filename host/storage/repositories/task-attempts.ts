@@ -9,8 +9,7 @@ import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
 import type { TaskHappening } from './webhook-deliveries.ts';
 
 const sql = loadStatements('task-attempts', [
-  'assign',
-  'start',
+  'claim',
   'touch',
   'hasReported',
   'finish',
@@ -49,8 +48,6 @@ export interface ClaimedTask extends Lease {
 
 export interface ClaimOptions extends NextTasksOptions {
   readonly leaseMs: number;
-  /** Whether they begin at once: they are `running` then, as after {@link TaskRepository.start}. Default: false. */
-  readonly starts?: boolean;
 }
 
 /**
@@ -90,11 +87,11 @@ export class TaskAttempts extends TaskLists {
     this.log = new TaskLog(connection);
   }
 
-  /** Takes the tasks that are next, see {@link nextTasks}. */
-  async claim({ leaseMs, starts = false, ...options }: ClaimOptions): Promise<ClaimedTask[]> {
+  /** Claims the tasks that are next, see {@link nextTasks}, and begins an attempt at each. */
+  async claim({ leaseMs, ...options }: ClaimOptions): Promise<ClaimedTask[]> {
     const ids = await nextTasks(this.connection, options);
     const leaseExpiresAt = this.connection.now() + leaseMs;
-    const claimed = await Promise.all(ids.map((id) => this.#assign(id, options.owner, leaseExpiresAt, starts)));
+    const claimed = await Promise.all(ids.map((id) => this.#claimOne(id, options.owner, leaseExpiresAt)));
     return claimed.filter((task) => task !== undefined);
   }
 
@@ -109,39 +106,35 @@ export class TaskAttempts extends TaskLists {
     );
   }
 
-  async #assign(id: string, owner: string, leaseExpiresAt: number, starts: boolean): Promise<ClaimedTask | undefined> {
+  async #claimOne(id: string, owner: string, leaseExpiresAt: number): Promise<ClaimedTask | undefined> {
     const now = this.connection.now();
-    const values = [
-      id,
-      owner,
-      leaseExpiresAt,
-      now,
-      JSON.stringify(statusesBefore('assign')),
-      starts ? 'running' : 'assigned',
-    ];
-    const [row] = await this.connection.query<ClaimedRow>(sql.assign, values);
+    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('claim'))];
+    const [row] = await this.connection.query<ClaimedRow>(sql.claim, values);
     if (!row) return undefined; // somebody was faster
+    const attempt = { attempt: row.num_retries };
     await Promise.all([
       this.connection.query(sql.beginAttempt, [id, row.lease_token, owner, now]),
-      this.log.tell(id, 'assigned', { attempt: row.num_retries }),
-      starts && this.#tellStarted(row, row),
+      this.log.add(id, 'assigned', JSON.stringify(attempt)), // watchers are told with the next one
+      this.log.tell(id, 'running', attempt),
+      this.log.tellWebhooks({
+        endpoint: row.endpoint,
+        user_id: row.user_id,
+        traceparent: row.traceparent,
+        event: 'task.started',
+        task_id: id,
+        lease_token: row.lease_token,
+        status: 'running',
+        num_retries: row.num_retries,
+        result: null,
+      }),
     ]);
     return fromClaimedRow(row);
   }
 
-  /** False when the task was lost: to another holder, or because it was cancelled. So it is with the next two. */
-  async start(lease: Lease): Promise<boolean> {
-    const [task] = await this.connection.query<TaskOwner>(sql.start, [
-      lease.id,
-      lease.lease_token,
-      this.connection.now(),
-    ]);
-    if (!task) return false;
-    await this.#tellStarted(lease, task);
-    return true;
-  }
-
-  /** Keeps streamed values and progress as events. A batch that is stored already is not stored again. */
+  /**
+   * Keeps streamed values and progress as events. A batch that is stored already is not stored again. False when the
+   * task was lost: to another holder, or because it was cancelled.
+   */
   async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
     if (
       (
@@ -164,7 +157,7 @@ export class TaskAttempts extends TaskLists {
   }
 
   /**
-   * Ends the attempt; true also when it has ended in this way already. Throws `TaskStorageFull` when the result would
+   * Ends the attempt; true also when it has ended in this way already, false when the task was lost. Throws `TaskStorageFull` when the result would
    * make tasks of the user keep more than `maxBytes`; copies of results for webhooks have the same limit.
    */
   async finish(
@@ -249,24 +242,6 @@ export class TaskAttempts extends TaskLists {
     { endedAt, outcome, error }: { readonly endedAt: number; readonly outcome: string; readonly error: string | null },
   ): Promise<void> {
     await this.connection.query(sql.endAttempt, [id, leaseToken, endedAt, outcome, error]);
-  }
-
-  async #tellStarted(
-    { id, lease_token: token, num_retries: attempt }: Lease,
-    { endpoint, user_id, traceparent }: TaskOwner,
-  ): Promise<void> {
-    const happening: TaskHappening = {
-      endpoint,
-      user_id,
-      traceparent,
-      event: 'task.started',
-      task_id: id,
-      lease_token: token,
-      status: 'running',
-      num_retries: attempt,
-      result: null,
-    };
-    await Promise.all([this.log.tell(id, 'running', { attempt }), this.log.tellWebhooks(happening)]);
   }
 }
 

@@ -1,19 +1,15 @@
--- statement: assign (sqlite)
-update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+-- statement: claim (sqlite)
+update tasks set status = 'running', lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, result_bytes = 0, error = null, reported = 0
 where id = $1 and status in (select value from json_each($5))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
--- statement: assign (postgresql)
-update tasks set status = $6, lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
+-- statement: claim (postgresql)
+update tasks set status = 'running', lease_token = lease_token + 1, lease_owner = $2, lease_expires_at = $3, num_retries = num_retries + 1,
   assigned_at = $4, updated_at = $4, completed_at = null, progress = 0, result = null, result_bytes = 0, error = null, reported = 0
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 
--- What its holder ($2 is its token) says of a task; nothing when it has lost it.
--- statement: start
-update tasks set status = 'running', updated_at = $3 where id = $1 and lease_token = $2 and status = 'assigned' returning endpoint, user_id, traceparent
-
--- $5 is the number of the batch, from 1 on; its values have $6 bytes.
+-- $2 is the token of the holder, who has lost the task when no row is updated. $5 is the number of the batch, from 1 on; its values have $6 bytes.
 -- statement: touch
 update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5, text_bytes = text_bytes + $6
 where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5 as integer) - 1 returning id

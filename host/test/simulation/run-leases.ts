@@ -28,7 +28,7 @@ const STEPS = 300;
 /** A host that takes tasks, and may stand still or die with them. */
 interface Worker {
   readonly owner: string;
-  readonly held: Map<string, ClaimedTask & { isStarted: boolean }>;
+  readonly held: Map<string, ClaimedTask>;
   /** Does nothing until then, by steps: a pause that is longer than its leases. */
   pausedUntil: number;
   /** Whether the answer to a claim was lost: it may have tasks that it does not know of. */
@@ -156,7 +156,6 @@ class LeaseRun {
         limit: 2,
         leaseMs: LEASE_MS,
         activeOfUser: 1,
-        starts: isUnheard,
       }),
     );
     for (const task of claimed) {
@@ -168,7 +167,7 @@ class LeaseRun {
         this.violations.push(`${task.id}: attempt ${task.num_retries} of ${MAX_ATTEMPTS}`);
       if (this.#results.has(task.id)) this.violations.push(`${task.id} was taken although it had ended`);
       this.#tokens.set(task.id, task.lease_token);
-      if (!isUnheard) worker.held.set(task.id, { ...task, isStarted: false });
+      if (!isUnheard) worker.held.set(task.id, task);
     }
     worker.isInDoubt = isUnheard;
   }
@@ -180,7 +179,7 @@ class LeaseRun {
       if (this.#tokens.get(task.id) !== task.lease_token)
         this.violations.push(`${task.id}: token ${task.lease_token} was adopted although another one was given`);
       if (this.#results.has(task.id)) this.violations.push(`${task.id} was adopted although it had ended`);
-      worker.held.set(task.id, { ...task, isStarted: true });
+      worker.held.set(task.id, task);
     }
   }
 
@@ -190,20 +189,17 @@ class LeaseRun {
       const isNewest = this.#tokens.get(id) === token;
       if (kept.get(id) === token && !isNewest)
         this.violations.push(`${id}: token ${token} was kept alive although a newer one was given`);
-      if (kept.get(id) !== token) worker.held.delete(id);
+      if (kept.get(id) === token) continue;
+      this.statistics.lost += 1;
+      worker.held.delete(id);
     }
   }
 
-  /** Starts or ends one of the attempts that a worker believes to have. */
+  /** Ends one of the attempts that a worker believes to have. */
   async #goOn(worker: Worker): Promise<void> {
     const held = [...worker.held.values()];
     const task = held[this.#random.int(0, held.length - 1)];
     if (!task) return;
-    if (!task.isStarted) {
-      if (await this.#write(({ tasks }) => tasks.start(task))) task.isStarted = true;
-      else this.#drop(worker, task);
-      return;
-    }
     worker.held.delete(task.id);
     const outcome = this.#outcome(task);
     const stored = await this.#write(({ tasks }) => tasks.finish(task, outcome));
@@ -220,11 +216,6 @@ class LeaseRun {
     this.statistics.repeated += 1; // its commit could not be confirmed
     if (!(await this.#write(({ tasks }) => tasks.finish(task, outcome))))
       this.violations.push(`${task.id}: its end was not known again`);
-  }
-
-  #drop(worker: Worker, { id }: ClaimedTask): void {
-    this.statistics.lost += 1;
-    worker.held.delete(id);
   }
 
   #outcome(task: ClaimedTask): Outcome {

@@ -107,8 +107,7 @@ function problemsOf({ task, attempts, events }: History, wasRetried: boolean): s
 }
 
 const TRANSITIONS: Readonly<Record<string, TaskTransition>> = {
-  assigned: 'assign',
-  running: 'start',
+  running: 'claim',
   completed: 'complete',
   failed: 'fail',
   not_finished: 'release',
@@ -119,9 +118,14 @@ const TRANSITIONS: Readonly<Record<string, TaskTransition>> = {
 /** Events must be a way through the table of states. */
 function wrongOrder(events: readonly TaskEvent[]): string[] {
   let status: TaskStatus | undefined;
-  for (const { id, event } of events) {
+  for (const [index, { id, event }] of events.entries()) {
     if (event === 'chunk' || event === 'progress') {
       if (status !== 'running') return [`event ${id}, a ${event}, came while it was ${status}`];
+      continue;
+    }
+    if (event === 'assigned') {
+      const next = events[index + 1]?.event;
+      if (next !== 'running') return [`event ${id}, assigned, is followed by ${next ?? 'nothing'} and not by running`];
       continue;
     }
     const transition = TRANSITIONS[event];
