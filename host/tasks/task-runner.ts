@@ -1,10 +1,7 @@
-import { setMaxListeners } from 'node:events';
-import { hostname } from 'node:os';
-import { delay } from '../core/abort.ts';
-import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import {
@@ -44,23 +41,6 @@ export interface TaskRunnerOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-interface Running {
-  readonly task: ClaimedTask;
-  readonly ending: AbortController;
-  readonly done: Promise<void>;
-}
-
-/**
- * How often is looked for tasks that nobody told of: those of another process that shares the file, and those whose
- * time has come.
- */
-const POLL_MS = 1000;
-const AFTER_ERROR_MS = 1000;
-
-/** The reason with which an attempt is ended that is nobody's fault: the task goes back to the queue. */
-const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
-/** Why results are not tried to be stored any longer. */
-const GIVEN_UP = new AanaError('ShuttingDown', 'unavailable', 'the application has shut down');
 /** The reason with which an attempt is ended whose task is not this host's any more: nothing is to be said of it. */
 const LOST = cancelledError('the task was cancelled, or another host has it');
 
@@ -70,96 +50,70 @@ export class TaskRunner {
   /** What becomes of the tasks that it has. */
   readonly #results: WriteTogether;
   readonly #telemetry: TaskTelemetry;
-  readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
-  readonly #running = new Set<Running>();
-  readonly #stopping = new AbortController();
-  /** Aborts when the time to shut down is over: what could not be stored by then is left to other hosts. */
-  readonly #givingUp = new AbortController();
+  readonly #owner = newLeaseOwner();
+  readonly #consumer: QueueConsumer<ClaimedTask>;
   /** Until when there may be tasks that it has and does not know of; see {@link TaskRunner.#adopt}. */
   #doubtsUntil = 0;
-  #isBeating = false;
-  #wake: Deferred<void> = deferred();
-  #loop: Promise<void> = Promise.resolve();
-  #beats: NodeJS.Timeout | undefined;
-  #unlisten: (() => void) | undefined;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
-    setMaxListeners(0, this.#givingUp.signal); // every attempt may wait for the database at a time
-    this.#results = new WriteTogether(options.storage);
+    const { storage, log } = options;
+    this.#results = new WriteTogether(storage);
     this.#telemetry = new TaskTelemetry(options.telemetry ?? noTelemetry);
+    this.#consumer = new QueueConsumer({
+      concurrency: options.workers,
+      claim: (room) => this.#claim(room),
+      nextDueInMs: () => this.#nextDueInMs(),
+      run: (task, signal) => this.#run(task, signal),
+      listen: () => storage.listen((message) => this.#hear(message)),
+      onClaimError: (error) => log.warn('tasks cannot be taken', { error }),
+      onRunError: (error, { id }) =>
+        log.error('what became of a task could not be stored; it is run again when its lease is over', {
+          task: id,
+          error,
+        }),
+      leases: {
+        everyMs: options.leaseMs / 4,
+        renew: (tasks) => this.#renew(tasks),
+        onError: (error) => log.warn('the leases of tasks were not renewed', { error }),
+      },
+    });
   }
 
   /** Begins to take tasks. */
-  async start(): Promise<void> {
-    const { storage, leaseMs } = this.#options;
-    const unlisten = await storage.listen((message) => this.#hear(message));
-    if (this.#stopping.signal.aborted) return unlisten();
-    this.#unlisten = unlisten;
-    this.#beats = setInterval(() => void this.#beat(), leaseMs / 4);
-    this.#loop = this.#takeTasks();
+  start(): Promise<void> {
+    return this.#consumer.start();
   }
 
   /** Takes no more; lets running ones finish for `graceMs`, then puts them back into the queue. May be called twice. */
-  async stop(graceMs: number): Promise<void> {
-    this.#stopping.abort(SHUTDOWN);
-    this.#wake.resolve();
-    this.#unlisten?.();
-    await this.#loop;
-    const timer = setTimeout(() => {
-      for (const { ending } of this.#running) ending.abort(SHUTDOWN);
-      this.#givingUp.abort(GIVEN_UP);
-    }, graceMs);
-    await Promise.all([...this.#running].map(({ done }) => done));
-    clearTimeout(timer);
-    clearInterval(this.#beats);
+  stop(graceMs: number): Promise<void> {
+    return this.#consumer.stop(graceMs);
   }
 
   /** Looks for tasks now: there is one more, as far as the caller knows. */
   look(): void {
-    this.#wake.resolve();
+    this.#consumer.wake();
   }
 
   #hear(message: string): void {
     if (message === '' || message === TASKS_WAITING) this.look();
-    if (message === '') void this.#beat(); // one may have been cancelled meanwhile
+    if (message === '') void this.#consumer.renew(); // one may have been cancelled meanwhile
     if (!message.startsWith(TASK_CANCELLED)) return;
-    for (const { task, ending } of this.#running)
-      if (task.id === message.slice(TASK_CANCELLED.length)) ending.abort(LOST);
+    for (const task of this.#consumer.running)
+      if (task.id === message.slice(TASK_CANCELLED.length)) this.#consumer.abort(task, LOST);
   }
 
-  async #takeTasks(): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let isTold = true; !signal.aborted;) {
-      this.#wake = deferred(); // before the look, so that what comes meanwhile is not missed
-      try {
-        const waitMs = await this.#take(isTold);
-        isTold = waitMs === 0 || (await this.#idle(waitMs));
-      } catch (error) {
-        this.#options.log.warn('tasks cannot be taken', { error });
-        await delay(AFTER_ERROR_MS, signal).catch(() => {});
-      }
-    }
-  }
-
-  /**
-   * Gives how long there is nothing to take. When nobody has told of a task, it reads before it writes: writers wait
-   * for each other.
-   */
-  async #take(isTold: boolean): Promise<number> {
-    const { storage, endpoints, workers, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly } = this.#options;
-    const limit = workers - this.#running.size;
-    if (limit <= 0) return POLL_MS;
-    if (performance.now() < this.#doubtsUntil) await this.#adopt();
-    const dueInMs = isTold ? 0 : await this.#dueInMs();
-    if (dueInMs > 0) return Math.min(POLL_MS, dueInMs);
+  async #claim(room: number): Promise<readonly ClaimedTask[]> {
+    const { storage, endpoints, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly } = this.#options;
+    const adopted = this.#isInDoubt ? await this.#adopt() : [];
+    if (adopted.length > 0) return adopted;
     const paths = endpoints.list().map(({ path }) => path);
-    const claimed = await storage
+    return storage
       .write(({ tasks }) =>
         tasks.claim({
           owner: this.#owner,
           endpoints: paths,
-          limit,
+          limit: room,
           leaseMs,
           activeOfUser,
           activeOfUserHere,
@@ -170,59 +124,27 @@ export class TaskRunner {
         if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
         throw error;
       });
-    for (const task of claimed) this.#begin(task);
-    if (claimed.length > 0) return 0;
-    const nextInMs = await this.#dueInMs();
-    return nextInMs > 0 ? Math.min(POLL_MS, nextInMs) : POLL_MS; // what is due is not for this host, or not now
   }
 
-  /**
-   * Begins what it was given without hearing of it. Only the loop that claims tasks calls this, so nothing is on its
-   * way meanwhile.
-   */
-  async #adopt(): Promise<void> {
+  get #isInDoubt(): boolean {
+    return performance.now() < this.#doubtsUntil;
+  }
+
+  /** Takes the tasks that it was given without hearing of it. No claim is on its way meanwhile. */
+  async #adopt(): Promise<ClaimedTask[]> {
     const { storage, leaseMs, log } = this.#options;
-    const known = [...this.#running].map(({ task }) => task.id);
-    for (const task of await storage.write(({ tasks }) => tasks.adopt(this.#owner, known, leaseMs))) {
-      log.info('a task was taken although nobody could say so', { task: task.id });
-      this.#begin(task);
-    }
+    const known = this.#consumer.running.map(({ id }) => id);
+    const adopted = await storage.write(({ tasks }) => tasks.adopt(this.#owner, known, leaseMs));
+    for (const { id } of adopted) log.info('a task was taken although nobody could say so', { task: id });
     this.#doubtsUntil = Math.min(this.#doubtsUntil, performance.now() + leaseMs); // a commit that is on its way comes before the lease is over, or not at all
+    return adopted;
   }
 
-  async #dueInMs(): Promise<number> {
+  async #nextDueInMs(): Promise<number> {
+    if (this.#isInDoubt) return 0;
     return this.#options.storage.read(
       async ({ tasks, connection }) => ((await tasks.nextDue()) ?? Infinity) - connection.now(),
     );
-  }
-
-  /** Whether somebody told of a task. */
-  async #idle(ms: number): Promise<boolean> {
-    let isTold = true;
-    const timer = setTimeout(() => {
-      isTold = false;
-      this.#wake.resolve();
-    }, ms);
-    await this.#wake.promise;
-    clearTimeout(timer);
-    return isTold;
-  }
-
-  #begin(task: ClaimedTask): void {
-    const ending = new AbortController();
-    const done = this.#run(task, ending.signal)
-      .catch((error: unknown) =>
-        this.#options.log.error('what became of a task could not be stored; it is run again when its lease is over', {
-          task: task.id,
-          error,
-        }),
-      )
-      .finally(() => {
-        this.#running.delete(running);
-        this.#wake.resolve();
-      });
-    const running: Running = { task, ending, done };
-    this.#running.add(running);
   }
 
   async #run(task: ClaimedTask, signal: AbortSignal): Promise<void> {
@@ -253,7 +175,7 @@ export class TaskRunner {
   async #attempt(task: ClaimedTask, signal: AbortSignal, record: AttemptRecord): Promise<Outcome | undefined> {
     const { endpoints, files } = this.#options;
     const ending = new AbortController();
-    const isOver = AbortSignal.any([signal, ending.signal, this.#givingUp.signal]);
+    const isOver = AbortSignal.any([signal, ending.signal]);
     const report = new AttemptReport({
       write: async (batch) => {
         if (!(await whileUnavailable(() => this.#results.write(({ tasks }) => tasks.report(task, batch)), isOver)))
@@ -319,12 +241,12 @@ export class TaskRunner {
           this.#results.write(({ tasks }) =>
             tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) }),
           ),
-        this.#givingUp.signal,
+        this.#consumer.graceOver,
       );
     try {
       return await write(outcome);
     } catch (error) {
-      if (this.#givingUp.signal.aborted || outcome.kind !== 'complete') throw error;
+      if (this.#consumer.graceOver.aborted || outcome.kind !== 'complete') throw error;
       if (error instanceof AanaError && error.name === 'TaskStorageFull')
         return write(failure(task, error, this.#options.retryable));
       this.#options.log.error('a result cannot be stored', { task: task.id, error });
@@ -343,20 +265,11 @@ export class TaskRunner {
   }
 
   /** Keeps the leases of what runs here, and ends what was lost. */
-  async #beat(): Promise<void> {
-    const { leaseMs, log, storage } = this.#options;
-    const running = [...this.#running];
-    if (running.length === 0 || this.#isBeating) return;
-    this.#isBeating = true;
-    try {
-      const ids = running.map(({ task }) => task.id);
-      const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, ids, leaseMs), { isUrgent: true });
-      for (const { task, ending } of running) if (kept.get(task.id) !== task.lease_token) ending.abort(LOST);
-    } catch (error) {
-      log.warn('the leases of tasks were not renewed', { error });
-    } finally {
-      this.#isBeating = false;
-    }
+  async #renew(running: readonly ClaimedTask[]): Promise<void> {
+    const { leaseMs, storage } = this.#options;
+    const ids = running.map(({ id }) => id);
+    const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, ids, leaseMs), { isUrgent: true });
+    for (const task of running) if (kept.get(task.id) !== task.lease_token) this.#consumer.abort(task, LOST);
   }
 }
 

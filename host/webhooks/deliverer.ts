@@ -1,10 +1,7 @@
-import { setMaxListeners } from 'node:events';
-import { hostname } from 'node:os';
-import { delay } from '../core/abort.ts';
-import { type Deferred, deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import type { WorkEnd } from '../core/work-telemetry.ts';
 import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage, whileUnavailable } from '../storage/index.ts';
@@ -60,19 +57,10 @@ interface Answer {
   readonly retryAfterMs: number;
 }
 
-/**
- * How often is looked without being told: another process that shares SQLite's file tells nobody, and some wait for
- * their time.
- */
-const POLL_MS = 1000;
-const AFTER_ERROR_MS = 1000;
+/** The consumer looks again within a second, so later deliveries need not be read. */
+const HORIZON_MS = 1000;
 /** A lease is longer than an attempt by so much: time to write down how it went. */
 const LEASE_MARGIN_MS = 5000;
-const PRUNE_EVERY_MS = 600_000;
-const PRUNE_BATCH = 500;
-
-/** The reason with which an attempt is ended when the application shuts down. */
-const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
 
 /**
  * Sends what waits in the outbox. Hosts that share a database share the work; what one has begun and not ended, another
@@ -81,77 +69,58 @@ const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application i
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #telemetry: DeliveryTelemetry;
-  readonly #owner = `${hostname()}/${process.pid}/${newId()}`;
-  readonly #running = new Map<
-    string,
-    { readonly userId: string | null; readonly isFailing: boolean; readonly done: Promise<void> }
-  >();
-  readonly #stopping = new AbortController();
-  readonly #ending = new AbortController();
-  #wake: Deferred<void> = deferred();
-  #loop: Promise<void> = Promise.resolve();
-  #unlisten: (() => void) | undefined;
-  #prunedAt = Number.NEGATIVE_INFINITY;
+  readonly #owner = newLeaseOwner();
+  readonly #consumer: QueueConsumer<ClaimedDelivery>;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    const { storage, config, log } = options;
     this.#telemetry = new DeliveryTelemetry(options.telemetry ?? noTelemetry);
-    setMaxListeners(0, this.#ending.signal); // every delivery may wait for the database at a time
+    this.#consumer = new QueueConsumer({
+      concurrency: config.max_concurrent,
+      claim: (room) => this.#claim(room),
+      nextDueInMs: () => this.#nextDueInMs(),
+      run: (delivery, signal) => this.#deliver(delivery, signal),
+      listen: () =>
+        storage.listen((message) => {
+          if (message === '' || message === DELIVERIES_WAITING) this.#consumer.wake();
+        }),
+      onClaimError: (error) => log.warn('webhook deliveries cannot be taken', { error }),
+      onRunError: (error, { id, webhook_id: webhook }) =>
+        log.warn('what became of a delivery could not be stored; it is sent again when its lease is over', {
+          webhook,
+          delivery: id,
+          error,
+        }),
+    });
   }
 
-  async start(): Promise<void> {
-    const unlisten = await this.#options.storage.listen((message) => {
-      if (message === '' || message === DELIVERIES_WAITING) this.#wake.resolve();
-    });
-    if (this.#stopping.signal.aborted) return unlisten();
-    this.#unlisten = unlisten;
-    this.#loop = this.#takeDeliveries();
+  start(): Promise<void> {
+    return this.#consumer.start();
   }
 
   /** Takes no more; attempts that run have `graceMs` to end, then they are given back. May be called twice. */
-  async stop(graceMs: number): Promise<void> {
-    this.#stopping.abort(SHUTDOWN);
-    this.#wake.resolve();
-    this.#unlisten?.();
-    await this.#loop;
-    const timer = setTimeout(() => this.#ending.abort(SHUTDOWN), graceMs);
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
-    clearTimeout(timer);
+  stop(graceMs: number): Promise<void> {
+    return this.#consumer.stop(graceMs);
   }
 
-  async #takeDeliveries(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#wake = deferred(); // before the look, so that what comes meanwhile is not missed
-      try {
-        const waitMs = await this.#take();
-        if (waitMs > 0) await this.#idle(waitMs);
-        if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune();
-      } catch (error) {
-        this.#options.log.warn('webhook deliveries cannot be taken', { error });
-        await delay(AFTER_ERROR_MS, signal).catch(() => {});
-      }
-    }
+  async #nextDueInMs(): Promise<number> {
+    return this.#options.storage.read(
+      async ({ webhookDeliveries, connection }) =>
+        ((await webhookDeliveries.nextDue(connection.now() + HORIZON_MS)) ?? Infinity) - connection.now(),
+    );
   }
 
-  /** Gives how long there is nothing to take. */
-  async #take(): Promise<number> {
+  async #claim(room: number): Promise<readonly ClaimedDelivery[]> {
     const { storage, config } = this.#options;
-    const limit = config.max_concurrent - this.#running.size;
-    if (limit <= 0) return POLL_MS;
-    const { due, now } = await storage.read(async ({ webhookDeliveries, connection }) => ({
-      due: await webhookDeliveries.nextDue(connection.now() + POLL_MS),
-      now: connection.now(),
-    }));
-    if (due === undefined) return POLL_MS;
-    if (due > now) return due - now;
-    const failing = [...this.#running.values()].filter(({ isFailing }) => isFailing).length;
+    const { running } = this.#consumer;
+    const failing = running.filter(({ failures }) => failures > 0).length;
     const activeOfUser = new Map<string | null, number>();
-    for (const { userId } of this.#running.values()) activeOfUser.set(userId, (activeOfUser.get(userId) ?? 0) + 1);
-    const claimed = await storage.write(({ webhookDeliveries }) =>
+    for (const { user_id: user } of running) activeOfUser.set(user, (activeOfUser.get(user) ?? 0) + 1);
+    return storage.write(({ webhookDeliveries }) =>
       webhookDeliveries.claim({
         owner: this.#owner,
-        limit,
+        limit: room,
         limitOfFailing: Math.max(0, Math.ceil(config.max_concurrent / 2) - failing), // the other half is for those that work
         perTarget: config.max_concurrent_per_target,
         activeOfUser,
@@ -159,44 +128,25 @@ export class Deliverer {
         leaseMs: config.timeout * 1000 + LEASE_MARGIN_MS,
       }),
     );
-    for (const delivery of claimed) this.#begin(delivery);
-    return claimed.length > 0 ? 0 : POLL_MS;
   }
 
-  async #idle(ms: number): Promise<void> {
-    const timer = setTimeout(this.#wake.resolve, ms);
-    await this.#wake.promise;
-    clearTimeout(timer);
-  }
-
-  #begin(delivery: ClaimedDelivery): void {
-    const done = this.#deliver(delivery)
-      .catch((error: unknown) =>
-        this.#options.log.warn(
-          'what became of a delivery could not be stored; it is sent again when its lease is over',
-          { webhook: delivery.webhook_id, delivery: delivery.id, error },
-        ),
-      )
-      .finally(() => {
-        this.#running.delete(delivery.id);
-        this.#wake.resolve();
-      });
-    this.#running.set(delivery.id, { userId: delivery.user_id, isFailing: delivery.failures > 0, done });
-  }
-
-  async #deliver(delivery: ClaimedDelivery): Promise<void> {
+  async #deliver(delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     const work = this.#telemetry.begin(delivery);
-    const answer = await this.#attempt(delivery, work.traceparent);
+    const answer = await this.#attempt(delivery, work.traceparent, signal);
     work.end(endOf(answer));
     if (answer === undefined)
       return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
     const ms = performance.now() - startedAt;
-    await whileUnavailable(() => this.#store(delivery, answer, ms), this.#ending.signal);
+    await whileUnavailable(() => this.#store(delivery, answer, ms), signal);
   }
 
   /** Undefined when it was ended by the shutdown. */
-  async #attempt(delivery: ClaimedDelivery, traceparent: string | undefined): Promise<Answer | undefined> {
+  async #attempt(
+    delivery: ClaimedDelivery,
+    traceparent: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer | undefined> {
     const { config, post, includeStacktrace, mayRead = () => true } = this.#options;
     try {
       const secret = await this.#secretOf(delivery);
@@ -210,7 +160,7 @@ export class Deliverer {
         headers,
         body,
         timeoutMs: config.timeout * 1000,
-        signal: this.#ending.signal,
+        signal,
       });
       const isGood = status >= 200 && status <= 299;
       const asked = answered.find(([name]) => name === 'retry-after')?.[1];
@@ -220,7 +170,7 @@ export class Deliverer {
           : `the target answered ${status}`;
       return { status, error: isGood ? null : reason, retryAfterMs: isGood ? 0 : retryAfterMs(asked, Date.now()) };
     } catch (error) {
-      if (this.#ending.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
       return { status: null, error: error instanceof Error ? error.message : String(error), retryAfterMs: 0 };
     }
   }
@@ -284,19 +234,6 @@ export class Deliverer {
     if (isLast) log.warn('webhook not delivered, and not tried again', { ...fields, attempts, reason: error });
     else log.debug('webhook not delivered', { ...fields, attempts, reason: error });
     if (disabled !== undefined) log.warn('webhook disabled', { webhook: delivery.webhook_id, reason: disabled });
-  }
-
-  async #prune(): Promise<void> {
-    const { storage, config } = this.#options;
-    this.#prunedAt = performance.now();
-    for (
-      let removed = PRUNE_BATCH;
-      config.retention > 0 && removed === PRUNE_BATCH && !this.#stopping.signal.aborted;
-    ) {
-      removed = await storage.write(({ webhookDeliveries, connection }) =>
-        webhookDeliveries.prune(connection.now() - config.retention * 1000, PRUNE_BATCH),
-      );
-    }
   }
 }
 

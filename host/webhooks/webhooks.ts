@@ -2,6 +2,7 @@ import { AanaError } from '../core/errors.ts';
 import type { DeliveryRecord, DeliveryStatus, WebhookChange, WebhookRecord } from '../storage/index.ts';
 import { Deliverer, type DelivererConfig, type DelivererOptions } from './deliverer.ts';
 import { isSecret, newSecret } from './message.ts';
+import { Pruner } from './pruner.ts';
 
 /** In the words of the settings `WEBHOOK__…`. */
 export interface WebhookConfig extends DelivererConfig {
@@ -23,20 +24,24 @@ const MOST_URL_LENGTH = 2083;
 export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #deliverer: Deliverer;
+  readonly #pruner: Pruner;
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
     this.#deliverer = new Deliverer(options);
+    const { storage, log, config } = options;
+    this.#pruner = new Pruner({ storage, log, retentionMs: config.retention * 1000 });
   }
 
   /** Begins to send, also what was left when a host ended. */
-  start(): Promise<void> {
-    return this.#deliverer.start();
+  async start(): Promise<void> {
+    await this.#deliverer.start();
+    this.#pruner.start();
   }
 
   /** See {@link Deliverer.stop}. */
-  stop(graceMs: number): Promise<void> {
-    return this.#deliverer.stop(graceMs);
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all([this.#deliverer.stop(graceMs), this.#pruner.stop()]);
   }
 
   /**
