@@ -14,11 +14,11 @@ const native = {
   words: [],
 };
 
-Output('has each segment’s confidence as the exponential of its mean log probability', () => {
+Output('gives each segment the exponential of its mean log probability as its confidence', () => {
   assert.is(toSegment(native, null).confidence, Math.exp(-0.5));
 });
 
-Output('keeps confidences inside 0 to 1', () => {
+Output('keeps confidences between 0 and 1', () => {
   assert.is(toSegment({ ...native, averageLogProbability: 0.1 }, null).confidence, 1);
   assert.is(toSegment({ ...native, averageLogProbability: -Infinity }, null).confidence, 0);
   assert.is(toSegment({ ...native, noSpeechProbability: Number.NaN }, null).no_speech_confidence, 0);
@@ -30,7 +30,7 @@ Output('names the speaker of a segment and of its words', () => {
   assert.equal([segment.speaker, segment.words[0]?.speaker], ['CHANNEL_01', 'CHANNEL_01']);
 });
 
-Output('joins the texts as they are, with their leading spaces', () => {
+Output('joins the texts of the segments with their leading spaces', () => {
   const output = toOutput([toSegment(native, null), toSegment({ ...native, text: ' World.' }, null)], {
     language: 'en',
     language_confidence: 1,
@@ -38,7 +38,7 @@ Output('joins the texts as they are, with their leading spaces', () => {
   assert.is(output.transcription.text, ' Hello. World.');
 });
 
-Output('is what the schema promises, with and without speech', () => {
+Output('matches the schema, with and without speech', () => {
   const output = toOutput([toSegment(native, null)], { language: 'en', language_confidence: 1 });
   assert.equal(AsrOutput.parse(output), output);
   assert.equal(AsrOutput.parse(silence()), {
@@ -48,7 +48,7 @@ Output('is what the schema promises, with and without speech', () => {
   });
 });
 
-Output('has the mean confidence of channels in one language, else the more confident language', () => {
+Output('has the mean confidence if all channels are in one language, else the most confident language', () => {
   const english = (language_confidence: number) => ({ language: 'en', language_confidence });
   assert.equal(combineInfo([english(0.5), english(1)]), english(0.75));
   assert.equal(combineInfo([english(0.5), { language: 'de', language_confidence: 0.6 }]), {

@@ -3,7 +3,7 @@ import type { AsrOutput, AsrSegment, AsrTranscriptionInfo } from '../schemas/ind
 
 const SILENCE: AsrTranscriptionInfo = { language: 'silence', language_confidence: 1 };
 
-/** What is answered for audio without speech. */
+/** Returns the answer for audio without speech. */
 export function silence(): AsrOutput {
   return { segments: [], transcription_info: { ...SILENCE }, transcription: { text: '' } };
 }
@@ -24,7 +24,7 @@ export function toSegment(segment: WhisperNativeSegment, speaker: string | null)
   };
 }
 
-/** Segments with the text that they make together. */
+/** Joins the texts of the segments into the text of the whole transcription. */
 export function toOutput(segments: readonly AsrSegment[], info: AsrTranscriptionInfo): AsrOutput {
   return {
     segments: [...segments],
@@ -40,7 +40,10 @@ export function infoOf({
   return { language, language_confidence: fraction(languageProbability) };
 }
 
-/** One for all channels: the mean confidence where they agree on the language, else the more confident one. */
+/**
+ * Combines the languages of all channels: the mean confidence if they agree on the language, else the language with the
+ * highest confidence.
+ */
 export function combineInfo(infos: readonly AsrTranscriptionInfo[]): AsrTranscriptionInfo {
   const [first, ...others] = infos;
   if (!first) return { ...SILENCE };
@@ -51,7 +54,7 @@ export function combineInfo(infos: readonly AsrTranscriptionInfo[]): AsrTranscri
   return others.reduce((best, info) => (info.language_confidence > best.language_confidence ? info : best), first);
 }
 
-/** Inside 0 to 1, also where rounding or a missing value led out of it. */
+/** Limits the value to 0 to 1, because rounding or a missing value can give numbers outside of it. */
 function fraction(value: number): number {
   return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : 0;
 }

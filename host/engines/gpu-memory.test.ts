@@ -22,7 +22,7 @@ Watch.after.each(() => {
   delete process.env['AANA_GPU_DEVICES'];
 });
 
-Watch('tells what became used of each GPU since it began, and what is free', () => {
+Watch('reports the memory of each GPU that was taken since the watch began, and the free memory', () => {
   const watch = new GpuMemoryWatch(native, true);
   list = [device('CPU', 40, 'cpu'), device('CUDA0', 60), device('CUDA1', 85)];
   assert.equal(watch.read(), [
@@ -31,7 +31,7 @@ Watch('tells what became used of each GPU since it began, and what is free', () 
   ]);
 });
 
-Watch('tells of the GPUs that the process was given, in their order', () => {
+Watch('reports the GPUs that the process was given, in their order', () => {
   process.env['AANA_GPU_DEVICES'] = 'CUDA1,CUDA0';
   assert.equal(
     new GpuMemoryWatch(native, true).read().map(({ freeBytes }) => freeBytes),
@@ -39,7 +39,7 @@ Watch('tells of the GPUs that the process was given, in their order', () => {
   );
 });
 
-Watch('tells of none where the model is on the CPU', () => {
+Watch('reports no GPU if the model is on the CPU', () => {
   assert.equal(new GpuMemoryWatch(native, false).read(), []);
 });
 

@@ -2,15 +2,15 @@ import { assignedGpus, type NativeBinding, type NativeDevice } from '../../nativ
 import type { GpuMemory } from '../rpc/replica-memory.ts';
 
 /**
- * Follows what this process uses of its GPUs: their free memory before it loads a model, against that at any later
- * time. What other programs take or give meanwhile is in it, too.
+ * Measures how much GPU memory this process uses: the free memory before a model is loaded, minus the free memory now.
+ * Memory that other programs take or free in between is counted too.
  */
 export class GpuMemoryWatch {
   readonly #native: Pick<NativeBinding, 'devices'>;
   readonly #isUsed: boolean;
   readonly #freeAtFirst: readonly number[];
 
-  /** To be made before a model is loaded. Without `isUsed` there are no GPUs to follow. */
+  /** Must be constructed before the model is loaded. If `isUsed` is false, no GPU is measured. */
   constructor(native: Pick<NativeBinding, 'devices'>, isUsed: boolean) {
     this.#native = native;
     this.#isUsed = isUsed;
@@ -24,7 +24,7 @@ export class GpuMemoryWatch {
     }));
   }
 
-  /** Those that this process was given, in their order. */
+  /** Returns the GPUs that this process was given, in their order. */
   #gpus(): NativeDevice[] {
     if (!this.#isUsed) return [];
     const gpus = this.#native.devices().filter(({ type }) => type === 'gpu');

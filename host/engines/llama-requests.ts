@@ -7,7 +7,7 @@ import { termsOf } from './request-terms.ts';
 
 type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
 
-/** Sorts the engine's events by request, and gives each request as a stream of text. */
+/** Distributes the engine's events to its requests, and gives the text of each request as a stream. */
 export class LlamaRequests {
   readonly #modelName: string;
   readonly #onEnded: (reason: string) => void;
@@ -15,8 +15,8 @@ export class LlamaRequests {
   #nextId = 1;
 
   /**
-   * `onEnded` is called when the engine can serve no request any more. Its requests are left open: they end with the
-   * process.
+   * `onEnded` is called when the engine can serve no more requests. Its open requests are not answered; they fail when
+   * the process exits.
    */
   constructor(modelName: string, onEnded: (reason: string) => void) {
     this.#modelName = modelName;
@@ -34,10 +34,11 @@ export class LlamaRequests {
   };
 
   /**
-   * Runs a prompt. A reader that does not take pieces holds its own sequence up, no other. Leaving the loop or an abort
-   * ends the request at the engine's next step. Throws the signal's reason, `InferenceException` when the engine
-   * failed, and else an error that says what was wrong with the request: `PromptTooLongException`, `EmptyPrompt`,
-   * `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
+   * Runs a prompt. A slow reader pauses its own sequence and no other. The request ends at the engine's next step when
+   * the reader leaves the loop or the signal aborts.
+   *
+   * Throws the signal's reason, `InferenceException` when the engine failed, or an error that names the fault of the
+   * request: `PromptTooLongException`, `EmptyPrompt`, `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
    */
   async *run(
     engine: NativeLlamaEngine,
@@ -90,7 +91,7 @@ export class LlamaRequests {
         return new AanaError(
           'PromptTooLongException',
           'bad-request',
-          `the prompt has ${promptTokens} tokens, ${model} takes ${maxTokens} at most`,
+          `the prompt has ${promptTokens} tokens; ${model} accepts at most ${maxTokens}`,
           {
             data: { prompt_len: promptTokens, max_len: maxTokens },
           },
@@ -99,16 +100,16 @@ export class LlamaRequests {
         return new AanaError(
           'EmptyPrompt',
           'bad-request',
-          `the prompt is empty; ${model} needs at least one character to go on from`,
+          `the prompt is empty; ${model} needs at least one character`,
           { data },
         );
       case 'slow-reader':
-        return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was given up: ${message}`, { data });
+        return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was stopped: ${message}`, { data });
       case 'deadline-exceeded':
         return new AanaError(
           'DeadlineExceeded',
           'deadline-exceeded',
-          `the request to ${model} was given up: ${message}`,
+          `the request to ${model} was stopped: ${message}`,
           { data, fault },
         );
       case 'no-room':

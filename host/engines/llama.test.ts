@@ -1,4 +1,4 @@
-// The real engine on a small real model, through a deployment: in a replica process of its own.
+// The real engine with a small real model. A deployment runs it in a replica process.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun, deployed, failure } from './fixtures/real-models.ts';
 
 const Llama = suite('a text generation deployment');
 
@@ -46,15 +45,6 @@ async function texts(args: Record<string, unknown>, signal?: AbortSignal): Promi
   return all;
 }
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof AanaError) return error;
-  throw error ?? new Error('it did not reject');
-}
-
 const ongoing = (): number => manager.status()['model']?.replicas[0]?.ongoing ?? 0;
 const replicaPid = (): number => manager.status()['model']?.replicas[0]?.pid ?? 0;
 
@@ -65,7 +55,7 @@ Llama('answers as the assistant', async () => {
   assert.not.match(answer.message.content, /<\|im_/);
 });
 
-Llama('takes other sampling defaults while it runs', async () => {
+Llama('changes its sampling defaults without a restart', async () => {
   const pid = replicaPid();
   const options = (maxTokens: number): DeploymentOptionsInput => ({
     ...OPTIONS,
@@ -82,7 +72,7 @@ Llama('streams an answer in many pieces', async () => {
   assert.ok((await texts({ dialog: QUESTION })).length > 5);
 });
 
-Llama('is told the deadline of a call, and ends the call when it has passed', async () => {
+Llama('ends a call when its deadline has passed', async () => {
   const error = await failure(
     llm.call(
       'generate',
@@ -91,32 +81,32 @@ Llama('is told the deadline of a call, and ends the call when it has passed', as
     ),
   );
   assert.equal([error.name, error.kind], ['DeadlineExceeded', 'deadline-exceeded']);
-  assert.ok(['cancelled', 'overload'].includes(error.fault), error.fault); // it may not have begun by then
+  assert.ok(['cancelled', 'overload'].includes(error.fault), error.fault); // 'overload' if the call was still waiting
   assert.ok(
     textOf(await llm.call('generate', { prompt: 'Once upon a time' }, { deadlineAt: Date.now() + 600_000 })).length > 0,
   );
 });
 
-Llama('calls an empty prompt the mistake of the caller', async () => {
+Llama("reports an empty prompt as the caller's mistake", async () => {
   const { name, fault, message } = await failure(llm.call('generate', { prompt: '' }));
   assert.equal([name, fault], ['EmptyPrompt', 'caller']);
   assert.match(message, 'the prompt is empty; smollm2-135m-instruct needs at least one character');
 });
 
-Llama('begins the answer with the prefix, in its first piece', async () => {
+Llama('puts the prefix into the first piece of a streamed answer', async () => {
   const [first = '', ...rest] = await texts({ dialog: QUESTION, assistant_prefix: 'Three colours are' });
   assert.ok(first.startsWith('Three colours are') && first.length > 'Three colours are'.length, first);
   assert.ok(rest.length > 0 && !rest.some((text) => text.includes('Three colours are')));
 });
 
-Llama('has the prefix in a whole answer', async () => {
+Llama('puts the prefix before a whole answer', async () => {
   assert.match(
     contentOf(await llm.call('chat', { dialog: QUESTION, assistant_prefix: 'My answer: ' })),
     /^My answer: /,
   );
 });
 
-Llama('makes as many tokens as asked', async () => {
+Llama('makes at most the number of tokens that the request asks for', async () => {
   const text = contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { max_tokens: 3 } }));
   const { tokens } = (await llm.call('count_tokens', { text })) as { tokens: number };
   assert.ok(tokens >= 1 && tokens <= 3, `${tokens} tokens`);
@@ -153,7 +143,7 @@ Llama('refuses a dialog that is longer than the context, with both numbers', asy
   assert.match(error.message, String(most));
 });
 
-Llama('lets two streams progress together', async () => {
+Llama('runs two streams at the same time', async () => {
   const order: string[] = [];
   const read = async (name: string): Promise<void> => {
     for await (const batch of llm.stream('chat_stream', { dialog: dialog(`Tell a story about ${name}.`) }))
@@ -165,7 +155,7 @@ Llama('lets two streams progress together', async () => {
   assert.ok(firstOf('a dog') < lastOf('a cat') && firstOf('a cat') < lastOf('a dog'), order.join());
 });
 
-Llama('answers more dialogs at a time than it has places for', async () => {
+Llama('answers more simultaneous dialogs than it has sequences', async () => {
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, n) =>
       llm.call('chat', { dialog: dialog(`What is ${n} plus 1?`), sampling_params: { max_tokens: 8 } }),
@@ -174,7 +164,7 @@ Llama('answers more dialogs at a time than it has places for', async () => {
   assert.ok(answers.every((answer) => contentOf(answer).length > 0));
 });
 
-Llama('ends a cancelled answer, and its place is free again', async () => {
+Llama('ends a cancelled answer and frees its sequence', async () => {
   const controller = new AbortController();
   const reason = new Error('client went away');
   const args = { dialog: dialog('Count to one thousand.'), sampling_params: { max_tokens: 400 } };
@@ -195,7 +185,7 @@ Llama('ends an answer whose reader leaves', async () => {
   assert.ok((await texts({ dialog: QUESTION })).length > 0);
 });
 
-Llama('does not let a slow reader hold up another', async () => {
+Llama('does not let a slow reader delay another', async () => {
   const long = { dialog: dialog('Tell a long story.'), sampling_params: { max_tokens: 300 } };
   const slow = llm.stream('chat_stream', long)[Symbol.asyncIterator]();
   await slow.next();
@@ -203,7 +193,7 @@ Llama('does not let a slow reader hold up another', async () => {
   await slow.return?.(undefined);
 });
 
-Llama('loses a stream with a clear error when its replica is killed; the next one works', async () => {
+Llama('ends a stream with a clear error when its replica is killed, and serves the next one', async () => {
   const pid = replicaPid();
   const error = await failure(
     (async () => {
@@ -219,21 +209,22 @@ Llama('loses a stream with a clear error when its replica is killed; the next on
   assert.is.not(replicaPid(), pid);
 });
 
-Llama('does not start on a file that is not there, and says which', async () => {
+Llama('does not start without its model file, and names the file', async () => {
   const broken = deployed({ type: 'LlamaTextGenerationDeployment', user_config: { model_id: '/nowhere/model.gguf' } });
   const error = await failure(broken.start());
   assert.is(error.name, 'FailedDeployment');
   assert.match(error.message, '/nowhere/model.gguf');
 });
 
-Llama('tells what memory its process uses', () => {
+Llama('reports the memory of its process', () => {
   const memory = manager.status()['model']?.replicas[0]?.memory;
   assert.ok(memory && memory.privateBytes > 20e6, JSON.stringify(memory));
-  if (process.platform === 'linux') assert.ok(memory.fileBytes > 100e6, JSON.stringify(memory)); // the mapped model is part of it
+  // Includes the mapped model.
+  if (process.platform === 'linux') assert.ok(memory.fileBytes > 100e6, JSON.stringify(memory));
   assert.equal(memory.gpus, []);
 });
 
-Llama('is loaded onto the GPU that its place names', async () => {
+Llama('is loaded onto the GPU of its placement', async () => {
   const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
   const elsewhere = deployed({ ...OPTIONS, ray_actor_options: { num_gpus: 1 } }, {}, machine);
   assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a device that is not there/);
@@ -255,7 +246,7 @@ for (const [kwargs, pattern] of SPLITS) {
   });
 }
 
-Llama('replaces a replica whose engine ends, with what the engine said', async () => {
+Llama("replaces a replica whose engine ended, and reports the engine's message", async () => {
   if (process.platform !== 'linux') return;
   const folder = mkdtempSync(join(tmpdir(), 'aana-engine-'));
   const library = join(folder, 'failing-decode.so');

@@ -15,7 +15,7 @@ import { LlamaRequests } from './llama-requests.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
 
-/** What a replica starts from; `deployments/builtin/llama-text-generation-deployment.ts` makes it. */
+/** The configuration of a replica, made by `deployments/builtin/llama-text-generation-deployment.ts`. */
 interface LlamaSpec {
   readonly model_path: string;
   readonly model_name: string;
@@ -33,7 +33,7 @@ interface LlamaSpec {
   readonly default_sampling_params: SamplingParams;
 }
 
-/** The host ends a replica whose warm-up makes no progress. */
+/** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
 interface ChatArgs {
@@ -91,7 +91,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     warmUp: async () =>
       void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
-    // An engine that ends while it has no request tells nobody.
+    // An engine that ends without a request has no caller to report to, so the health check reports it.
     checkHealth: async () => {
       if (engine.failure !== '') throw engineEnded(engine.failure);
     },
@@ -102,7 +102,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
   };
 }
 
-/** Ends this replica's process, so that the host starts another one and repeats what nobody has seen a part of. */
+/** Ends this replica's process. The host then starts another one and repeats the calls that have sent no value yet. */
 function endProcess(reason: string): void {
   setImmediate(() => {
     throw engineEnded(reason);
@@ -122,7 +122,7 @@ class Llama {
     this.#spec = spec;
   }
 
-  /** Takes other sampling defaults, for answers that begin afterwards; everything else is in the loaded model. */
+  /** Changes the sampling defaults for later answers. Everything else belongs to the loaded model and cannot change. */
   reconfigure(next: LlamaSpec): void {
     const { default_sampling_params: _, ...loaded } = this.#spec;
     const { default_sampling_params: defaults, ...wanted } = next;
@@ -130,7 +130,7 @@ class Llama {
       throw new AanaError(
         'NotReconfigurable',
         'conflict',
-        `${this.#spec.model_name} is loaded otherwise; only default_sampling_params can be changed`,
+        `only default_sampling_params of the loaded ${this.#spec.model_name} can be changed`,
       );
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
@@ -143,7 +143,7 @@ class Llama {
     return { text: await joined(this.pieces(args, context)) };
   }
 
-  /** All at the same time. When one fails, the others are cancelled. */
+  /** Runs all prompts at the same time. When one fails, the others are cancelled. */
   async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<{ texts: string[] }> {
     const failed = new AbortController();
     const all = { ...context, signal: AbortSignal.any([context.signal, failed.signal]) };
@@ -156,7 +156,7 @@ class Llama {
     }
   }
 
-  /** The pieces of the answer. What the answer was begun with is part of the first. */
+  /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
     { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
     context: CallContext,
@@ -196,7 +196,7 @@ class Llama {
       throw new AanaError(
         'ChatTemplateException',
         'bad-request',
-        `the chat template of ${this.#spec.model_name} does not take this dialog: ${message}`,
+        `the chat template of ${this.#spec.model_name} does not accept this dialog: ${message}`,
         {
           data: { model_name: this.#spec.model_name },
         },

@@ -3,7 +3,8 @@ import { packageRoot } from '../core/package-root.ts';
 import { loadNative, nativeAddonPath, type NativeBinding, type NativeFault } from '../../native/lib/index.ts';
 
 /**
- * The addon, its log lines in `log`; what the engines tell of each model they load is for debugging. Once per process.
+ * Loads the addon and writes its log lines to `log`. The engines' information about models that they load is logged as
+ * debug. Call it once per process.
  */
 export function openNative(log: Logger): NativeBinding {
   const native = loadNative({ addonPath: nativeAddonPath(packageRoot) });
@@ -19,7 +20,7 @@ export interface NativeFailure {
   readonly message: string;
 }
 
-/** The name, the fault and the text of whatever the addon threw. */
+/** Returns the code, the fault and the message of an error that the addon threw. */
 export function nativeFailure(thrown: unknown): NativeFailure {
   if (!(thrown instanceof Error)) return { code: 'failed', fault: 'deployment', message: String(thrown) };
   const { code = 'failed', fault = 'deployment', message } = thrown as Error & Partial<NativeFailure>;

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Artifact } from '../schemas/index.ts';
 import { isSilent, mixDown, readPcm } from './pcm.ts';
 
-const Pcm = suite('samples');
+const Pcm = suite('PCM samples');
 
 let folder = '';
 Pcm.before(async () => {
@@ -17,17 +17,17 @@ Pcm.after(() => rm(folder, { recursive: true }));
 const named = (name: string, bytes: number): Artifact => ({ id: `pcm/${name}`, bytes, sha256: '0'.repeat(64) });
 const pathOf = async ({ id }: Artifact): Promise<string> => join(folder, basename(id));
 
-Pcm('are read as they were written', async () => {
+Pcm('are read unchanged', async () => {
   const path = join(folder, 'three.f32');
   await writeFile(path, Buffer.from(Float32Array.of(0.5, -1, 0.25).buffer));
   assert.equal([...(await readPcm({ artifact: named('three.f32', 12), samples: 3 }, pathOf))], [0.5, -1, 0.25]);
 });
 
-Pcm('of no length need no file', async () => {
+Pcm('need no file if there are none', async () => {
   assert.is((await readPcm({ artifact: named('absent', 0), samples: 0 }, pathOf)).length, 0);
 });
 
-Pcm('that the file does not hold are an error with both numbers', async () => {
+Pcm('that are missing from the file are an error with both numbers', async () => {
   const path = join(folder, 'short.f32');
   await writeFile(path, Buffer.alloc(8));
   const error = await readPcm({ artifact: named('short.f32', 8), samples: 3 }, pathOf).catch(
@@ -41,7 +41,7 @@ Pcm('of several channels are mixed to their mean', () => {
   assert.is(mixDown([]).length, 0);
 });
 
-Pcm('that are all zero are silent', () => {
+Pcm('are silent if all are zero', () => {
   assert.ok(isSilent(new Float32Array(100)));
   assert.ok(isSilent(new Float32Array(0)));
   assert.not.ok(isSilent(Float32Array.of(0, 0, 0.001)));

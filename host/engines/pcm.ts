@@ -6,8 +6,8 @@ import type { AudioReference } from '../schemas/index.ts';
 type Channel = AudioReference['channels'][number];
 
 /**
- * Reads raw little-endian 32-bit floats; `artifactPath` says where they lie. Throws when the file does not hold as many
- * as it should.
+ * Reads raw little-endian 32-bit floats from the file that `artifactPath` resolves. Throws `AudioReadingException` when
+ * the file holds fewer samples than it should.
  */
 export async function readPcm(
   { artifact, samples }: Channel,
@@ -36,7 +36,7 @@ export function isSilent(samples: Float32Array): boolean {
   return samples.every((value) => value === 0);
 }
 
-/** The mean of channels; shorter ones are silent after their end. */
+/** Returns the mean of the channels. A shorter channel counts as silent after its end. */
 export function mixDown(channels: readonly Float32Array[]): Float32Array {
   const [first, ...others] = channels;
   if (!first) return new Float32Array(0);

@@ -1,7 +1,7 @@
 import type { RequestTerms } from '../../native/lib/index.ts';
 import { remainingMs, type RequestContext } from '../core/request-context.ts';
 
-/** What an engine is told about a request: whose it is, how urgent, and how long its answer is of use. */
+/** Returns the terms of a request for an engine: its user, its priority, and the time until its deadline. */
 export function termsOf(context: RequestContext): RequestTerms {
   const deadlineMs = remainingMs(context);
   return {

@@ -4,7 +4,7 @@ import { mergeSampling } from './sampling.ts';
 
 const Sampling = suite('merging sampling parameters');
 
-Sampling('gives greedy, 256 tokens, when nobody says anything', () => {
+Sampling('gives greedy sampling and 256 tokens when nothing is set', () => {
   assert.equal(mergeSampling({}, undefined), {
     temperature: 0,
     topK: -1,
@@ -17,17 +17,17 @@ Sampling('gives greedy, 256 tokens, when nobody says anything', () => {
   });
 });
 
-Sampling('starts from the deployment and overrides only what the request sets', () => {
+Sampling("takes the deployment's parameters unless the request sets its own", () => {
   const merged = mergeSampling({ temperature: 0.7, max_tokens: 100, stop: ['\n'] }, { max_tokens: 5 });
   assert.equal([merged.temperature, merged.maxTokens, merged.stop], [0.7, 5, ['\n']]);
 });
 
-Sampling('takes 0 and an empty list from a request', () => {
+Sampling('accepts 0 and an empty list from a request', () => {
   const merged = mergeSampling({ temperature: 0.7, seed: 7, stop: ['\n'] }, { temperature: 0, seed: 0, stop: [] });
   assert.equal([merged.temperature, merged.seed, merged.stop], [0, 0, []]);
 });
 
-Sampling('takes null for nothing, from either', () => {
+Sampling('treats null as not set, in the deployment and in the request', () => {
   const merged = mergeSampling({ temperature: null, top_k: 40 }, { top_k: null, top_p: null });
   assert.equal([merged.temperature, merged.topK, merged.topP], [0, 40, 1]);
 });

@@ -1,7 +1,7 @@
 import type { LlamaSampling } from '../../native/lib/index.ts';
 import type { SamplingParams } from '../schemas/index.ts';
 
-/** Greedy, 256 tokens at most, the same seed each time. */
+/** Greedy sampling, at most 256 tokens, and the same seed each time. */
 const DEFAULTS: LlamaSampling = {
   temperature: 0,
   topK: -1,
@@ -13,7 +13,10 @@ const DEFAULTS: LlamaSampling = {
   stop: [],
 };
 
-/** The defaults with what the deployment sets, and over that what the request sets. `null` sets nothing. */
+/**
+ * Merges the defaults, the parameters of the deployment and those of the request; the later ones win. `null` sets
+ * nothing.
+ */
 export function mergeSampling(deployment: SamplingParams, request: SamplingParams | null | undefined): LlamaSampling {
   const pick = <Key extends keyof SamplingParams>(key: Key): NonNullable<SamplingParams[Key]> | undefined =>
     request?.[key] ?? deployment[key] ?? undefined;

@@ -1,4 +1,4 @@
-/** Codes that multilingual Whisper models know. */
+/** Language codes that multilingual Whisper models know. */
 export const WHISPER_LANGUAGES: ReadonlySet<string> = new Set(
   (
     'af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha haw he hi hr ht hu hy id is it ja jw ka kk km kn ko ' +

@@ -1,18 +1,17 @@
-// The real engine on real speech, through a deployment: in a replica process of its own.
+// The real engine with real speech. A deployment runs it in a replica process.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { AsrOutput } from '../schemas/index.ts';
 import { twoSpeakers } from '../test/helpers/media/clips.ts';
 import { SAMPLE_TEXT, speechPath } from '../test/helpers/media/media.ts';
 import { wordErrors } from '../test/helpers/media/word-errors.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
+import { cannotRun, deployed, failure, readWav, SampleFiles } from './fixtures/real-models.ts';
 
 const Whisper = suite('a Whisper deployment');
 
@@ -36,22 +35,13 @@ Whisper.after(async () => {
 const transcribe = async (audio: unknown, params = {}, signal?: AbortSignal): Promise<AsrOutput> =>
   AsrOutput.parse(await asr.call('transcribe', { audio, params }, { signal }));
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof AanaError) return error;
-  throw error ?? new Error('it did not reject');
-}
-
 function repeated(samples: Float32Array, times: number): Float32Array {
   const all = new Float32Array(samples.length * times);
   for (let n = 0; n < times; n += 1) all.set(samples, n * samples.length);
   return all;
 }
 
-Whisper('hears what is said', async () => {
+Whisper('transcribes speech', async () => {
   const output = await transcribe(await files.write(speech));
   assert.is(wordErrors(SAMPLE_TEXT, output.transcription.text), 0);
   assert.equal(output.transcription_info, { language: 'en', language_confidence: 1 });
@@ -77,7 +67,7 @@ Whisper('gives the times of words when asked', async () => {
     assert.ok(index === 0 || at.start >= (words[index - 1]?.time_interval.start ?? 0));
 });
 
-Whisper('streams a segment at a time', async () => {
+Whisper('streams one segment at a time', async () => {
   const items: AsrOutput[] = [];
   for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(speech) }))
     items.push(...batch.map((item) => AsrOutput.parse(item)));
@@ -104,14 +94,14 @@ for (const [what, channels] of [
   });
 }
 
-Whisper('says so once when it streams silence', async () => {
+Whisper('yields one value when it streams silence', async () => {
   const items: unknown[] = [];
   for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(new Float32Array(32_000)) }))
     items.push(...batch);
   assert.equal(items, [SILENT]);
 });
 
-Whisper('takes channels apart, names them, and merges their segments by time', async () => {
+Whisper('transcribes channels separately, names them, and merges their segments by time', async () => {
   const later = new Float32Array(speech.length + 64_000);
   later.set(speech, 64_000);
   const output = await transcribe(await files.write(speech, later), { channels: 'separate' });
@@ -146,20 +136,20 @@ Whisper('hears two speakers at the same time, one in each channel', async () => 
   }
 });
 
-Whisper('refuses a language code that does not exist, as bad input', async () => {
+Whisper('refuses an unknown language code as invalid input', async () => {
   const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
   assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
-  assert.match(error.message, '"xx" is no language code');
+  assert.match(error.message, '"xx" is not a language code');
 });
 
-Whisper('fails when the samples are not there', async () => {
+Whisper('fails when the file of samples is missing', async () => {
   const artifact = { id: 'nowhere/audio.f32', bytes: 40, sha256: '0'.repeat(64) };
   const error = await failure(transcribe({ channels: [{ artifact, samples: 10 }], sample_rate: 16000 }));
   assert.is(error.name, 'ArtifactNotFound');
   assert.match(error.message, 'nowhere/audio.f32');
 });
 
-Whisper('lets go of a cancelled transcription before it would have ended', async () => {
+Whisper('stops a cancelled transcription early', async () => {
   const audio = await files.write(repeated(speech, 60));
   const controller = new AbortController();
   const reason = new Error('client went away');
@@ -182,7 +172,7 @@ Whisper('answers four requests at the same time', async () => {
   );
 });
 
-Whisper('does a request again whose replica is killed', async () => {
+Whisper('repeats a request after its replica was killed', async () => {
   const replica = (): number | undefined => manager.status()['model']?.replicas[0]?.pid;
   const pid = replica();
   const running = transcribe(await files.write(repeated(speech, 3)));
@@ -192,7 +182,7 @@ Whisper('does a request again whose replica is killed', async () => {
   assert.is.not(replica(), pid);
 });
 
-Whisper('does not start on a file that is no model, and says which', async () => {
+Whisper('does not start with a file that is not a model, and names the file', async () => {
   const path = join(tmpdir(), (await files.write(speech)).channels[0]?.artifact.id ?? '');
   const broken = deployed({ type: 'WhisperDeployment', user_config: { model_size: path } });
   const error = await failure(broken.start());
@@ -200,14 +190,14 @@ Whisper('does not start on a file that is no model, and says which', async () =>
   assert.match(error.message, basename(path));
 });
 
-Whisper('is loaded onto the GPU that its place names', async () => {
+Whisper('is loaded onto the GPU of its placement', async () => {
   const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
   const elsewhere = deployed(
     { type: 'WhisperDeployment', user_config: { model_size: 'tiny.en' }, ray_actor_options: { num_gpus: 1 } },
     {},
     machine,
   );
-  assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a GPU that is not there/);
+  assert.match((await failure(elsewhere.start())).message, /cannot be loaded onto Vulkan7: there is no such GPU/);
 });
 
 if (cannotRun === undefined) Whisper.run();

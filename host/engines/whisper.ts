@@ -19,11 +19,11 @@ import { isSilent, mixDown, readPcm } from './pcm.ts';
 import { termsOf } from './request-terms.ts';
 import { WHISPER_LANGUAGES } from './whisper-languages.ts';
 
-/** What a replica starts from; `deployments/builtin/whisper-deployment.ts` makes it. */
+/** The configuration of a replica, made by `deployments/builtin/whisper-deployment.ts`. */
 interface WhisperSpec {
   readonly model_path: string;
   readonly vad_model_path: string;
-  /** As errors name it, such as `whisper_base`. */
+  /** The name in error messages, such as `whisper_base`. */
   readonly model_name: string;
   readonly model_size?: string;
   readonly threads: number;
@@ -32,10 +32,10 @@ interface WhisperSpec {
 }
 
 const SAMPLES_PER_SECOND = 16_000;
-/** The host ends a replica whose warm-up makes no progress. */
+/** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
-/** What is transcribed by itself. */
+/** Samples that are transcribed on their own. */
 interface Channel {
   readonly samples: Float32Array;
   readonly speaker: string | null;
@@ -86,7 +86,7 @@ class Whisper {
     this.#modelName = modelName;
   }
 
-  /** Listens to a second of silence: one whole pass of the model, and nothing to say. */
+  /** Transcribes one second of silence: a whole pass of the model without any text. */
   async warmUp(): Promise<void> {
     const params = {
       language: 'en',
@@ -111,8 +111,8 @@ class Whisper {
   }
 
   /**
-   * One item for each segment as it becomes final; channels in turn. Where the language has to be found first, these
-   * items leave it empty and a last one without segments tells it.
+   * Yields one value for each segment when it becomes final, one channel after the other. If the language has to be
+   * detected first, the language of these values is empty, and a last value without segments has it.
    */
   async *transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
     const params = this.#params(args);
@@ -142,7 +142,7 @@ class Whisper {
         queue.fail(error);
       }
     };
-    void work(); // its failure reaches the reader
+    void work(); // the queue passes its failure to the reader
     yield* queue;
   }
 
@@ -150,7 +150,7 @@ class Whisper {
     const params = WhisperParams.parse(args['params'] ?? {});
     const { language } = params;
     if (language != null && !WHISPER_LANGUAGES.has(language)) {
-      const msg = `"${language}" is no language code that Whisper knows; leave it out to find the language from the speech`;
+      const msg = `"${language}" is not a language code that Whisper knows; leave it out to detect the language from the speech`;
       const entry = { type: 'value_error', loc: ['params', 'language'], msg, input: language };
       throw new AanaError('ValidationError', 'invalid-input', `params.language: ${msg}`, { data: [entry] });
     }
@@ -165,8 +165,8 @@ class Whisper {
   }
 
   /**
-   * Channels share the engine's states, so they are worked on at the same time. Waits for all of them also when one
-   * fails.
+   * Transcribes the channels at the same time, because they share the engine's states. If one fails, it still waits for
+   * the others.
    */
   async #transcribeAll(
     channels: readonly Channel[],
@@ -221,7 +221,7 @@ class Whisper {
       return new AanaError(
         'DeadlineExceeded',
         'deadline-exceeded',
-        `the request to ${this.#modelName} was given up: ${message}`,
+        `the request to ${this.#modelName} was stopped: ${message}`,
         { data, fault },
       );
     if (fault === 'caller')
@@ -249,13 +249,13 @@ class Whisper {
     };
   }
 
-  /** An English model hears English, whatever was asked for. */
+  /** Returns the language if it needs no detection. A model for English always transcribes English. */
   #knownLanguage({ language }: WhisperParams): string | undefined {
     return this.#engine.info.multilingual ? (language ?? undefined) : 'en';
   }
 }
 
-/** The language of what was heard; channels without speech have no say. */
+/** Returns the language of the channels that have speech. */
 function languageOf(transcriptions: readonly Transcription[]): AsrOutput['transcription_info'] {
   return combineInfo(
     transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)),
