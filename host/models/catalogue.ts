@@ -36,7 +36,7 @@ const vadEntries: readonly CatalogueEntry[] = [
   },
 ];
 
-/** Everything known by name, for the machine that this runs on. */
+/** Every file known by name, for the platform of this machine. */
 export const catalogue: readonly CatalogueEntry[] = [
   ...whisperEntries,
   ...vadEntries,
@@ -44,7 +44,10 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...toolEntries(`${process.platform}-${process.arch}`),
 ];
 
-/** The entry meant by `whisper-base`, `whisper-base:q5_1`, `whisper-turbo` or a whole file name, in any case. */
+/**
+ * Returns the entry for an id such as `whisper-base`, `whisper-base:q5_1` or `whisper-turbo`, or for a whole file name.
+ * Ignores case.
+ */
 export function findEntry(id: string): CatalogueEntry | undefined {
   const [name = '', variant] = id.toLowerCase().split(':');
   return catalogue.find(
@@ -55,7 +58,7 @@ export function findEntry(id: string): CatalogueEntry | undefined {
   );
 }
 
-/** The variants of a name that is in the catalogue; empty otherwise. */
+/** Returns the variants of a name in the catalogue; empty if the catalogue does not have the name. */
 export function variantsOf(id: string): readonly CatalogueEntry[] {
   const [name = ''] = id.toLowerCase().split(':');
   return catalogue.filter((entry) => entry.name === name || entry.aliases.includes(name));

@@ -3,7 +3,7 @@ import { formatBytes, type ProgressStream, type ReportProgress, withProgress } f
 import type { ImportOptions } from './import-model.ts';
 import type { CatalogueRow, ModelStore } from './store.ts';
 
-/** Where a command writes: answers to `out`, progress and errors to `err`. */
+/** Where a command writes: results to `out`, progress and errors to `err`. */
 export interface CommandOutput {
   readonly out: { write(text: string): unknown };
   readonly err: ProgressStream;
@@ -11,8 +11,8 @@ export interface CommandOutput {
 }
 
 /**
- * `models list`: the default variant of each model, and what else is on this machine; `all` shows every variant.
- * Returns the exit code.
+ * Runs `models list`: prints the default variant of each model, and each other file on this machine. With `all`, prints
+ * every variant. Returns the exit code.
  */
 export async function modelsList(
   store: ModelStore,
@@ -30,12 +30,14 @@ export async function modelsList(
     io.out.write(table([['MODEL', 'SIZE', 'HERE', 'LICENCE'], ...cells]));
     if (!options.all)
       io.out.write(
-        '\nWhisper models also come as :f16 and :q5_1 (list --all shows every file); owner/repo[/file.gguf] names any GGUF of the hub.\n',
+        '\nWhisper models also come as :f16 and :q5_1 ("models list --all" shows every file); owner/repo[/file.gguf] names any GGUF file of the hub.\n',
       );
   });
 }
 
-/** `models pull ID...`: prints the path of each. Goes on after one that fails; returns 1 if any did. */
+/**
+ * Runs `models pull ID...`: prints the path of each model. Continues after a failure; returns 1 if any model failed.
+ */
 export async function modelsPull(store: ModelStore, ids: readonly string[], io: CommandOutput): Promise<number> {
   let code = 0;
   for (const id of ids) {
@@ -54,7 +56,7 @@ export async function modelsPull(store: ModelStore, ids: readonly string[], io: 
   return code;
 }
 
-/** `models path ID`: the file's path, or an error when it is not here. */
+/** Runs `models path ID`: prints the file's path, or an error if the model is not on this machine. */
 export async function modelsPath(store: ModelStore, id: string, io: CommandOutput): Promise<number> {
   return reporting(io, async () => {
     const model = await store.resolve(id);
@@ -69,7 +71,7 @@ export async function modelsPath(store: ModelStore, id: string, io: CommandOutpu
   });
 }
 
-/** `models import DIR|FILE`. */
+/** Runs `models import DIR|FILE`. */
 export async function modelsImport(
   store: ModelStore,
   source: string,
@@ -88,7 +90,7 @@ export async function modelsImport(
   });
 }
 
-/** `models rm ID...` */
+/** Runs `models rm ID...`. */
 export async function modelsRemove(store: ModelStore, ids: readonly string[], io: CommandOutput): Promise<number> {
   let code = 0;
   for (const id of ids) {
@@ -100,7 +102,9 @@ export async function modelsRemove(store: ModelStore, ids: readonly string[], io
   return code;
 }
 
-/** Errors that name what to do become one line; others are ours and rise. */
+/**
+ * Writes an `AanaError` as one line, because its message says what to do. Rethrows other errors, because they are bugs.
+ */
 async function reporting(io: CommandOutput, run: () => Promise<void>): Promise<number> {
   try {
     await run();

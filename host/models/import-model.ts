@@ -22,7 +22,7 @@ export interface ImportOptions {
   readonly onProgress?: ReportProgress | undefined;
 }
 
-/** The id that `source` gets. Throws when it is not one, or is taken by the catalogue. */
+/** Returns the id for `source`. Throws `InvalidModelId` for an invalid id and `ModelExists` if the catalogue has it. */
 export function importIdOf(source: string, given: string | undefined): string {
   const id =
     given ??
@@ -34,20 +34,23 @@ export function importIdOf(source: string, given: string | undefined): string {
     throw new AanaError(
       'InvalidModelId',
       'invalid-input',
-      `"${id}" is no id for a model: letters, digits, ".", "_" and "-" are`,
+      `"${id}" is not a valid model id: use letters, digits, ".", "_" and "-", and begin with a letter or digit`,
       { data: { id } },
     );
   if (findEntry(id))
-    throw new AanaError('ModelExists', 'conflict', `"${id}" is a model of the catalogue; give another id with --id`, {
+    throw new AanaError('ModelExists', 'conflict', `"${id}" is a model of the catalogue; choose another id with --id`, {
       data: { id },
     });
   return id;
 }
 
-/** Puts a copy of `source`, converted if it has to be, into `folder`. The caller holds the lock. */
+/** Puts a copy of `source` into `folder`, converted if necessary. The caller holds the lock. */
 export async function importInto(folder: string, id: string, source: string, options: ImportOptions): Promise<void> {
   const found = await stat(source).catch(() => undefined);
-  if (!found) throw new AanaError('ModelNotFound', 'not-found', `there is no ${source}`, { data: { path: source } });
+  if (!found)
+    throw new AanaError('ModelNotFound', 'not-found', `there is no file or folder ${source}`, {
+      data: { path: source },
+    });
   await mkdir(folder, { recursive: true });
   const work = path.join(folder, `.import-${randomSuffix()}`);
   try {
@@ -81,7 +84,7 @@ async function fromFolder(source: string, work: string, options: ImportOptions):
     throw new AanaError(
       'ModelFormatError',
       'bad-request',
-      `${source} has no model.bin: a folder must hold a CTranslate2 model`,
+      `${source} has no model.bin: a folder must contain a CTranslate2 model`,
       { data: { path: source } },
     );
   }
@@ -113,7 +116,7 @@ async function quantised(imported: Imported, work: string, options: ImportOption
     throw new AanaError(
       'InvalidInput',
       'invalid-input',
-      `only Whisper models are quantised on import, this is ${imported.kind}`,
+      `only Whisper models can be quantised on import, but this is a model of kind ${imported.kind}`,
     );
   }
   const file = path.join(work, 'quantised.bin');

@@ -30,13 +30,13 @@ export interface MakeContext {
 export interface MadeTarget {
   readonly bytes: number;
   readonly sha256: string;
-  /** The source that it came from, in words. */
+  /** Description of the source that it came from. */
   readonly source: string;
 }
 
 /**
- * Gets `target` from the first of its sources that works and leaves it, verified, at `output` (in the target's own
- * folder). Throws one `DownloadException` with each source's reason when none does. The caller holds the target's lock.
+ * Gets `target` from its first source that works and leaves it, verified, at `output`, which is in the target's folder.
+ * If no source works, throws one `DownloadException` with the reason of each. The caller holds the target's lock.
  */
 export async function makeTarget(target: ModelTarget, output: string, context: MakeContext): Promise<MadeTarget> {
   const folder = path.dirname(output);
@@ -64,7 +64,7 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
   throw new NoSourceError(target.id, reasons);
 }
 
-/** Every source failed; has a line for each. */
+/** All sources failed; `reasons` has one line for each. */
 class NoSourceError extends AanaError {
   readonly reasons: readonly string[];
 
@@ -77,7 +77,7 @@ class NoSourceError extends AanaError {
   }
 }
 
-/** What processes left that were killed while they wrote `output`. */
+/** Removes the files of processes that were killed while they wrote `output`. */
 async function removeUnfinished(output: string): Promise<void> {
   const folder = path.dirname(output);
   const prefix = `${path.basename(output)}.`;
@@ -113,7 +113,7 @@ async function convertSource(
     );
   }
   const workDir = path.join(path.dirname(output), `.work-${target.fileName}`);
-  await rm(workDir, { recursive: true, force: true }); // left by a process that was killed
+  await rm(workDir, { recursive: true, force: true }); // a process that was killed may have left it
   try {
     switch (source.from) {
       case 'package':
@@ -139,7 +139,7 @@ async function convertSource(
   }
 }
 
-/** Runs `use` with another entry's file: the stored one, or one that is made for this and removed afterwards. */
+/** Runs `use` with the file of another entry: the stored file, or one that is made now and removed afterwards. */
 async function withBase<T>(id: string, context: MakeContext, use: (file: string) => Promise<T>): Promise<T> {
   const entry = findEntry(id);
   if (!entry) throw new Error(`the catalogue has no ${id}`);
@@ -149,7 +149,8 @@ async function withBase<T>(id: string, context: MakeContext, use: (file: string)
     `${file}.lock`,
     async () => {
       if ((await inspectStored(file)).state === 'present') return use(file);
-      const intermediate = `${file}.intermediate`; // kept when quantising fails: it is verified, and may have taken long to get
+      // Kept when quantising fails, because it is verified and may have taken long to get.
+      const intermediate = `${file}.intermediate`;
       if (!(await isIntact(intermediate, target, context.signal))) await makeTarget(target, intermediate, context);
       const result = await use(intermediate);
       await rm(intermediate, { force: true });
@@ -166,8 +167,8 @@ async function isIntact(file: string, target: ModelTarget, signal: AbortSignal |
 }
 
 /**
- * Downloads beside `output`, continuing an earlier attempt; a continued file with a wrong digest is fetched once more
- * from the start.
+ * Downloads to a partial file beside `output` and continues an earlier attempt. If a continued file has a wrong digest,
+ * it is fetched once more from the start.
  */
 async function downloadVerified(
   target: ModelTarget,
@@ -233,7 +234,7 @@ async function requireSpace(target: ModelTarget, source: ModelSource, folder: st
   if (free !== undefined && free < needed) throw diskFullError(target.id, folder, needed, free);
 }
 
-/** The file itself, and what lies beside it while it is made. */
+/** Returns the bytes of the file and of everything that lies beside it while it is made. */
 function neededBytes(target: ModelTarget, source: ModelSource): number | undefined {
   if (target.bytes === undefined) return undefined;
   const packages = packagesOfSource(source).reduce((sum, { bytes = 0 }) => sum + bytes, 0);

@@ -16,12 +16,12 @@ import {
 import { readSidecar, type Sidecar } from './sidecar.ts';
 import { chooseGguf } from './sources/gguf-choice.ts';
 
-/** What an id means, as far as the disk tells. */
+/** The meaning of an id, as far as the disk can tell. */
 export type Lookup =
   /** A file outside the store. */
   | { readonly state: 'path'; readonly file: string }
   | { readonly state: 'target'; readonly target: ModelTarget }
-  /** A repository of which nothing is here yet. */
+  /** A repository without any file on this machine. */
   | { readonly state: 'repo'; readonly repo: string }
   | { readonly state: 'unknown' };
 
@@ -50,7 +50,7 @@ export interface StoredFile {
   readonly sidecar: Sidecar;
 }
 
-/** The files of a folder of the store that were verified once. */
+/** Returns the verified files in a folder of the store. */
 export async function storedIn(folder: string): Promise<StoredFile[]> {
   const names = await readdir(folder).catch(() => []);
   const found: StoredFile[] = [];
@@ -63,7 +63,7 @@ export async function storedIn(folder: string): Promise<StoredFile[]> {
   return found;
 }
 
-/** A stored file that the catalogue does not know. */
+/** Returns the target for a stored file that is not in the catalogue. */
 export function targetOfSidecar({ file, sidecar }: StoredFile, folder: string): ModelTarget {
   const { id, kind, bytes, sha256, licence } = sidecar;
   return { id, kind, folder, fileName: file, bytes, sha256, licence, sources: [] };
@@ -78,7 +78,7 @@ export function unknownModelError(id: string): AanaError {
   const hint =
     variants.length > 0
       ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`
-      : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; owner/repo[/file.gguf] of the hub and paths are taken too`;
+      : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; owner/repo[/file.gguf] of the hub and paths are accepted too`;
   return new AanaError('ModelNotFound', 'not-found', `there is no model "${id}": ${hint}`, { data: { id } });
 }
 

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { CatalogueEntry, ModelKind, ModelSource } from './catalogue-types.ts';
 
-/** A file that the store has or can get: an entry of the catalogue, a file of the hub or an imported one. */
+/** A file that the store has or can get: an entry of the catalogue, a file of the hub, or an imported file. */
 export interface ModelTarget {
   readonly id: string;
   readonly kind: ModelKind;
-  /** Folder below the cache. */
+  /** Folder, relative to the cache. */
   readonly folder: string;
   readonly fileName: string;
   readonly bytes?: number | undefined;
@@ -16,7 +16,7 @@ export interface ModelTarget {
   readonly sources: readonly ModelSource[];
 }
 
-/** A repository of the hub, and a file in it when one is named. */
+/** A repository of the hub, and a file in it if the id names one. */
 export interface HubReference {
   readonly repo: string;
   readonly file: string | undefined;
@@ -46,7 +46,7 @@ export function targetOfHubFile(repo: string, file: string, licence = `as given 
   };
 }
 
-/** `owner/repo` or `owner/repo/path/file.gguf`. */
+/** Parses `owner/repo` or `owner/repo/path/file.gguf`. */
 export function parseHubReference(id: string): HubReference | undefined {
   const [owner, name, ...rest] = id.split('/');
   const isName = (part: string | undefined): part is string => part !== undefined && /^[\w-][\w.-]*$/.test(part);
@@ -54,7 +54,7 @@ export function parseHubReference(id: string): HubReference | undefined {
   return { repo: `${owner}/${name}`, file: rest.length > 0 ? rest.join('/') : undefined };
 }
 
-/** Ids of imported models; they are folder names. */
+/** Returns whether `id` can be the id of an imported model. Such ids are folder names. */
 export function isImportId(id: string): boolean {
   return /^[A-Za-z0-9][\w.-]*$/.test(id);
 }
@@ -63,7 +63,7 @@ export function importFolder(id: string): string {
   return path.join('models', 'imported', id);
 }
 
-/** Written as a path: absolute, or beginning with `.//`, `../` or `~/`. */
+/** Returns whether `id` is written as a path: absolute, or beginning with `./`, `../` or `~/`. */
 export function isPathId(id: string): boolean {
   return path.isAbsolute(id) || /^(\.\.?|~)[\\/]/.test(id);
 }

@@ -8,7 +8,7 @@ import { hashFile } from '../packages/index.ts';
 import { skip } from '../test/skip.ts';
 import { ModelStore } from './store.ts';
 
-/** The sums of the files that whisper.cpp's authors publish. */
+/** Digests of the files that the authors of whisper.cpp publish. */
 const PUBLISHED = {
   'whisper-tiny.en': '5bc2b3860aa151a4c6e7bb095e1fcce7cf12c7b020ca08dcec0c6d018bb7dd94',
   'silero-vad-v6.2.0': '2aa269b785eeb53a82983a20501ddf7c1d9c48e33ab63a41391ac6c9f7fb6987',
@@ -18,7 +18,7 @@ const cacheDir =
   process.env.AANA_CACHE_DIR ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'aana-host');
 const Pull = suite('pulled weights');
 
-/** The pulled model, or what keeps every source from giving it. */
+/** Returns the pulled model, or the error when no source is available. */
 async function pull(id: string, folder: string, hfEndpoint?: string) {
   return new ModelStore({ cacheDir: folder, log: silentLogger, hfEndpoint }).pull(id).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum'))
@@ -37,7 +37,7 @@ for (const [id, sha256] of Object.entries(PUBLISHED)) {
     });
 }
 
-// without the hub, so that it is made here
+// No hub, so that the model is made on this machine.
 const freshDir = await mkdtemp(path.join(tmpdir(), 'aana-pull-'));
 const converted = await pull('silero-vad-v6.2.0', freshDir, 'http://127.0.0.1:9');
 if (converted instanceof Error)

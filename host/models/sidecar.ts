@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 
-/** What is kept beside a file of the store, as `<file>.json`: written when it was verified. */
+/** The record of a verified file of the store, kept beside it as `<file>.json`. */
 const Sidecar = z.object({
   id: z.string(),
   kind: z.enum(['whisper', 'vad', 'gguf', 'tool', 'sample']),
@@ -19,14 +19,14 @@ export type Sidecar = z.infer<typeof Sidecar>;
 export type StoredState =
   | { readonly state: 'absent' }
   | { readonly state: 'present'; readonly sidecar: Sidecar }
-  /** The file is not what was verified. */
+  /** The file differs from the verified one. */
   | { readonly state: 'damaged'; readonly reason: string };
 
 export function sidecarPath(file: string): string {
   return `${file}.json`;
 }
 
-/** Whether `file` is there as it was when it was verified; compares sizes, reads no content. */
+/** Returns whether `file` exists as it was verified. Compares sizes and does not read the content. */
 export async function inspectStored(file: string): Promise<StoredState> {
   const sidecar = await readSidecar(file);
   if (!sidecar) return { state: 'absent' };
@@ -40,11 +40,11 @@ export async function readSidecar(file: string): Promise<Sidecar | undefined> {
   try {
     return Sidecar.parse(JSON.parse(await readFile(sidecarPath(file), 'utf8')));
   } catch {
-    return undefined; // none, or not ours
+    return undefined; // no sidecar, or a foreign file
   }
 }
 
-/** Written before the file itself gets its name, so that a file with its name always has one. */
+/** Writes the sidecar. It is written before the file gets its name, so that a file with that name always has one. */
 export async function writeSidecar(file: string, sidecar: Sidecar): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
   const temporary = `${sidecarPath(file)}.${randomSuffix()}`;

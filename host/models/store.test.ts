@@ -10,6 +10,7 @@ import { modelsList, modelsPath, modelsPull, modelsRemove } from './commands.ts'
 import { writeTinyWhisper } from './convert/make-whisper.test.fixture.ts';
 import { type FileServer, startFileServer } from './sources/file-server.test.fixture.ts';
 import { ModelStore } from './store.ts';
+import { messageOf } from './fixtures/message-of.ts';
 
 interface Context {
   dir: string;
@@ -20,7 +21,7 @@ interface Context {
 
 const NOWHERE = 'http://127.0.0.1:9';
 
-/** A GGUF with one tensor of 32 weights. */
+/** Returns a GGUF file with one tensor of 32 weights. */
 function makeGguf(): Buffer {
   const uint64 = (value: number): Buffer => {
     const out = Buffer.alloc(8);
@@ -44,13 +45,6 @@ function makeGguf(): Buffer {
 
 const GGUF = makeGguf();
 const GGUF_SHA256 = createHash('sha256').update(GGUF).digest('hex');
-
-async function messageOf(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
-    () => 'no error',
-    (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
-  );
-}
 
 function recorder() {
   const text = { out: '', err: '' };
@@ -93,7 +87,7 @@ Store.after.each(async ({ dir, server }) => {
   await rm(dir, { recursive: true, force: true });
 });
 
-Store('the catalogue has each id and each file once, and a pin or a way to make each file from a pinned one', () => {
+Store('the catalogue has each id once; each file is pinned or can be made from a pinned file', () => {
   const ids = catalogue.map((entry) => entry.id);
   assert.is(new Set(ids).size, ids.length);
   for (const entry of catalogue) {
@@ -113,11 +107,11 @@ for (const [id, file] of [
   ['whisper-large', 'ggml-large-v3-q8_0.bin'],
   ['qwen2.5-coder-0.5b-instruct', 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf'],
 ] as const) {
-  Store(`${id} is ${file}`, () => assert.is(findEntry(id)?.fileName, file));
+  Store(`the id ${id} means the file ${file}`, () => assert.is(findEntry(id)?.fileName, file));
 }
 
 Store(
-  'pulls a file of a hub repository, verified against the hub, with the token',
+  "pulls a file of a hub repository with the token and verifies it against the hub's digest",
   async ({ store, cacheDir, server }) => {
     server.handler = (request, response) => {
       if (!request.url?.startsWith('/owner/repo/resolve')) return false;
@@ -146,7 +140,7 @@ Store('picks a GGUF of a repository, and finds it again without the hub', async 
 });
 
 Store(
-  'content with another digest than the hub gives is an error and leaves nothing',
+  "throws for content that differs from the hub's digest and leaves no file",
   async ({ store, cacheDir, server }) => {
     server.handler = (request, response) => {
       if (!request.url?.startsWith('/owner/repo/resolve')) return false;
@@ -163,7 +157,7 @@ Store(
 );
 
 Store(
-  'content with another digest than the pinned one is refused, whatever the hub says',
+  'throws for content that differs from the pinned digest, even if the hub gives the same digest',
   async ({ store, cacheDir, server }) => {
     server.files.set('/ggerganov/whisper.cpp/resolve/main/ggml-large-v3-turbo-q5_0.bin', GGUF);
     assert.match(
@@ -174,7 +168,7 @@ Store(
   },
 );
 
-Store('two stores that pull at once download once', async ({ store, cacheDir, server }) => {
+Store('downloads once when two stores pull at the same time', async ({ store, cacheDir, server }) => {
   const other = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: server.url });
   const [one, two] = await Promise.all([
     store.pull('owner/repo/model-Q8_0.gguf'),
@@ -184,7 +178,7 @@ Store('two stores that pull at once download once', async ({ store, cacheDir, se
   assert.is(server.seen.length, 1);
 });
 
-Store('a pull that was cut off is continued by the next one', async ({ store, cacheDir, server }) => {
+Store('continues a pull that was cut off', async ({ store, cacheDir, server }) => {
   server.etag = '"one"';
   const folder = path.join(cacheDir, 'models', 'hub', 'owner', 'repo');
   await mkdir(folder, { recursive: true });
@@ -194,7 +188,7 @@ Store('a pull that was cut off is continued by the next one', async ({ store, ca
   assert.is(server.seen[0]?.range, 'bytes=100-');
 });
 
-Store('says why each source failed when all do', async ({ cacheDir }) => {
+Store('names the reason of each source when all sources fail', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   const message = await messageOf(store.pull('whisper-small:f16'));
   assert.match(
@@ -203,7 +197,7 @@ Store('says why each source failed when all do', async ({ cacheDir }) => {
   );
 });
 
-Store('counts the sources of a 16-bit file among those of the quantised one', async ({ cacheDir }) => {
+Store('lists the sources of the 16-bit file for a quantised file', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   assert.match(
     await messageOf(store.pull('whisper-small')),
@@ -211,7 +205,7 @@ Store('counts the sources of a 16-bit file among those of the quantised one', as
   );
 });
 
-Store('does not ask a hub twice that could not be reached', async ({ cacheDir, server }) => {
+Store('does not ask an unreachable hub again', async ({ cacheDir, server }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: server.url });
   server.handler = (request) => {
     request.socket.destroy();
@@ -222,7 +216,7 @@ Store('does not ask a hub twice that could not be reached', async ({ cacheDir, s
   assert.is(server.seen.length, 1);
 });
 
-Store('a full disk is an error that names the folder', async ({ store, cacheDir }) => {
+Store('throws for a full disk and names the folder', async ({ store, cacheDir }) => {
   const folder = path.join(cacheDir, 'models', 'hub', 'owner', 'repo');
   await mkdir(folder, { recursive: true });
   await symlink('/dev/full', path.join(folder, 'model-Q8_0.gguf.partial'));
@@ -231,12 +225,12 @@ Store('a full disk is an error that names the folder', async ({ store, cacheDir 
   assert.ok(message.includes(folder));
 });
 
-Store('offline, a missing model is an error that says so', async ({ cacheDir }) => {
+Store('throws for a missing model when downloads are switched off', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, offline: true });
   assert.match(await messageOf(store.pull('whisper-base')), /^DownloadException: whisper-base .*switched off/);
 });
 
-Store('a truncated file is told by resolve and pull, and rm makes room for a new pull', async ({ store }) => {
+Store('resolve and pull throw for a truncated file, and it can be pulled again after rm', async ({ store }) => {
   const { path: file } = await store.pull('owner/repo/model-Q8_0.gguf');
   await truncate(file, 100);
   for (const attempt of ['resolve', 'pull'] as const) {
@@ -250,7 +244,7 @@ Store('a truncated file is told by resolve and pull, and rm makes room for a new
   assert.is((await store.pull('owner/repo/model-Q8_0.gguf')).bytes, GGUF.length);
 });
 
-Store('removes a model with what unfinished pulls left', async ({ store, cacheDir }) => {
+Store('removes a model and the files of unfinished pulls', async ({ store, cacheDir }) => {
   const { path: file } = await store.pull('owner/repo/model-Q8_0.gguf');
   await writeFile(`${file}.partial`, 'x');
   await writeFile(`${file}.intermediate`, 'x');
@@ -259,7 +253,7 @@ Store('removes a model with what unfinished pulls left', async ({ store, cacheDi
   assert.match(await messageOf(store.remove('owner/repo/model-Q8_0.gguf')), /^ModelNotFound/);
 });
 
-Store('takes a path, and tells a truncated file there', async ({ store, dir }) => {
+Store('accepts a path, and throws if the file is truncated', async ({ store, dir }) => {
   const file = path.join(dir, 'mine.gguf');
   assert.is(await store.resolve(file), undefined);
   assert.match(await messageOf(store.pull(file)), /^ModelNotFound: there is no model file/);
@@ -267,17 +261,17 @@ Store('takes a path, and tells a truncated file there', async ({ store, dir }) =
   assert.is((await store.pull(file)).kind, 'gguf');
   await truncate(file, GGUF.length - 1);
   assert.match(await messageOf(store.resolve(file)), /^ModelFormatError: mine\.gguf: the file is truncated/);
-  await writeFile(file, 'no model at all, just a text that is long enough to be looked at twice');
+  await writeFile(file, 'not a model, only a text that is longer than a header of a model file');
   assert.match(await messageOf(store.resolve(file)), /neither a GGUF nor a ggml file/);
 });
 
-Store('an unknown id is an error that suggests what is near', async ({ store }) => {
+Store('throws for an unknown id and suggests similar ids', async ({ store }) => {
   assert.is(await store.resolve('whisper'), undefined);
   assert.match(await messageOf(store.pull('whisper-tiny.en:q2')), /^ModelNotFound: .*variants are q8_0, q5_1, f16/);
   assert.match(await messageOf(store.pull('smollm2')), /did you mean smollm2-135m-instruct/);
 });
 
-Store('imports a GGUF under its name, once', async ({ store, dir, cacheDir }) => {
+Store('imports a GGUF under its name, and only once', async ({ store, dir, cacheDir }) => {
   const file = path.join(dir, 'My-Model.gguf');
   await writeFile(file, GGUF);
   const model = await store.import(file);
@@ -286,13 +280,13 @@ Store('imports a GGUF under its name, once', async ({ store, dir, cacheDir }) =>
   assert.match(await messageOf(store.import(file)), /^ModelExists/);
   assert.match(await messageOf(store.import(file, { id: 'whisper-base' })), /^ModelExists/);
   assert.match(await messageOf(store.import(file, { id: '../x' })), /^InvalidModelId/);
-  await writeFile(file, 'nothing of the kind, and then some more to make it longer than a header');
+  await writeFile(file, 'not a model, only a text that is longer than a header of a model file');
   assert.match(await messageOf(store.import(file, { id: 'other' })), /^ModelFormatError/);
   await store.remove('My-Model');
   assert.equal(await filesBelow(cacheDir), []);
 });
 
-Store('imports a CTranslate2 folder as it is and quantised', async ({ store, dir }) => {
+Store('imports a CTranslate2 folder at 16 bit and quantised', async ({ store, dir }) => {
   await writeTinyWhisper(path.join(dir, 'fine-tuned'));
   const whole = await store.import(path.join(dir, 'fine-tuned'));
   const small = await store.import(path.join(dir, 'fine-tuned'), { id: 'fine-tuned-q8', quantise: 'q8_0' });
@@ -302,7 +296,7 @@ Store('imports a CTranslate2 folder as it is and quantised', async ({ store, dir
 });
 
 Store(
-  'takes a file that was put into the cache by hand when its digest is right, and replaces it otherwise',
+  'accepts a file that was put into the cache by hand if its digest is right, and replaces it otherwise',
   async ({ store, cacheDir, server }) => {
     const id = 'owner/repo/model-Q8_0.gguf';
     const folder = path.join(cacheDir, 'models', 'hub', 'owner', 'repo');
@@ -314,7 +308,7 @@ Store(
   },
 );
 
-Store('abort stops a pull with its reason and releases the lock', async ({ store, cacheDir, server }) => {
+Store('rejects an aborted pull with the reason and releases the lock', async ({ store, cacheDir, server }) => {
   const reason = new Error('client went away');
   const controller = new AbortController();
   server.handler = (_, response) => {
@@ -330,7 +324,7 @@ Store('abort stops a pull with its reason and releases the lock', async ({ store
   );
 });
 
-Store('the commands print what they did and tell errors in a line', async ({ store }) => {
+Store('the commands print their results, and each error as one line', async ({ store }) => {
   const { io, text } = recorder();
   assert.is(await modelsPull(store, ['owner/repo', 'no-such-model'], io), 1);
   assert.match(text.out, /model-Q8_0\.gguf\n$/);

@@ -25,28 +25,28 @@ export interface ModelStoreOptions {
   readonly hfEndpoint?: string | undefined;
   /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
   readonly network?: Network | undefined;
-  /** Nothing is fetched; what is not there is an error. */
+  /** If true, nothing is fetched, and a missing file is an error. */
   readonly offline?: boolean | undefined;
 }
 
-/** A model's file that is ready to be loaded. */
+/** The file of a model that is ready to be loaded. */
 export interface ResolvedModel {
   readonly id: string;
   readonly kind: ModelKind;
   readonly path: string;
   readonly bytes: number;
-  /** Missing for a file outside the store: hashing it would take longer than loading it. */
+  /** Missing for a file outside the store, because hashing it would take longer than loading it. */
   readonly sha256: string | undefined;
   readonly licence: string;
-  /** Where it came from. */
+  /** Description of where the file came from. */
   readonly source: string;
 }
 
-/** One file of the catalogue, or one that is in the store beyond it. */
+/** One file of the catalogue, or another file in the store. */
 export interface CatalogueRow {
   readonly id: string;
   readonly kind: ModelKind;
-  /** Whether this is what the name means without a variant. */
+  /** Whether the name without a variant means this file. */
   readonly isDefault: boolean;
   readonly bytes: number | undefined;
   readonly licence: string;
@@ -57,13 +57,13 @@ export interface CatalogueRow {
 
 export interface PullOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes and total of the present stage, and its name. */
+  /** Called with the bytes done, the total and the name of the current stage. */
   readonly onProgress?: ReportProgress | undefined;
 }
 
 /**
- * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` below the cache folder, each with
- * `<file>.json` that says what was verified. Several processes may use one folder.
+ * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` in the cache folder. Each has a
+ * `<file>.json` that records what was verified. Several processes may use one folder.
  */
 export class ModelStore {
   readonly #options: ModelStoreOptions;
@@ -74,7 +74,7 @@ export class ModelStore {
     this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken, network: options.network });
   }
 
-  /** The catalogue in its order, then what else is stored. */
+  /** Returns the catalogue in its order, followed by the other stored files. */
   async list(): Promise<CatalogueRow[]> {
     const rows: CatalogueRow[] = [];
     for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
@@ -86,8 +86,9 @@ export class ModelStore {
   }
 
   /**
-   * The model if it is here; nothing is fetched. Throws `ModelDamaged` when the file is not the size that was verified,
-   * and `ModelFormatError` when a path names a file that is truncated or no model.
+   * Returns the model if it is on this machine; fetches nothing. Throws `ModelDamaged` when the size of the file
+   * differs from the verified size, and `ModelFormatError` when a path names a truncated file or a file that is not a
+   * model.
    */
   async resolve(id: string): Promise<ResolvedModel | undefined> {
     const found = await lookUp(id, this.#options.cacheDir);
@@ -96,8 +97,8 @@ export class ModelStore {
   }
 
   /**
-   * The model, fetched and verified first if it is not here. Throws `DownloadException`, `InsufficientResources`,
-   * `ModelNotFound`.
+   * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadException`,
+   * `InsufficientResources` or `ModelNotFound`.
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
@@ -133,8 +134,8 @@ export class ModelStore {
   }
 
   /**
-   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder (or Silero's ONNX file). Throws
-   * `ModelExists` when the id is taken, `ModelFormatError` for anything else.
+   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder or Silero's ONNX file. Throws
+   * `ModelExists` when the id is taken and `ModelFormatError` for any other file.
    */
   async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
     const id = importIdOf(source, options.id);
@@ -144,14 +145,14 @@ export class ModelStore {
         throw new AanaError(
           'ModelExists',
           'conflict',
-          `"${id}" was imported before; run "aana-host models rm ${id}" first, or give another id`,
+          `"${id}" was imported before; run "aana-host models rm ${id}" first, or choose another id`,
           { data: { id } },
         );
       }
       try {
         await importInto(folder, id, source, options);
       } catch (error) {
-        await rmdir(folder).catch(() => {}); // stays when it is not empty
+        await rmdir(folder).catch(() => {}); // a folder that is not empty stays
         throw error;
       }
     });
@@ -161,13 +162,17 @@ export class ModelStore {
   }
 
   /**
-   * Removes a model's file and what unfinished pulls left of it; returns the bytes that it frees. Throws
+   * Removes the file of a model and the files of its unfinished pulls. Returns the number of bytes freed. Throws
    * `ModelNotFound`.
    */
   async remove(id: string): Promise<number> {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path')
-      throw new AanaError('InvalidInput', 'invalid-input', `${found.file} is not in the store; it is not removed`);
+      throw new AanaError(
+        'InvalidInput',
+        'invalid-input',
+        `${found.file} is not in the store and is not removed; delete the file yourself`,
+      );
     if (found.state !== 'target') throw unknownModelError(id);
     const file = this.#fileOf(found.target);
     const bytes = await this.#locked(file, {}, async () => {
@@ -179,21 +184,21 @@ export class ModelStore {
       await rm(sidecarPath(file), { force: true });
       return freed;
     });
-    await rmdir(path.dirname(file)).catch(() => {}); // other variants may be there
+    await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
     if (bytes === 0)
       throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });
     return bytes;
   }
 
-  /** The path of a tool or sample (`ffmpeg`, `speech-sample`) if it is here. */
+  /** Returns the path of a tool or sample (`ffmpeg`, `speech-sample`) if it is on this machine. */
   async resolveTool(name: string): Promise<string | undefined> {
     return (await this.resolve(name))?.path;
   }
 
-  /** The path of a tool or sample, fetched first if it is not here. */
+  /** Returns the path of a tool or sample. Fetches it first if it is not on this machine. */
   async pullTool(name: string, options: PullOptions = {}): Promise<string> {
     if (name === 'ffmpeg' && !catalogue.some((entry) => entry.name === name)) {
-      const message = `no ffmpeg for ${process.platform}-${process.arch} is known; install it with the system's package manager`;
+      const message = `the catalogue has no ffmpeg for ${process.platform}-${process.arch}; install it with the system's package manager`;
       throw new AanaError('ModelNotFound', 'not-found', message, { data: { id: name } });
     }
     return (await this.pull(name, options)).path;
@@ -208,7 +213,7 @@ export class ModelStore {
     return { id: target.id, kind, path: file, bytes, sha256, licence, source };
   }
 
-  /** A file that somebody put there by hand: taken when its digest is the pinned one, removed otherwise. */
+  /** Accepts a file that a person put there if its digest is the pinned one. */
   async #adopt(target: ModelTarget): Promise<ResolvedModel | undefined> {
     const file = this.#fileOf(target);
     const size = (await stat(file).catch(() => undefined))?.size;
@@ -270,7 +275,7 @@ export class ModelStore {
     return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
   }
 
-  /** Folders of hub and imported models. */
+  /** Returns the folders of models from the hub and of imported models. */
   async #otherFolders(): Promise<string[]> {
     const below = async (folder: string): Promise<string[]> => {
       const entries = await readdir(path.join(this.#options.cacheDir, folder), { withFileTypes: true }).catch(() => []);
@@ -297,14 +302,14 @@ async function resolvePath(id: string, file: string): Promise<ResolvedModel | un
     throw new AanaError(
       'ModelFormatError',
       'bad-request',
-      `${file} is a folder; "aana-host models import" takes CTranslate2 folders`,
+      `${file} is a folder; import a CTranslate2 folder with "aana-host models import"`,
       { data: { file } },
     );
   const kind = await checkModelFile(file);
   return { id, kind, path: file, bytes: found.size, sha256: undefined, licence: 'not stated', source: file };
 }
 
-/** The file and what pulls that were cut off left beside it. */
+/** Returns the file and the files of unfinished pulls beside it. */
 async function leftoversOf(file: string): Promise<string[]> {
   const folder = path.dirname(file);
   const name = path.basename(file);

@@ -4,12 +4,12 @@ import { checkGguf, GGUF_MAGIC } from './formats/gguf-file.ts';
 import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { PartedFile } from './formats/parted-file.ts';
 
-/** Byte 4 on of a voice-activity file: the length of its model type, then the type. */
+/** The bytes of a voice-activity file from byte 4 on: the length of the model type, then the type. */
 const VAD_TYPE = Buffer.from('\u000a\u0000\u0000\u0000silero-16k');
 
 /**
- * What kind of model `file` is, after a look at its tables: every tensor must lie inside the file. Throws
- * `ModelFormatError` for a truncated or foreign file. Reads headers only, so it is quick.
+ * Returns the kind of the model in the file. Checks that every tensor of its tables lies inside the file. Throws
+ * `ModelFormatError` for a truncated or foreign file. Reads only headers, so it is fast.
  */
 export async function checkModelFile(path: string): Promise<Extract<ModelKind, 'whisper' | 'vad' | 'gguf'>> {
   await using file = await PartedFile.open([path]);
@@ -29,9 +29,9 @@ export async function checkModelFile(path: string): Promise<Extract<ModelKind, '
   return 'whisper';
 }
 
-/** Magic, type, version (3), window (3), encoder (12), decoder (4). */
+/** The tensors begin after magic, type, version (3), window (3), encoder (12) and decoder (4). */
 const VAD_TENSORS_AT = 4 + VAD_TYPE.length + 4 * (3 + 3 + 12 + 4);
 
 async function drain(tensors: AsyncIterable<unknown>): Promise<void> {
-  for await (const tensor of tensors) void tensor; // each one's place is checked when it is read
+  for await (const tensor of tensors) void tensor; // the reader checks that the tensor lies inside the file
 }

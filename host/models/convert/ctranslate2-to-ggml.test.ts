@@ -9,19 +9,13 @@ import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml
 import { writeTinyWhisper } from './make-whisper.test.fixture.ts';
 import { PartedFile } from './formats/parted-file.ts';
 import { quantiseGgml } from './quantise.ts';
+import { messageOf } from '../fixtures/message-of.ts';
 
 async function tensorsOf(file: string): Promise<GgmlTensor[]> {
   await using opened = await PartedFile.open([file]);
   const tensors: GgmlTensor[] = [];
   for await (const tensor of readGgmlTensors(opened, (await readGgmlHeader(opened)).end)) tensors.push(tensor);
   return tensors;
-}
-
-async function messageOf(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
-    () => 'no error',
-    (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
-  );
 }
 
 const Convert = suite<{ dir: string; out: string }>('convertCtranslate2');
@@ -104,13 +98,13 @@ Convert('reads a model in parts as it reads it whole', async ({ dir, out }) => {
   assert.is((await convertCtranslate2({ model: parts, tokenizer }, `${out}2`)).sha256, whole.sha256);
 });
 
-Convert('a 32-bit model is rounded to 16 bits', async ({ dir, out }) => {
+Convert('rounds a 32-bit model to 16 bits', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir, 'float32');
   await convertCtranslate2({ model: [model], tokenizer }, out);
   assert.is((await tensorsOf(out)).find(({ name }) => name === 'encoder.conv2.weight')?.type, 1);
 });
 
-Convert('an 8-bit model is refused by its type', async ({ dir, out }) => {
+Convert('refuses an 8-bit model and names its type', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir, 'int8');
   assert.match(
     await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)),
@@ -120,7 +114,7 @@ Convert('an 8-bit model is refused by its type', async ({ dir, out }) => {
 });
 
 for (const share of [0, 0.000001, 0.5, 0.999999]) {
-  Convert(`a model cut off after ${share * 100} % is an error and leaves no file`, async ({ dir, out }) => {
+  Convert(`throws for a model cut off after ${share * 100} % and leaves no file`, async ({ dir, out }) => {
     const { model, tokenizer } = await writeTinyWhisper(dir);
     await truncate(model, Math.floor((await stat(model)).size * share));
     assert.match(
@@ -131,13 +125,13 @@ for (const share of [0, 0.000001, 0.5, 0.999999]) {
   });
 }
 
-Convert('another file than a model is an error that says so', async ({ dir, out }) => {
+Convert('throws for a file that is not a model', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
-  await writeFile(model, 'PK this is something else entirely, of some length');
+  await writeFile(model, 'PK this is a different kind of file, of some length');
   assert.match(await messageOf(convertCtranslate2({ model: [model], tokenizer }, out)), /not a CTranslate2 model/);
 });
 
-Convert('a missing tokenizer is an error that names it', async ({ dir, out }) => {
+Convert('throws for a missing tokenizer and names it', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   await rm(tokenizer);
   assert.match(
@@ -146,7 +140,7 @@ Convert('a missing tokenizer is an error that names it', async ({ dir, out }) =>
   );
 });
 
-Convert('abort leaves no file', async ({ dir, out }) => {
+Convert('leaves no file when it is aborted', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   const controller = new AbortController();
   const reason = new Error('client went away');
@@ -161,7 +155,7 @@ Convert('abort leaves no file', async ({ dir, out }) => {
   assert.equal(await readdir(path.dirname(out)), []);
 });
 
-Convert('quantising keeps what is no matrix and halves the rest', async ({ dir, out }) => {
+Convert('quantising changes only matrices', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   await convertCtranslate2({ model: [model], tokenizer }, out);
   await quantiseGgml(out, `${out}.q8`, 'q8_0');
@@ -175,7 +169,7 @@ Convert('quantising keeps what is no matrix and halves the rest', async ({ dir, 
   assert.match(await messageOf(quantiseGgml(`${out}.q8`, `${out}.again`, 'q5_1')), /only a 16-bit file/);
 });
 
-Convert('a truncated ggml file is told from a whole one', async ({ dir, out }) => {
+Convert('the check finds a truncated ggml file', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   const { bytes } = await convertCtranslate2({ model: [model], tokenizer }, out);
   await truncate(out, bytes - 1);

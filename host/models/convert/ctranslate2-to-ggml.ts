@@ -19,9 +19,9 @@ export interface Ctranslate2Files {
 const FILE_TYPE_F16 = 1;
 
 /**
- * Writes a CTranslate2 Whisper model (16 or 32-bit floats) as whisper.cpp's 16-bit ggml file: byte for byte what its
- * own converter makes of OpenAI's checkpoints. Throws `ModelFormatError` and leaves no file for a truncated, foreign or
- * 8-bit model.
+ * Converts a CTranslate2 Whisper model (16 or 32-bit floats) to whisper.cpp's 16-bit ggml file. The bytes equal those
+ * that whisper.cpp's converter makes from OpenAI's checkpoints. Throws `ModelFormatError` and leaves no file for a
+ * truncated, foreign or 8-bit model.
  */
 export async function convertCtranslate2(
   source: Ctranslate2Files,
@@ -89,7 +89,7 @@ function rowsOf(model: Ct2Model, variable: Ct2Variable, tensor: PlannedTensor) {
   const [rows = 0] = variable.shape;
   const [first, end] = tensor.rows ?? [0, rows];
   if (rows === 0 || end > rows)
-    throw formatError(model.file.label, `${variable.name} has ${rows} rows, ${end} were expected`);
+    throw formatError(model.file.label, `${variable.name} has ${rows} rows, expected at least ${end}`);
   return { first, end, rowBytes: variable.bytes / rows };
 }
 

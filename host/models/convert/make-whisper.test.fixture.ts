@@ -13,8 +13,8 @@ export interface TinyWhisper {
 }
 
 /**
- * A CTranslate2 Whisper model with one narrow layer a side and numbers that are easy to tell apart; `weights` is the
- * type of its matrices.
+ * Writes a CTranslate2 Whisper model with one narrow layer on each side and values that are easy to tell apart.
+ * `weights` is the type of its matrices.
  */
 export async function writeTinyWhisper(dir: string, weights: Type = 'float16'): Promise<TinyWhisper> {
   await mkdir(dir, { recursive: true });
@@ -65,7 +65,7 @@ function variables(weights: Type): Variable[] {
   ];
 }
 
-/** Element `index` of the n-th variable is a number that says both. */
+/** Returns the data of a variable. Each element encodes the number of its variable and its own index. */
 function dataOf(ordinal: number, type: Type, shape: readonly number[]): Buffer {
   const count = shape.reduce((product, length) => product * length, 1);
   const bytes = { float32: 4, int8: 1, int16: 2, int32: 4, float16: 2 }[type];

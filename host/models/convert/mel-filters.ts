@@ -3,14 +3,14 @@ export const SPECTRUM_BINS = 201;
 
 const SAMPLE_RATE_HZ = 16_000;
 const FFT_POINTS = 400;
-/** Slaney's scale: linear to 1 kHz (mel 15), logarithmic above. */
+/** Slaney's mel scale: linear up to 1 kHz (mel 15), logarithmic above. */
 const KNEE_MEL = 15;
 const KNEE_HZ = 1_000;
 const LOG_STEP = Math.log(6.4) / 27;
 
 /**
- * Triangular mel filters, normalised by area: [bands, 201], row-major. Rounded as librosa rounds (the weight to
- * float32, then times the norm), so that the bytes equal those in published files.
+ * Returns triangular mel filters, normalised by area: [bands, 201], row-major. They are rounded like librosa's (the
+ * weight to float32, then multiplied by the norm), so that the bytes equal those in published files.
  */
 export function melFilters(bands: number): Float32Array {
   const top = melOf(SAMPLE_RATE_HZ / 2);
@@ -35,7 +35,7 @@ function hzOf(mel: number): number {
   return mel < KNEE_MEL ? mel * (200 / 3) : KNEE_HZ * Math.exp(LOG_STEP * (mel - KNEE_MEL));
 }
 
-/** Above the knee. */
+/** Converts to mel; only for frequencies above the knee. */
 function melOf(hz: number): number {
   return KNEE_MEL + Math.log(hz / KNEE_HZ) / LOG_STEP;
 }

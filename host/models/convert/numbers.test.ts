@@ -6,7 +6,7 @@ import { BLOCK_WEIGHTS, q5_1, q8_0 } from './quantise-blocks.ts';
 
 const Numbers = suite('number formats');
 
-Numbers('every 16-bit float survives the way to 32 bits and back', () => {
+Numbers('every 16-bit float is unchanged after conversion to 32 bits and back', () => {
   const wrong: number[] = [];
   for (let bits = 0; bits < 65_536; bits += 1) {
     const value = floatOfHalf[bits] ?? 0;
@@ -16,10 +16,10 @@ Numbers('every 16-bit float survives the way to 32 bits and back', () => {
 });
 
 for (const [value, bits] of [
-  [1 + 2 ** -11, 0x3c00], // a tie goes to the even one
+  [1 + 2 ** -11, 0x3c00], // a tie goes to even
   [1 + 3 * 2 ** -11, 0x3c02],
   [65_504, 0x7bff],
-  [65_520, 0x7c00], // over half a step past the largest
+  [65_520, 0x7c00], // half a step above the largest
   [2 ** -25, 0x0000],
   [3 * 2 ** -25, 0x0002],
   [-Infinity, 0xfc00],

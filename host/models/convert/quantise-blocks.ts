@@ -1,6 +1,6 @@
 import { halfOfFloat } from './formats/half.ts';
 
-/** Weights of a block; each block has its own scale. */
+/** Number of weights in a block. Each block has its own scale. */
 export const BLOCK_WEIGHTS = 32;
 
 export interface BlockFormat {
@@ -8,11 +8,11 @@ export interface BlockFormat {
   readonly type: number;
   readonly fileType: number;
   readonly blockBytes: number;
-  /** Encodes the 32 values of `values` from `from` into `out` at `to`. */
+  /** Encodes the 32 values of `values` from index `from` on into `out` at offset `to`. */
   encode(values: Float32Array, from: number, out: Buffer, to: number): void;
 }
 
-const round = Math.fround; // C's float arithmetic: round after every step
+const round = Math.fround; // C's float arithmetic rounds after every step
 
 /** 32 signed bytes and a 16-bit scale. */
 export const q8_0: BlockFormat = {
@@ -28,15 +28,19 @@ export const q8_0: BlockFormat = {
     out.writeUInt16LE(halfOfFloat(scale), to);
     for (let index = 0; index < BLOCK_WEIGHTS; index += 1) {
       const value = round((values[from + index] ?? 0) * inverse);
-      out.writeInt8(value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5), to + 2 + index); // halves away from zero
+      // Rounds halves away from zero.
+      out.writeInt8(value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5), to + 2 + index);
     }
   },
 };
 
-/** 32 five-bit steps from a minimum: 16-bit step, 16-bit minimum, the fifth bits, the other four in pairs. */
+/**
+ * 32 five-bit steps above a minimum. Layout: 16-bit step, 16-bit minimum, the fifth bits, then the other four bits in
+ * pairs.
+ */
 export const q5_1: BlockFormat = {
   type: 7,
-  fileType: 1009, // as published; today's tool writes 2009 for the same data
+  fileType: 1009, // as in the published files; the current tool writes 2009 for the same data
   blockBytes: 24,
   encode(values, from, out, to) {
     let low = Infinity;

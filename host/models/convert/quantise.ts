@@ -10,7 +10,7 @@ const FORMATS: Readonly<Record<QuantisedType, BlockFormat>> = { q8_0, q5_1 };
 const FILE_TYPE_F16 = 1;
 const FILE_TYPE_AT = 44;
 const TYPE_F16 = 1;
-/** Two-dimensional, but not matrices that are multiplied. */
+/** Two-dimensional tensors that are not used in matrix products. */
 const KEPT = new Set([
   'encoder.conv1.bias',
   'encoder.conv2.bias',
@@ -18,7 +18,7 @@ const KEPT = new Set([
   'decoder.positional_embedding',
 ]);
 
-/** Writes a 16-bit Whisper ggml file with its matrices quantised, byte for byte as whisper.cpp's own tool. */
+/** Quantises the matrices of a 16-bit Whisper ggml file. The bytes equal those that whisper.cpp's tool writes. */
 export async function quantiseGgml(
   source: string,
   target: string,
@@ -53,7 +53,10 @@ async function copyTensor(file: PartedFile, tensor: GgmlTensor, out: MadeFile): 
 async function encodeTensor(file: PartedFile, tensor: GgmlTensor, out: MadeFile, format: BlockFormat): Promise<void> {
   const [rowWeights = 0] = tensor.dims;
   if (rowWeights % BLOCK_WEIGHTS !== 0)
-    throw formatError(file.label, `${tensor.name} has rows of ${rowWeights}, no multiple of ${BLOCK_WEIGHTS}`);
+    throw formatError(
+      file.label,
+      `${tensor.name} has rows of ${rowWeights} weights, which is not a multiple of ${BLOCK_WEIGHTS}`,
+    );
   for (let at = 0; at < tensor.bytes; at += SLICE_BYTES) {
     const slice = await file.read(tensor.offset + at, Math.min(SLICE_BYTES, tensor.bytes - at));
     const values = tensor.type === TYPE_F16 ? widened(slice) : floats(slice);

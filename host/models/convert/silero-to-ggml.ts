@@ -7,11 +7,11 @@ import { int32, MadeFile, type MadeFileResult, type MakeOptions } from './format
 import { type OnnxTensor, readOnnxTensors } from './formats/onnx-tensors.ts';
 
 const MODEL_TYPE = Buffer.from('silero-16k');
-/** Samples of a window, samples of context before it, encoder layers. */
+/** Samples of a window, samples of context before it, number of encoder layers. */
 const WINDOW = [512, 64, 4];
-/** Input channels, output channels and kernel of each encoder layer. */
+/** Input channels, output channels and kernel size of each encoder layer. */
 const ENCODER = [129, 128, 3, 128, 64, 3, 64, 64, 3, 64, 128, 3];
-/** Input and hidden size of the recurrent layer, channels in and out of the last convolution. */
+/** Input and hidden size of the recurrent layer, then input and output channels of the last convolution. */
 const DECODER = [128, 128, 128, 1];
 /** The tensors in the file's order. */
 const NAMES = [
@@ -26,8 +26,8 @@ const NAMES = [
 ];
 
 /**
- * Writes Silero's voice-activity model (its 16 kHz branch) as whisper.cpp's ggml file. `version` goes into the file:
- * `6.2.0`.
+ * Converts Silero's voice-activity model (its 16 kHz branch) to whisper.cpp's ggml file. `version`, such as `6.2.0`, is
+ * written into the file.
  */
 export async function convertSilero(
   source: string,
@@ -41,7 +41,7 @@ export async function convertSilero(
   await out.write(int32(GGML_MAGIC, MODEL_TYPE.length), MODEL_TYPE, int32(...version.split('.').map(Number)));
   await out.write(int32(...WINDOW, ...ENCODER, ...DECODER));
   for (const name of NAMES) {
-    const tensor = found.find(([given]) => given.endsWith(name))?.[1]; // the first is the one of the 16 kHz branch
+    const tensor = found.find(([given]) => given.endsWith(name))?.[1]; // the first match belongs to the 16 kHz branch
     if (!tensor) throw formatError(label, `it is not Silero's model: ${name} is missing`);
     await writeTensor(out, name, tensor);
   }
@@ -50,7 +50,7 @@ export async function convertSilero(
 
 async function writeTensor(out: MadeFile, name: string, { dims, data }: OnnxTensor): Promise<void> {
   const isBasis = name.startsWith('stft');
-  const isHalf = isBasis || (name.endsWith('weight') && !name.includes('.rnn.')); // what goes into convolutions
+  const isHalf = isBasis || (name.endsWith('weight') && !name.includes('.rnn.')); // the weights of convolutions
   const kept = isBasis ? dims : dims.filter((length) => length !== 1);
   const fullName = Buffer.from(`_model.${name}`);
   const bytes = Buffer.alloc(data.length * (isHalf ? 2 : 4));

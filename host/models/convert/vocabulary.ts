@@ -1,13 +1,13 @@
 import { formatError } from './formats/format-error.ts';
 
-/** The published files hold this many byte strings, whatever the family; the special tokens after them have no text. */
+/** Number of byte strings in the published files of all families. The special tokens after them have no text. */
 export const BASE_TOKENS = 50_257;
 const MULTILINGUAL_VOCABULARY = 51_865;
 const END_OF_TEXT = '<|endoftext|>';
 
 /**
- * The byte strings of the base vocabulary in the order of their ids. Multilingual models end with an empty token,
- * English ones with `<|endoftext|>`; the size of the embedding tells which it is.
+ * Returns the byte strings of the base vocabulary in the order of their ids. Multilingual models end with an empty
+ * token, English models with `<|endoftext|>`; the size of the embedding tells them apart.
  *
  * @param tokenizer parsed `tokenizer.json`
  */
@@ -44,7 +44,8 @@ function textsOf(tokenizer: unknown, file: string): Record<string, unknown> {
 }
 
 /**
- * GPT-2 writes bytes as printable characters: themselves where they are printable, else the next free one from U+0100.
+ * Returns GPT-2's mapping of characters to bytes. A printable byte is written as its own character, any other byte as
+ * the next free character from U+0100.
  */
 function byteByCharacter(): Map<string, number> {
   const byteOf = new Map<string, number>();

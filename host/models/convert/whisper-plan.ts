@@ -14,18 +14,18 @@ export interface WhisperShape {
   readonly melBands: number;
 }
 
-/** One tensor of the output: which variable it comes from, and which of its rows. */
+/** One tensor of the output, with the variable and the rows that it is made of. */
 export interface PlannedTensor {
   readonly name: string;
   readonly from: string;
-  /** First row and the one after the last; all rows when missing. */
+  /** First row, and the row after the last. Missing: all rows. */
   readonly rows?: readonly [first: number, end: number];
   readonly type: 'f32' | 'f16';
-  /** Where the output's shape is not the variable's. */
+  /** The output's shape, if it differs from the variable's. */
   readonly shape?: readonly number[];
 }
 
-/** The model's dimensions, read off its variables: `config.json` is not always right. */
+/** Reads the model's dimensions from its variables, because `config.json` is not always right. */
 export async function readWhisperShape(model: Ct2Model): Promise<WhisperShape> {
   if (model.spec !== 'WhisperSpec') throw formatError(model.file.label, `this is a ${model.spec} model, not Whisper`);
   const layers = (side: string): number => {
@@ -41,7 +41,7 @@ export async function readWhisperShape(model: Ct2Model): Promise<WhisperShape> {
     model.variableByName.has('decoder/scale_embeddings') &&
     (await readScalar(model, 'decoder/scale_embeddings')) !== 0
   ) {
-    throw formatError(model.file.label, 'its embeddings are scaled, which Whisper has not');
+    throw formatError(model.file.label, 'its embeddings are scaled, which Whisper does not support');
   }
   return {
     vocabularySize,
@@ -57,7 +57,7 @@ export async function readWhisperShape(model: Ct2Model): Promise<WhisperShape> {
   };
 }
 
-/** The tensors in the order of the published ggml files, which is not the order of the network. */
+/** Returns the tensors in the order of the published ggml files, which differs from the order of the network. */
 export function planWhisperTensors(shape: WhisperShape): PlannedTensor[] {
   return [
     { name: 'decoder.positional_embedding', from: 'decoder/position_encodings/encodings', type: 'f32' },
@@ -108,7 +108,10 @@ function feedForward(to: string, from: string): PlannedTensor[] {
   ];
 }
 
-/** Query, key and value are the rows of one fused layer. The key has no bias: its third of the fused bias is zero. */
+/**
+ * Splits one fused layer: its rows are query, key and value. The key has no bias, because its third of the fused bias
+ * is zero.
+ */
 function selfAttention(to: string, from: string, width: number): PlannedTensor[] {
   const fused = `${from}/self_attention/linear_0`;
   return [
@@ -120,7 +123,7 @@ function selfAttention(to: string, from: string, width: number): PlannedTensor[]
   ];
 }
 
-/** The query has its own layer here; key and value are fused. */
+/** Splits the fused layer of key and value. The query has a layer of its own here. */
 function crossAttention(to: string, from: string, width: number): PlannedTensor[] {
   const fused = `${from}/attention/linear_1`;
   return [
@@ -132,7 +135,7 @@ function crossAttention(to: string, from: string, width: number): PlannedTensor[
   ];
 }
 
-/** ggml adds the bias to every frame, so it is a column there. */
+/** Gives the bias the shape of a column, because ggml adds it to every frame. */
 function convolution(name: string, width: number): PlannedTensor[] {
   return [
     weight(`encoder.${name}`, `encoder/${name}`),

@@ -2,7 +2,7 @@ import { describePackage, type PackageSource } from '../../packages/index.ts';
 import type { ModelSource } from '../catalogue-types.ts';
 import { packagesOf } from './package-members.ts';
 
-/** How lists and errors call a source. */
+/** Returns the name of a source for lists and errors. */
 export function describeSource(source: ModelSource): string {
   switch (source.from) {
     case 'hub':
@@ -18,7 +18,7 @@ export function describeSource(source: ModelSource): string {
   }
 }
 
-/** The packages that a source needs; none for those that are not made from packages. */
+/** Returns the packages that a source needs; empty if it does not use packages. */
 export function packagesOfSource(source: ModelSource): PackageSource[] {
   switch (source.from) {
     case 'package':

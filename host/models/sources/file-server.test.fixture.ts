@@ -15,13 +15,16 @@ export interface FileServer extends AsyncDisposable {
   /** Content by path. */
   readonly files: Map<string, Buffer>;
   etag: string | undefined;
-  /** The connection is cut after this many bytes of the next answers, one number an answer. */
+  /**
+   * Cuts the connection after this many bytes: the first number applies to the next answer, the second to the one
+   * after, and so on.
+   */
   readonly cuts: number[];
-  /** Answers instead of the files; true when it did. */
+  /** Answers instead of the files. Returns true if it has answered. */
   handler: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }
 
-/** A server of files that understands ranges, for tests. */
+/** Starts a file server for tests that supports ranges. */
 export async function startFileServer(): Promise<FileServer> {
   const server = createServer((request, response) => {
     const url = request.url ?? '';

@@ -11,7 +11,7 @@ for (const [files, chosen] of [
   [['mmproj-model-f16.gguf', 'sub/model-f16.gguf'], 'sub/model-f16.gguf'],
   [['model.safetensors'], undefined],
 ] as const) {
-  Choice(`of ${files.join(', ')} it takes ${chosen ?? 'none'}`, () => assert.is(chooseGguf(files), chosen));
+  Choice(`chooses ${chosen ?? 'none'} of ${files.join(', ')}`, () => assert.is(chooseGguf(files), chosen));
 }
 
 Choice.run();

@@ -1,7 +1,7 @@
-/** Weight types in the order in which they are preferred: small enough for most machines first. */
+/** Weight types in order of preference. Types that are small enough for most machines come first. */
 const PREFERRED = ['q4_k_m', 'q8_0', 'q5_k_m', 'q4_k_s', 'q4_0', 'q4_1', 'q6_k', 'q5_0', 'f16', 'bf16'];
 
-/** The GGUF to take from a repository that has several; undefined when it has none in one piece. */
+/** Returns the best GGUF file of a repository with several; undefined if no GGUF file is in one piece. */
 export function chooseGguf(files: readonly string[]): string | undefined {
   const candidates = files.filter(
     (file) => /\.gguf$/i.test(file) && !/-\d{5}-of-\d{5}\.gguf$/i.test(file) && !/(^|\/)mmproj/i.test(file),

@@ -7,15 +7,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FileServer, startFileServer } from './file-server.test.fixture.ts';
 import { discardPartial, httpDownload } from './http-download.ts';
+import { messageOf } from '../fixtures/message-of.ts';
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
-
-async function messageOf(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
-    () => 'no error',
-    (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
-  );
-}
 
 const Download = suite<{ dir: string; partial: string; server: FileServer }>('httpDownload');
 
@@ -30,7 +24,7 @@ Download.after.each(async ({ dir, server }) => {
   await rm(dir, { recursive: true, force: true });
 });
 
-Download('writes the content and tells how far it is', async ({ server, partial }) => {
+Download('writes the content and reports progress', async ({ server, partial }) => {
   const seen: [number, number | undefined][] = [];
   const result = await httpDownload({
     url: `${server.url}/file`,
@@ -43,7 +37,7 @@ Download('writes the content and tells how far it is', async ({ server, partial 
   assert.equal(seen.at(-1), [CONTENT.length, CONTENT.length]);
 });
 
-Download('continues what an earlier attempt left, with one request for the rest', async ({ server, partial }) => {
+Download('continues the file of an earlier attempt with one request for the rest', async ({ server, partial }) => {
   await writeFile(partial, CONTENT.subarray(0, 70_000));
   const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true });
   assert.ok(result.wasResumed);
@@ -54,7 +48,7 @@ Download('continues what an earlier attempt left, with one request for the rest'
   );
 });
 
-Download('goes on where the connection broke off', async ({ server, partial }) => {
+Download('continues where the connection broke off', async ({ server, partial }) => {
   server.cuts.push(50_000, 30_000);
   await httpDownload({ url: `${server.url}/file`, partial, isPinned: true });
   assert.equal(await readFile(partial), CONTENT);
@@ -62,21 +56,24 @@ Download('goes on where the connection broke off', async ({ server, partial }) =
   assert.not.ok(server.seen[2]?.range === undefined);
 });
 
-Download('takes a part that was whole already as the file', async ({ server, partial }) => {
+Download('accepts a partial file that is already whole', async ({ server, partial }) => {
   await writeFile(partial, CONTENT);
   assert.ok((await httpDownload({ url: `${server.url}/file`, partial, isPinned: true })).wasResumed);
   assert.equal(await readFile(partial), CONTENT);
 });
 
-Download('starts again when the server gives the whole file instead of the rest', async ({ server, partial }) => {
-  await writeFile(partial, 'something else');
-  server.handler = (_, response) => {
-    response.writeHead(200, { 'content-length': CONTENT.length }).end(CONTENT);
-    return true;
-  };
-  assert.not.ok((await httpDownload({ url: `${server.url}/file`, partial, isPinned: true })).wasResumed);
-  assert.equal(await readFile(partial), CONTENT);
-});
+Download(
+  'starts from the beginning when the server sends the whole file instead of the rest',
+  async ({ server, partial }) => {
+    await writeFile(partial, 'something else');
+    server.handler = (_, response) => {
+      response.writeHead(200, { 'content-length': CONTENT.length }).end(CONTENT);
+      return true;
+    };
+    assert.not.ok((await httpDownload({ url: `${server.url}/file`, partial, isPinned: true })).wasResumed);
+    assert.equal(await readFile(partial), CONTENT);
+  },
+);
 
 Download('continues content without a known digest only if it did not change', async ({ server, partial }) => {
   server.etag = '"two"';
@@ -93,30 +90,27 @@ Download('continues content without a known digest only if it did not change', a
   assert.is(server.seen.at(-1)?.range, 'bytes=50000-');
 });
 
-Download(
-  'gives the token to the first host alone and takes the digest from its answer',
-  async ({ server, partial }) => {
-    await using other = await startFileServer();
-    other.files.set('/content', CONTENT);
-    const digest = 'ab'.repeat(32);
-    server.handler = (_, response) => {
-      response.writeHead(302, { location: `${other.url}/content`, 'x-linked-etag': `"${digest}"` }).end();
-      return true;
-    };
-    const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, token: 'secret' });
-    assert.is(result.sha256, digest);
-    assert.is(server.seen[0]?.authorization, 'Bearer secret');
-    assert.is(other.seen[0]?.authorization, undefined);
-    assert.equal(await readFile(partial), CONTENT);
-  },
-);
+Download('sends the token only to the first host and takes the digest from its answer', async ({ server, partial }) => {
+  await using other = await startFileServer();
+  other.files.set('/content', CONTENT);
+  const digest = 'ab'.repeat(32);
+  server.handler = (_, response) => {
+    response.writeHead(302, { location: `${other.url}/content`, 'x-linked-etag': `"${digest}"` }).end();
+    return true;
+  };
+  const result = await httpDownload({ url: `${server.url}/file`, partial, isPinned: true, token: 'secret' });
+  assert.is(result.sha256, digest);
+  assert.is(server.seen[0]?.authorization, 'Bearer secret');
+  assert.is(other.seen[0]?.authorization, undefined);
+  assert.equal(await readFile(partial), CONTENT);
+});
 
 for (const [status, words] of [
   [404, /does not have it \(404\)/],
   [401, /set HF_TOKEN/],
-  [500, /answers 500/],
+  [500, /answers with status 500/],
 ] as const) {
-  Download(`the answer ${status} is an error that says so`, async ({ server, partial }) => {
+  Download(`throws for the status ${status} and names it`, async ({ server, partial }) => {
     server.handler = (_, response) => {
       response.writeHead(status).end('x');
       return true;
@@ -127,7 +121,7 @@ for (const [status, words] of [
   });
 }
 
-Download('redirects without end are an error', async ({ server, partial }) => {
+Download('throws for endless redirects', async ({ server, partial }) => {
   server.handler = (_, response) => {
     response.writeHead(302, { location: '/file' }).end();
     return true;
@@ -138,14 +132,14 @@ Download('redirects without end are an error', async ({ server, partial }) => {
   );
 });
 
-Download('a host that refuses connections is an error that says so', async ({ partial }) => {
+Download('throws for a host that refuses connections', async ({ partial }) => {
   assert.match(
     await messageOf(httpDownload({ url: 'http://127.0.0.1:9/x', partial, isPinned: true })),
     /^DownloadException: http:\/\/127\.0\.0\.1:9 cannot be reached/,
   );
 });
 
-Download('a host that does not answer is given up', async ({ partial }) => {
+Download('throws for a host that does not answer in time', async ({ partial }) => {
   const silent: Server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const address = silent.address();
@@ -157,25 +151,28 @@ Download('a host that does not answer is given up', async ({ partial }) => {
   silent.close();
 });
 
-Download('abort rejects with its reason and keeps what came for the next attempt', async ({ server, partial }) => {
-  const reason = new Error('client went away');
-  const controller = new AbortController();
-  server.handler = (_, response) => {
-    response.writeHead(200, { 'content-length': CONTENT.length });
-    response.write(CONTENT.subarray(0, 1_000), () => setTimeout(() => controller.abort(reason), 50));
-    return true;
-  };
-  const error = await httpDownload({
-    url: `${server.url}/file`,
-    partial,
-    isPinned: true,
-    signal: controller.signal,
-  }).catch((thrown: unknown) => thrown);
-  assert.is(error, reason);
-  assert.is((await readFile(partial)).length, 1_000);
-});
+Download(
+  'rejects with the reason of an abort and keeps the received bytes for the next attempt',
+  async ({ server, partial }) => {
+    const reason = new Error('client went away');
+    const controller = new AbortController();
+    server.handler = (_, response) => {
+      response.writeHead(200, { 'content-length': CONTENT.length });
+      response.write(CONTENT.subarray(0, 1_000), () => setTimeout(() => controller.abort(reason), 50));
+      return true;
+    };
+    const error = await httpDownload({
+      url: `${server.url}/file`,
+      partial,
+      isPinned: true,
+      signal: controller.signal,
+    }).catch((thrown: unknown) => thrown);
+    assert.is(error, reason);
+    assert.is((await readFile(partial)).length, 1_000);
+  },
+);
 
-Download('discarding leaves nothing', async ({ server, partial, dir }) => {
+Download('discarding leaves no file', async ({ server, partial, dir }) => {
   server.etag = '"one"';
   await httpDownload({ url: `${server.url}/file`, partial, isPinned: true });
   await discardPartial(partial);

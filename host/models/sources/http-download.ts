@@ -9,16 +9,16 @@ import { downloadError, UnreachableError } from './source-errors.ts';
 
 export interface HttpDownloadOptions {
   readonly url: string;
-  /** Where the bytes go; what an earlier attempt left there is continued. */
+  /** The file to write. The bytes of an earlier attempt in it are kept, and the download continues after them. */
   readonly partial: string;
   /**
-   * Whether the content is known beforehand by its digest: then an earlier part is continued without asking whether it
-   * changed.
+   * Whether the digest of the content is known beforehand. If so, an earlier part is continued without asking the
+   * server whether the content changed.
    */
   readonly isPinned: boolean;
-  /** Sent to the host of `url` alone, never to one that it redirects to. */
+  /** Sent only to the host of `url`, never to a host that it redirects to. */
   readonly token?: string | undefined;
-  /** Time for the first answer; default 5000. */
+  /** Time limit for the first answer. Default: 5000. */
   readonly answerTimeoutMs?: number | undefined;
   readonly network?: Network | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -26,7 +26,7 @@ export interface HttpDownloadOptions {
 }
 
 export interface HttpDownloadResult {
-  /** The digest that the hub gives for the file, if it does. */
+  /** The digest that the hub gives for the file, if any. */
   readonly sha256: string | undefined;
   readonly wasResumed: boolean;
 }
@@ -37,8 +37,8 @@ const STALL_MS = 30_000;
 const ATTEMPTS = 4;
 
 /**
- * Downloads `url` to `partial`, continuing what is there when the server can, and again when the connection breaks on
- * the way. Throws `UnreachableError` when there is no answer at all and `DownloadException` otherwise.
+ * Downloads `url` to `partial`. Continues an earlier part if the server supports it, and retries when the connection
+ * breaks. Throws `UnreachableError` if there is no answer at all and `DownloadException` for other failures.
  */
 export async function httpDownload(options: HttpDownloadOptions): Promise<HttpDownloadResult> {
   await mkdir(path.dirname(options.partial), { recursive: true });
@@ -59,7 +59,7 @@ export async function httpDownload(options: HttpDownloadOptions): Promise<HttpDo
   }
 }
 
-/** Removes what an attempt left. */
+/** Removes the files of an unfinished attempt. */
 export async function discardPartial(partial: string): Promise<void> {
   await rm(partial, { force: true });
   await rm(etagFile(partial), { force: true });
@@ -77,14 +77,14 @@ async function downloadOnce(options: HttpDownloadOptions, offset: number): Promi
     const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers['content-range'] ?? '');
     if (status === 416 && offset > 0) {
       const total = Number(/^bytes \*\/(\d+)$/.exec(response.headers['content-range'] ?? '')?.[1]);
-      if (total === offset) return { sha256, wasResumed: true }; // it was whole already
+      if (total === offset) return { sha256, wasResumed: true }; // the partial file is already whole
       await discardPartial(options.partial);
       throw downloadError(options.url, 'an earlier part was longer than the file; try again');
     }
     if (status !== 200 && status !== 206) throw downloadError(options.url, describeStatus(status));
     const isContinued = status === 206 && Number(range?.[1]) === offset;
     if (status === 206 && !isContinued)
-      throw downloadError(options.url, 'the server sent another part than the one asked for');
+      throw downloadError(options.url, 'the server sent a different part than requested');
     const start = isContinued ? offset : 0;
     const length = response.headers['content-length'];
     const total = length === undefined ? undefined : start + Number(length);
@@ -132,12 +132,15 @@ async function writeBody(
     throw new BrokenOffError(`the connection ended after ${bytes} of ${total} bytes`);
 }
 
-/** An error of the disk, not of the connection. */
+/** Returns whether the error comes from the disk and not from the connection. */
 function isFileError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && /^(open|write|close)$/.test(String(error.syscall));
 }
 
-/** Follows redirects by hand: the token goes to the first host alone, and the hub tells the digest only there. */
+/**
+ * Sends the request and follows redirects itself, because only the first host may get the token and only its answer has
+ * the digest.
+ */
 async function request(options: HttpDownloadOptions, offset: number) {
   const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'aana-host' };
   if (offset > 0) {
@@ -168,7 +171,7 @@ async function request(options: HttpDownloadOptions, offset: number) {
   throw downloadError(options.url, `more than ${MAX_REDIRECTS} redirects`);
 }
 
-/** GET with a time limit on the answer's head; `stop` ends the body too. */
+/** Sends a GET request with a time limit for the head of the answer. `stop` also ends the body. */
 export async function answerWithin(
   address: string,
   headers: Readonly<Record<string, string>>,
@@ -227,7 +230,8 @@ function etagFile(partial: string): string {
 }
 
 export function describeStatus(status: number): string {
-  if (status === 401 || status === 403) return `the server refuses it (${status}); set HF_TOKEN if it needs an account`;
+  if (status === 401 || status === 403)
+    return `the server refuses access (${status}); set HF_TOKEN if it needs an account`;
   if (status === 404) return 'the server does not have it (404)';
-  return `the server answers ${status}`;
+  return `the server answers with status ${status}`;
 }

@@ -44,7 +44,7 @@ export class Hub {
     );
   }
 
-  /** Names of the repository's files, and its licence if the model card says one. */
+  /** Returns the names of the repository's files, and its licence if the model card has one. */
   async describe(repo: string, signal?: AbortSignal): Promise<{ files: string[]; licence: string | undefined }> {
     const url = `${this.endpoint}/api/models/${repo}`;
     return this.#remember(async () => {

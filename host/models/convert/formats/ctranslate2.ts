@@ -8,12 +8,12 @@ export interface Ct2Variable {
   readonly name: string;
   readonly shape: readonly number[];
   readonly type: Ct2Type;
-  /** Where its data lies in the file. */
+  /** Offset of the data in the file. */
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** The table of a CTranslate2 model; data stays in the file. */
+/** The table of variables of a CTranslate2 model. Their data stays in the file. */
 export interface Ct2Model {
   readonly spec: string;
   readonly revision: number;
@@ -35,7 +35,7 @@ const MAX_VARIABLES = 100_000;
 const MAX_RANK = 8;
 
 /**
- * Reads the table of variables of a `model.bin`. Throws `ModelFormatError` for anything else and for a truncated one.
+ * Reads the table of variables of a `model.bin`. Throws `ModelFormatError` for any other file and for a truncated one.
  */
 export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
   let at = 0;
@@ -55,7 +55,7 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
   if (version !== BINARY_VERSION) {
     const reason =
       version < 20
-        ? `CTranslate2 files of version ${version} are not supported, ${BINARY_VERSION} is`
+        ? `CTranslate2 files of version ${version} are not supported; only version ${BINARY_VERSION} is`
         : 'this is not a CTranslate2 model';
     throw formatError(file.label, reason);
   }
@@ -67,16 +67,16 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
   for (let index = 0; index < count; index += 1) {
     const name = await text();
     const rank = (await take(1)).readUInt8(0);
-    if (rank > MAX_RANK) throw formatError(file.label, `${name} has ${rank} dimensions, the file is damaged`);
+    if (rank > MAX_RANK) throw formatError(file.label, `${name} has ${rank} dimensions; the file is damaged`);
     const shape: number[] = [];
     for (let axis = 0; axis < rank; axis += 1) shape.push(await uint32());
     const code = (await take(1)).readUInt8(0);
     const type = TYPES[code];
-    if (type === undefined) throw formatError(file.label, `${name} has the unknown type ${code}, the file is damaged`);
+    if (type === undefined) throw formatError(file.label, `${name} has the unknown type ${code}; the file is damaged`);
     const bytes = await uint32();
     const expected = shape.reduce((product, length) => product * length, ITEM_BYTES[type]);
     if (bytes !== expected)
-      throw formatError(file.label, `${name} has ${bytes} bytes instead of ${expected}, the file is damaged`);
+      throw formatError(file.label, `${name} has ${bytes} bytes instead of ${expected}; the file is damaged`);
     variableByName.set(name, { name, shape, type, offset: at, bytes });
     at += bytes;
   }
@@ -87,7 +87,8 @@ export async function readCtranslate2(file: PartedFile): Promise<Ct2Model> {
     const target = variableByName.get(await text());
     if (target) variableByName.set(alias, target);
   }
-  if (at !== file.bytes) throw formatError(file.label, `its table ends at byte ${at}, the file at ${file.bytes}`);
+  if (at !== file.bytes)
+    throw formatError(file.label, `its table ends at byte ${at}, but the file has ${file.bytes} bytes`);
   return { spec, revision, file, variableByName };
 }
 
@@ -95,11 +96,11 @@ export function requireVariable(model: Ct2Model, name: string, rank: number): Ct
   const found = model.variableByName.get(name);
   if (!found) throw formatError(model.file.label, `the model has no variable ${name}`);
   if (found.shape.length !== rank)
-    throw formatError(model.file.label, `${name} has ${found.shape.length} dimensions, ${rank} were expected`);
+    throw formatError(model.file.label, `${name} has ${found.shape.length} dimensions, expected ${rank}`);
   return found;
 }
 
-/** An integer that is stored as a variable, such as `encoder/num_heads`. */
+/** Reads an integer that is stored as a variable, such as `encoder/num_heads`. */
 export async function readScalar(model: Ct2Model, name: string): Promise<number> {
   const { type, offset, bytes } = requireVariable(model, name, 0);
   const data = await model.file.read(offset, bytes);

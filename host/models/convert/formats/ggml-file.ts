@@ -1,12 +1,13 @@
+import { BLOCK_SIZES } from './block-sizes.ts';
 import { formatError } from './format-error.ts';
 import type { PartedFile } from './parted-file.ts';
 
-/** "ggml" as whisper.cpp writes it. */
+/** The magic number of whisper.cpp's files. */
 export const GGML_MAGIC = 0x67676d6c;
 
 export interface GgmlTensor {
   readonly name: string;
-  /** ggml's order: the fastest axis first. */
+  /** Lengths of the axes in ggml's order: the fastest axis first. */
   readonly dims: readonly number[];
   readonly type: number;
   readonly offset: number;
@@ -14,26 +15,16 @@ export interface GgmlTensor {
 }
 
 export interface GgmlHeader {
-  /** 1000 × the version of the quantisation + the type of most weights. */
+  /** 1000 × the version of the quantisation, plus the type of most weights. */
   readonly fileType: number;
-  /** Where the mel filters and vocabulary end and the tensors begin. */
+  /** Offset at which the mel filters and the vocabulary end and the tensors begin. */
   readonly end: number;
 }
 
-/** Bytes and weights of a block, by ggml's type number. */
-const BLOCKS: Readonly<Record<number, readonly [bytes: number, weights: number]>> = {
-  0: [4, 1],
-  1: [2, 1],
-  2: [18, 32],
-  3: [20, 32],
-  6: [22, 32],
-  7: [24, 32],
-  8: [34, 32],
-};
 const HEADER_BYTES = 48;
 const FILE_TYPE_AT = 44;
 
-/** Reads past the header of a Whisper ggml file. Throws `ModelFormatError` for anything else. */
+/** Reads the header of a Whisper ggml file. Throws `ModelFormatError` for any other file. */
 export async function readGgmlHeader(file: PartedFile): Promise<GgmlHeader> {
   const header = file.bytes < HEADER_BYTES ? undefined : await file.readField(0, HEADER_BYTES);
   if (header?.readUInt32LE(0) !== GGML_MAGIC) throw formatError(file.label, 'this is not a ggml file of whisper.cpp');
@@ -47,14 +38,14 @@ export async function readGgmlHeader(file: PartedFile): Promise<GgmlHeader> {
   return { fileType, end: at };
 }
 
-/** The tensors in the file's order. Throws `ModelFormatError` when one is cut off. */
+/** Yields the tensors in the file's order. Throws `ModelFormatError` for a damaged or truncated tensor. */
 export async function* readGgmlTensors(file: PartedFile, begin: number): AsyncGenerator<GgmlTensor, void, undefined> {
   for (let at = begin; at < file.bytes;) {
     const head = await file.readField(at, 12);
     const rank = head.readInt32LE(0);
     const nameBytes = head.readInt32LE(4);
     const type = head.readInt32LE(8);
-    const block = BLOCKS[type];
+    const block = BLOCK_SIZES[type];
     if (rank < 1 || rank > 4 || nameBytes < 1 || nameBytes > 256 || !block)
       throw formatError(file.label, `the tensor at byte ${at} is damaged`);
     const fields = await file.readField(at + 12, 4 * rank + nameBytes);
@@ -66,7 +57,7 @@ export async function* readGgmlTensors(file: PartedFile, begin: number): AsyncGe
     if (offset + bytes > file.bytes) {
       throw formatError(
         file.label,
-        `the file is truncated: ${name} ends at byte ${offset + bytes}, the file at ${file.bytes}`,
+        `the file is truncated: ${name} ends at byte ${offset + bytes}, but the file has ${file.bytes} bytes`,
       );
     }
     yield { name, dims, type, offset, bytes };

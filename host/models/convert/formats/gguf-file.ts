@@ -1,17 +1,12 @@
+import { BLOCK_SIZES, type BlockSize } from './block-sizes.ts';
 import { formatError } from './format-error.ts';
 import type { PartedFile } from './parted-file.ts';
 
 export const GGUF_MAGIC = 'GGUF';
 
-/** Bytes and weights of a block, by ggml's type number. Types that are not listed are checked by their offset alone. */
-const BLOCKS: Readonly<Record<number, readonly [bytes: number, weights: number]>> = {
-  0: [4, 1],
-  1: [2, 1],
-  2: [18, 32],
-  3: [20, 32],
-  6: [22, 32],
-  7: [24, 32],
-  8: [34, 32],
+/** Sizes of blocks by ggml's number of the type. For a type that is not listed, only the tensor's offset is checked. */
+const BLOCKS: Readonly<Record<number, BlockSize>> = {
+  ...BLOCK_SIZES,
   10: [84, 256],
   11: [110, 256],
   12: [144, 256],
@@ -19,21 +14,21 @@ const BLOCKS: Readonly<Record<number, readonly [bytes: number, weights: number]>
   14: [210, 256],
   30: [2, 1],
 };
-/** Bytes of the fixed-size metadata values, by type number; 8 is a string, 9 an array. */
+/** Bytes of the fixed-size metadata values, by type number. 8 is a string, 9 an array. */
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 const STRING = 8;
 const ARRAY = 9;
 const MAX_COUNT = 10_000_000;
 
 /**
- * Walks the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file.
+ * Reads the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file.
  */
 export async function checkGguf(file: PartedFile): Promise<void> {
   const reader = new Reader(file);
   reader.at = 4;
   const version = await reader.uint32();
   if (version !== 2 && version !== 3)
-    throw formatError(file.label, `GGUF version ${version} is not supported, 2 and 3 are`);
+    throw formatError(file.label, `GGUF version ${version} is not supported; versions 2 and 3 are`);
   const tensorCount = await reader.count();
   const pairCount = await reader.count();
   let alignment = 32;
@@ -56,7 +51,7 @@ export async function checkGguf(file: PartedFile): Promise<void> {
   }
   const needed = Math.ceil(reader.at / alignment) * alignment + end;
   if (tensorCount > 0 && needed > file.bytes) {
-    throw formatError(file.label, `the file is truncated: its tensors need ${needed} bytes, it has ${file.bytes}`);
+    throw formatError(file.label, `the file is truncated: its tensors need ${needed} bytes, but it has ${file.bytes}`);
   }
 }
 
@@ -84,7 +79,7 @@ class Reader {
 
   async skipValue(type: number, depth: number): Promise<void> {
     if (type === STRING) {
-      const length = await this.count(); // moves `at` itself
+      const length = await this.count(); // before the addition, because it moves `at`
       this.at += length;
     } else if (type === ARRAY && depth < 4) {
       const itemType = await this.uint32();

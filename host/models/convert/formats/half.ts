@@ -1,7 +1,7 @@
-/** The float32 of every float16 bit pattern. */
+/** The float32 value of every float16 bit pattern. */
 export const floatOfHalf: Float32Array = makeTable();
 
-/** The nearest float16 of a float32, ties to even, as bits. */
+/** Returns the bits of the nearest float16 of a float32; ties go to even. */
 export function halfOfFloat(value: number): number {
   scratch[0] = value;
   const bits = scratchBits[0] ?? 0;
@@ -19,7 +19,7 @@ export function halfOfFloat(value: number): number {
   const rest = mantissa & ((1 << shift) - 1);
   const middle = 1 << (shift - 1);
   const roundsUp = rest > middle || (rest === middle && (truncated & 1) === 1);
-  return sign | (truncated + (roundsUp ? 1 : 0)); // a carry into the exponent is right: the next power of two, or infinity
+  return sign | (truncated + (roundsUp ? 1 : 0)); // a carry into the exponent gives the next power of two, or infinity
 }
 
 const scratch = new Float32Array(1);

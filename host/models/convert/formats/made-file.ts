@@ -11,16 +11,19 @@ export interface MadeFileResult {
 
 export interface MakeOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes written so far. */
+  /** Called with the number of bytes written so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** Work on tensors goes in slices of this size, so that the event loop turns in between and memory stays bounded. */
+/**
+ * The size of the pieces in which tensors are processed. Between pieces the event loop can run, and memory stays
+ * bounded.
+ */
 export const SLICE_BYTES = 2 * 1024 * 1024;
 
 /**
- * A file that is hashed while it is written and appears under its name only when it is whole. Dispose without `finish`
- * leaves nothing.
+ * A file that is hashed while it is written and gets its name only when it is whole. Disposing it before `finish`
+ * removes it.
  */
 export class MadeFile implements AsyncDisposable {
   readonly path: string;
@@ -75,7 +78,7 @@ export class MadeFile implements AsyncDisposable {
   }
 }
 
-/** Little-endian 32-bit integers. */
+/** Returns the values as little-endian 32-bit integers. */
 export function int32(...values: readonly number[]): Buffer {
   const out = Buffer.alloc(4 * values.length);
   values.forEach((value, index) => out.writeInt32LE(value, 4 * index));

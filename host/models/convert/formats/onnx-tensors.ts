@@ -15,7 +15,7 @@ interface Field {
 
 const EMPTY = Buffer.alloc(0);
 const FLOAT = 1;
-/** Numbers of the fields of ONNX's protobuf messages. */
+/** Field numbers of ONNX's protobuf messages. */
 const MODEL = { graph: 7 };
 const GRAPH = { node: 1, initializer: 5 };
 const NODE = { output: 2, opType: 4, attribute: 5 };
@@ -23,17 +23,17 @@ const ATTRIBUTE = { name: 1, tensor: 5, graph: 6 };
 const TENSOR = { dims: 1, type: 2, floats: 4, name: 8, raw: 9 };
 
 /**
- * The float tensors of an ONNX model (initializers and constants, those of nested graphs too) in the order of a walk
- * that takes the `then` branch of a condition first. Throws `ModelFormatError` for anything that is not such a file.
+ * Returns the float tensors of an ONNX model: initializers and constants, also of nested graphs. The order is that of a
+ * walk that takes the `then` branch of a condition first. Throws `ModelFormatError` for any other file.
  */
 export function readOnnxTensors(data: Buffer, file: string): [name: string, tensor: OnnxTensor][] {
   const tensors: [string, OnnxTensor][] = [];
   try {
     for (const field of fieldsOf(data)) if (field.number === MODEL.graph) walkGraph(field.content, tensors);
   } catch (error) {
-    throw formatError(file, 'it is truncated or no ONNX model', error);
+    throw formatError(file, 'it is truncated or not an ONNX model', error);
   }
-  if (tensors.length === 0) throw formatError(file, 'it is no ONNX model with weights');
+  if (tensors.length === 0) throw formatError(file, 'it is not an ONNX model with weights');
   return tensors;
 }
 
@@ -136,7 +136,7 @@ function varintsOf(packed: Buffer): number[] {
   return values;
 }
 
-/** Exact to 2^53, which lengths and dimensions stay below. */
+/** Reads a varint. It is exact up to 2^53; lengths and dimensions are smaller. */
 function readVarint(data: Buffer, start: number): { value: number; end: number } {
   let value = 0;
   let scale = 1;
@@ -146,5 +146,5 @@ function readVarint(data: Buffer, start: number): { value: number; end: number }
     if (byte < 0x80) return { value, end: at + 1 };
     scale *= 128;
   }
-  throw new RangeError('a number that does not end');
+  throw new RangeError('a number that does not end inside its field');
 }

@@ -8,10 +8,10 @@ interface Part {
   readonly bytes: number;
 }
 
-/** Several files read as if they were joined. Owns their handles. */
+/** Several files that are read as if they were one. Owns their handles. */
 export class PartedFile implements AsyncDisposable {
   readonly bytes: number;
-  /** How errors call it. */
+  /** The file's name in error messages. */
   readonly label: string;
   readonly #parts: readonly Part[];
   #window: { readonly start: number; readonly data: Buffer } | undefined;
@@ -42,10 +42,13 @@ export class PartedFile implements AsyncDisposable {
     return new PartedFile(path.basename(paths[0] ?? ''), parts);
   }
 
-  /** Exactly `length` bytes from `offset`; throws `ModelFormatError` when the file is shorter. */
+  /** Returns exactly `length` bytes from `offset`. Throws `ModelFormatError` when the file is shorter. */
   async read(offset: number, length: number): Promise<Buffer> {
     if (!(offset >= 0 && length >= 0 && offset + length <= this.bytes)) {
-      throw formatError(this.label, `the file is truncated: ${offset + length} bytes are needed, it has ${this.bytes}`);
+      throw formatError(
+        this.label,
+        `the file is truncated: ${offset + length} bytes are needed, but it has ${this.bytes}`,
+      );
     }
     const out = Buffer.allocUnsafe(length);
     let done = 0;
@@ -60,7 +63,7 @@ export class PartedFile implements AsyncDisposable {
     return out;
   }
 
-  /** Like `read`, for the small fields of a header: they come out of one block that is kept. */
+  /** Like `read`, for the small fields of a header. They are read from one buffered block. */
   async readField(offset: number, length: number): Promise<Buffer> {
     const window = this.#window;
     if (window && offset >= window.start && offset + length <= window.start + window.data.length) {
