@@ -1,5 +1,5 @@
-// Files that make ffmpeg read other files or ask addresses, each against the real ffmpeg: first without our guards, to
-// see that the file does what it should.
+// Files that make ffmpeg read other files or open addresses, tested with the real ffmpeg. The first test runs without
+// our guards, to show that the files do what they should.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,13 +15,13 @@ import { skip } from '../test/skip.ts';
 import { runFfmpeg } from './ffmpeg.ts';
 import { MediaService } from './service.ts';
 
-const Confinement = suite('what a media file can make ffmpeg do');
+const Confinement = suite('confinement of ffmpeg');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
 Confinement.after(() => rmSync(folder, { recursive: true }));
 
 const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
-  skip('what a media file can make ffmpeg do', 'no ffmpeg');
+  skip('confinement of ffmpeg', 'no ffmpeg');
 } else {
   const speech = await makeMedia(ffmpegPath, join(folder, 'speech.wav'), ...sine(440, 1));
   const segment = await makeMedia(
@@ -85,7 +85,7 @@ if (ffmpegPath === undefined) {
     'an executable': '#!/bin/sh\ncat /etc/passwd\n',
   };
 
-  Confinement('without the guards a playlist is followed', async () => {
+  Confinement('without the guards, ffmpeg follows a playlist', async () => {
     const path = join(folder, 'control.m3u8');
     writeFileSync(path, ATTACKS['a playlist that leads to an address'] ?? '');
     await runContained(ffmpegPath, [
@@ -119,7 +119,7 @@ if (ffmpegPath === undefined) {
   });
 
   for (const [what, text] of Object.entries(ATTACKS)) {
-    Confinement(`${what} is no media, whatever it is called`, async () => {
+    Confinement(`refuses ${what} under any file name`, async () => {
       for (const name of ['attack.mp4', 'attack.m3u8', 'attack.svg', '%03d.png']) {
         const path = join(folder, name);
         writeFileSync(path, text);
@@ -140,7 +140,7 @@ if (ffmpegPath === undefined) {
 
   if (launcherPath()) {
     Confinement(
-      'it runs as a group of its own, niced and limited, and ends with all of its group when cancelled',
+      'ffmpeg runs in its own process group, niced and limited, and a cancellation ends the whole group',
       async () => {
         const client = new AbortController();
         const endless = join(folder, 'endless.sh');

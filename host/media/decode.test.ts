@@ -32,7 +32,7 @@ function samples(audio: AudioMedia, channel: number): Float32Array {
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 }
 
-/** Of a sine, from how often it goes up through 0. */
+/** Returns the frequency of a sine, from the number of its upward zero crossings. */
 function frequency(pcm: Float32Array): number {
   let crossings = 0;
   for (let i = 1; i < pcm.length; i++) if ((pcm[i - 1] ?? 0) < 0 && (pcm[i] ?? 0) >= 0) crossings += 1;
@@ -86,7 +86,7 @@ if (ffmpegPath === undefined) {
     'amerge=inputs=2',
   ];
 
-  Decode('gives 16 kHz mono of a compressed stereo track of another rate', async () => {
+  Decode('decodes a compressed stereo track of another rate to 16 kHz mono', async () => {
     const audio = await decode(
       await make(
         'stereo.m4a',
@@ -106,7 +106,7 @@ if (ffmpegPath === undefined) {
     near(frequency(samples(audio, 0)), 440, 2);
   });
 
-  Decode('takes channels apart, each in its own file', async () => {
+  Decode('separates channels, each into its own file', async () => {
     const audio = await decode(await make('two.wav', ...twoTones), 'separate');
     assert.is(audio.reference.channels.length, 2);
     assert.is(audio.duration, 2);
@@ -128,13 +128,13 @@ if (ffmpegPath === undefined) {
     for (let i = 1000; i < 1100; i++) near(mix[i] ?? 0, ((first[i] ?? 0) + (second[i] ?? 0)) / 2, 0.001);
   });
 
-  Decode('takes a surround layout apart', async () => {
+  Decode('separates the channels of a surround layout', async () => {
     const audio = await decode(await make('surround.wav', ...sine(440, 1), '-ac', '6'), 'separate');
     assert.is(audio.reference.channels.length, 6);
     assert.is(audio.duration, 1);
   });
 
-  Decode('takes the first of several audio tracks', async () => {
+  Decode('decodes the first of several audio tracks', async () => {
     const path = await make(
       'tracks.mkv',
       ...sine(440, 1),
@@ -149,7 +149,7 @@ if (ffmpegPath === undefined) {
     near(frequency(samples(await decode(path), 0)), 440, 2);
   });
 
-  Decode('bounds values that are too large, and those that are no number', async () => {
+  Decode('limits values that are too large and replaces NaN', async () => {
     const pcm = Float32Array.from(
       { length: 16_000 },
       (_, i) => [0.5, 100, -100, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][i % 6] ?? 0,
@@ -162,7 +162,7 @@ if (ffmpegPath === undefined) {
     assert.is(peak(values), 1);
   });
 
-  Decode('gives no channels for a media without an audio track', async () => {
+  Decode('gives no channels for media without an audio track', async () => {
     const video = await make('mute.mp4', '-f', 'lavfi', '-i', 'testsrc=size=64x64:rate=5:duration=1', '-c:v', 'mpeg4');
     for (const channels of ['mix', 'separate'] as const) {
       assert.equal(await decode(video, channels), { duration: 0, reference: { channels: [], sample_rate: 16_000 } });
@@ -170,23 +170,24 @@ if (ffmpegPath === undefined) {
     assert.equal(readdirSync(out), []);
   });
 
-  Decode('refuses what is too long, by what the file says', async () => {
+  Decode('refuses a file whose header says that it is too long', async () => {
     const error = await fails(decode(await make('long.wav', ...sine(440, 5)), 'mix', 2));
     assert.equal([error.name, error.kind], ['MediaTooLongException', 'too-large']);
-    assert.match(error.message, '5 s long; at most 2 s');
+    assert.match(error.message, '5 s long; the limit is 2 s');
   });
 
-  Decode('refuses what is too long although the file does not say so, and leaves no file', async () => {
-    const path = await make('unsaid.mkv', ...sine(440, 5), '-c:a', 'flac', '-live', '1'); // as browsers record
+  Decode('refuses a file that is too long without saying so, and leaves no file', async () => {
+    const path = await make('unsaid.mkv', ...sine(440, 5), '-c:a', 'flac', '-live', '1'); // as browsers record it
     assert.is((await probeFile(path, { ffmpegPath, source })).info.duration, undefined);
     assert.is((await fails(decode(path, 'mix', 2))).name, 'MediaTooLongException');
     near((await decode(path, 'mix', 60)).duration, 5, 0.1);
   });
 
-  Decode('says that a track cannot be decoded', async () => {
+  Decode('names the track that cannot be decoded', async () => {
     const whole = readFileSync(await make('whole.m4a', ...sine(440, 5), '-c:a', 'aac', '-movflags', '+faststart'));
     const data = whole.indexOf('mdat') + 4;
-    for (let i = data; i < whole.length; i++) whole[i] = (i * 7919) & 255; // the index is fine, the audio is noise
+    // The index stays valid, the audio becomes noise.
+    for (let i = data; i < whole.length; i++) whole[i] = (i * 7919) & 255;
     const path = join(folder, 'broken.m4a');
     writeFileSync(path, whole);
     const error = await fails(decode(path));
@@ -194,7 +195,7 @@ if (ffmpegPath === undefined) {
     assert.not.ok(error.message.includes(folder), error.message);
   });
 
-  Decode('gives what there is of a file that was cut off', async () => {
+  Decode('decodes the rest of a file that was cut off', async () => {
     const whole = readFileSync(await make('cut.mp3', ...sine(440, 4), '-c:a', 'libmp3lame'));
     const path = join(folder, 'half.mp3');
     writeFileSync(path, whole.subarray(0, whole.length / 2));
@@ -252,13 +253,13 @@ if (ffmpegPath === undefined) {
     assert.ok(peak(samples(audio, 0).subarray(-16_000 * 11)) > 0.05);
   });
 
-  Decode('takes two speakers apart', async () => {
+  Decode('separates two speakers', async () => {
     const speakers = await twoSpeakers(folder);
-    if (typeof speakers === 'string') return skip('decodeAudio takes two speakers apart', speakers);
+    if (typeof speakers === 'string') return skip('decodeAudio separates two speakers', speakers);
     const audio = await decode(speakers.path, 'separate');
     const [left, right] = [samples(audio, 0), samples(audio, 1)];
     assert.is(left.length, right.length);
-    const endOfRight = 7 * 16_000; // the left one speaks for two seconds more
+    const endOfRight = 7 * 16_000; // the left speaker speaks two seconds longer
     assert.ok(peak(right.subarray(0, endOfRight)) > 0.05);
     assert.is(peak(right.subarray(endOfRight)), 0);
     assert.ok(peak(left.subarray(endOfRight)) > 0.05);

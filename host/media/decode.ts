@@ -12,9 +12,9 @@ export interface DecodeOptions {
   readonly source: MediaSource;
   readonly channels: AudioChannels;
   readonly maxDurationS: number;
-  /** The folder that artifacts are named from. */
+  /** The folder that the ids of artifacts are relative to. */
   readonly root: string;
-  /** An existing folder below `root`; the files are named `<name>-<channel>.f32` in it. */
+  /** An existing folder below `root`, in which the files are named `<name>-<channel>.f32`. */
   readonly folder: string;
   readonly name: string;
   readonly signal?: AbortSignal | undefined;
@@ -22,14 +22,14 @@ export interface DecodeOptions {
 
 const SAMPLE_RATE = 16_000;
 const BYTES_PER_SAMPLE = 4;
-/** Beyond the limit, so that what is longer shows. */
+/** Decoded beyond the limit, so that a file that is too long is noticed. */
 const SPARE_SECONDS = 1;
 const MAX_SEPARATE_CHANNELS = 32;
 
 /**
- * Decodes the first audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], a file for
- * each channel. A broken track gives what can be decoded of it. Throws `AudioReadingException` when that is nothing,
- * `MediaTooLongException`, `DiskFullException`; then no file is left.
+ * Decodes the first audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], one file
+ * for each channel. Of a broken track it decodes as much as possible. Throws `AudioReadingException` if nothing can be
+ * decoded, `MediaTooLongException` or `DiskFullException`, and then leaves no file.
  */
 export async function decodeAudio(path: string, probe: Probe, options: DecodeOptions): Promise<AudioMedia> {
   const { source, maxDurationS } = options;
@@ -55,11 +55,12 @@ export async function decodeAudio(path: string, probe: Probe, options: DecodeOpt
 
 interface Output {
   readonly filter: string;
-  /** Samples. */
+  /** The file of samples. */
   readonly name: string;
   readonly file: string;
   /**
-   * The SHA-256 of the samples, as ffmpeg writes it: reading them again here would take the thread of every request.
+   * The file of the samples' SHA-256, which ffmpeg writes. Hashing them in this process would block the thread that
+   * serves all requests.
    */
   readonly sumName: string;
   readonly sumFile: string;
@@ -76,16 +77,12 @@ async function channelOf(
 ): Promise<AudioMedia['reference']['channels'][number]> {
   const sha256 = /^SHA256=([0-9a-f]{64})$/m.exec(await readFile(sumFile, 'utf8'))?.[1];
   if (sha256 === undefined)
-    throw new AanaError(
-      'AudioReadingException',
-      'internal',
-      'ffmpeg did not tell the SHA-256 of the audio that it decoded',
-    );
+    throw new AanaError('AudioReadingException', 'internal', 'ffmpeg did not write the SHA-256 of the decoded audio');
   const artifact = await artifactOf(root, file, sha256);
   return { artifact, samples: Math.floor(artifact.bytes / BYTES_PER_SAMPLE) };
 }
 
-/** 16-bit samples on the way bound the values and leave no NaN; float tracks may hold anything. */
+/** Float tracks may contain any value. The conversion to 16-bit samples limits the values and removes NaN. */
 const TO_PCM = `aresample=${SAMPLE_RATE},aformat=sample_fmts=s16`;
 
 function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] {
@@ -93,11 +90,11 @@ function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] 
   if (channels === 'mix' || probe.audioChannels === 1) return mix;
   const count = probe.audioChannels;
   if (count === undefined || count < 1)
-    throw audioReadingError(source, 'the number of audio channels is not known, so they cannot be taken apart');
+    throw audioReadingError(source, 'the number of audio channels is unknown, so the channels cannot be separated');
   if (count > MAX_SEPARATE_CHANNELS)
     throw audioReadingError(
       source,
-      `the audio has ${count} channels; at most ${MAX_SEPARATE_CHANNELS} are taken apart`,
+      `the audio has ${count} channels; at most ${MAX_SEPARATE_CHANNELS} can be separated`,
     );
   return Array.from({ length: count }, (_, channel) => `pan=mono|c0=c${channel},${TO_PCM}`);
 }
@@ -105,12 +102,13 @@ function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] 
 async function runDecoder(path: string, outputs: readonly Output[], options: DecodeOptions): Promise<void> {
   const { source, maxDurationS } = options;
   const seconds = maxDurationS + SPARE_SECONDS;
-  // The names are ours and have no character that means something to the muxer; a path could have.
+  // The names contain no character with a meaning for the muxer, because we choose them. A path might contain one.
   const after = outputs.flatMap(({ filter, name, sumName }) => [
     ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-af', filter, '-ac', '1', '-ar', String(SAMPLE_RATE)],
     ...['-t', String(seconds), '-c:a', 'pcm_f32le', '-f', 'tee', `[f=f32le]${name}|[f=hash:hash=sha256]${sumName}`],
   ]);
-  // measured: 0.005 CPU seconds a second; a limit on top of `-t` for what the file makes ffmpeg do without output
+  // Measured: 0.005 CPU seconds for each second of audio. `-t` does not limit work that a file causes without output,
+  // so the CPU time is limited too.
   const cpuSeconds = 60 + maxDurationS / 5;
   const fileBytes = (seconds + SPARE_SECONDS) * SAMPLE_RATE * BYTES_PER_SAMPLE;
   const result = await runFfmpeg(options.ffmpegPath, ['-v', 'error'], path, after, {
@@ -131,7 +129,7 @@ async function runDecoder(path: string, outputs: readonly Output[], options: Dec
   if (code !== 0)
     throw audioReadingError(
       source,
-      `the audio track cannot be decoded (${signal ? `the decoder was ended by ${signal}` : complaint(stderr, path)})`,
+      `the audio track cannot be decoded (${signal ? `the decoder was killed by ${signal}` : complaint(stderr, path)})`,
     );
   if (stderr !== '' && (await isEmpty(outputs)))
     throw audioReadingError(source, `the audio track cannot be decoded (${complaint(stderr, path)})`);

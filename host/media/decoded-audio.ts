@@ -1,6 +1,6 @@
 import type { AudioReference } from '../schemas/asr.ts';
 
-/** Decoded audio that somebody holds: as `transcribe` takes it, here and as JSON. Its files go when it is disposed. */
+/** Decoded audio as an argument of `transcribe`, in this process and as JSON. Disposing it removes its files. */
 export class DecodedAudio implements AudioReference, AsyncDisposable {
   readonly channels: AudioReference['channels'];
   readonly sample_rate: AudioReference['sample_rate'];
@@ -14,12 +14,12 @@ export class DecodedAudio implements AudioReference, AsyncDisposable {
     this.#remove = remove;
   }
 
-  /** Seconds; no part of the arguments of a call. */
+  /** Duration in seconds. It is not part of the arguments of a call. */
   get duration(): number {
     return this.#duration;
   }
 
-  /** May be called twice. */
+  /** Removes the files. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#remove();
   }

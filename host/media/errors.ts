@@ -7,7 +7,7 @@ export function urlTooLargeError(url: URL, maxBytes: number): AanaError {
   return new AanaError(
     'MediaTooLargeException',
     'too-large',
-    `${shown} has more than ${maxBytes} bytes, the most that is fetched`,
+    `${shown} has more than ${maxBytes} bytes, which is the limit for fetched files`,
     {
       data: { url: shown, max_bytes: maxBytes },
     },
@@ -21,14 +21,9 @@ export function pageError(url: string, canBeVideo: boolean): AanaError {
 
 export function mediaTooLongError(source: MediaSource, maxDurationS: number, durationS?: number): AanaError {
   const length = durationS === undefined ? `longer than ${maxDurationS} s` : `${Math.round(durationS)} s long`;
-  return new AanaError(
-    'MediaTooLongException',
-    'too-large',
-    `the media is ${length}; at most ${maxDurationS} s are decoded`,
-    {
-      data: { video: shownSource(source), max_duration: maxDurationS },
-    },
-  );
+  return new AanaError('MediaTooLongException', 'too-large', `the media is ${length}; the limit is ${maxDurationS} s`, {
+    data: { video: shownSource(source), max_duration: maxDurationS },
+  });
 }
 
 export function pathDeniedError(path: string): AanaError {
@@ -41,7 +36,7 @@ export function pathUnusableError(path: string, why: string): AanaError {
 }
 
 export function uploadMissingError(name: string): AanaError {
-  const message = `no uploaded file part is named ${JSON.stringify(name)}; send the file as a part of that name`;
+  const message = `no uploaded file part is named ${JSON.stringify(name)}; send the file as a part with this name`;
   return new AanaError('UploadedFileNotFound', 'invalid-input', message, { data: { content: name } });
 }
 
@@ -67,13 +62,13 @@ export function imageReadingError(source: MediaSource, message: string, cause?: 
 }
 
 export function imageTooLargeError(source: MediaSource, what: string, maxPixels: number): AanaError {
-  return new AanaError('ImageTooLargeException', 'too-large', `${what}; the most are ${maxPixels}`, {
+  return new AanaError('ImageTooLargeException', 'too-large', `${what}; the limit is ${maxPixels}`, {
     data: { image: shownSource(source), max_pixels: maxPixels },
   });
 }
 
 export function diskFullError(directory: string, cause?: unknown): AanaError {
-  const message = `there is no space left in the temporary directory ${directory}; free some, or set media.temp_dir to another directory`;
+  const message = `there is no space left in the temporary directory ${directory}; free some space, or set media.temp_dir to another directory`;
   return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });
 }
 
@@ -83,7 +78,7 @@ export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NO_SPACE.has(error.code);
 }
 
-/** As the client gave it, in the four fields of a video input, without credentials. */
+/** Returns the source as the client gave it, in the four fields of a video input, without credentials. */
 function shownSource(source: MediaSource): Record<string, string | null> {
   return {
     path: source.path ?? null,

@@ -24,7 +24,7 @@ const OPTIONS: FetchOptions = {
   maxRedirects: 2,
   allowPrivate: true,
 };
-/** The loopback network in two: 127.0.0.1 plays the public internet, the rest the private one. */
+/** Splits the loopback network: 127.0.0.1 counts as the public internet, all other addresses as private. */
 const TWO_WORLDS = { allowPrivate: false, isPublic: (address: string) => address === '127.0.0.1' } as const;
 
 Fetch.after.each(() => {
@@ -62,40 +62,37 @@ async function fails(promise: Promise<unknown>): Promise<AanaError> {
   return error;
 }
 
-Fetch('saves the body and gives its size', async () => {
+Fetch('saves the body and returns its size', async () => {
   const { url, requests } = await serve((_, response) => response.end('hello'));
   assert.is(await fetchToFile(`${url}/a%20b?c=d`, file, OPTIONS), 5);
   assert.is(readFileSync(file, 'utf8'), 'hello');
   assert.is(requests[0]?.url, '/a%20b?c=d');
 });
 
-Fetch(
-  'refuses private addresses unless allowed, in every spelling and through a name, without connecting',
-  async () => {
-    const { port, requests } = await serve((_, response) => response.end('secret'));
-    for (const host of [
-      '127.0.0.1',
-      '2130706433',
-      '0x7f.1',
-      '0177.0.0.1',
-      '[::ffff:127.0.0.1]',
-      '[::1]',
-      'localhost',
-      '0.0.0.0',
-    ]) {
-      const error = await fails(fetchToFile(`http://${host}:${port}/`, file, { ...OPTIONS, allowPrivate: false }));
-      assert.is(error.name, 'PrivateAddressException', host);
-      assert.is(error.kind, 'denied');
-      assert.match(
-        error.message,
-        /^the host \S+ has a private address, or one of this server; start the server with --allow-private-urls to allow it$/,
-      );
-    }
-    assert.is(requests.length, 0);
-  },
-);
+Fetch('refuses private addresses in every spelling and behind a name, without connecting', async () => {
+  const { port, requests } = await serve((_, response) => response.end('secret'));
+  for (const host of [
+    '127.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '[::ffff:127.0.0.1]',
+    '[::1]',
+    'localhost',
+    '0.0.0.0',
+  ]) {
+    const error = await fails(fetchToFile(`http://${host}:${port}/`, file, { ...OPTIONS, allowPrivate: false }));
+    assert.is(error.name, 'PrivateAddressException', host);
+    assert.is(error.kind, 'denied');
+    assert.match(
+      error.message,
+      /^the host \S+ has a private address, or one of this server; start the server with --allow-private-urls to allow it$/,
+    );
+  }
+  assert.is(requests.length, 0);
+});
 
-Fetch('refuses a name of which one address is private', async () => {
+Fetch('refuses a name if one of its addresses is private', async () => {
   const { port, requests } = await serve((_, response) => response.end('x'));
   const lookup = async (): Promise<string[]> => ['127.0.0.1', '127.0.0.2'];
   assert.is(
@@ -114,7 +111,7 @@ Fetch('refuses a redirect to a private address', async () => {
   assert.is(inner.requests.length, 0);
 });
 
-Fetch('connects to the address that was checked, although the name changes its answer', async () => {
+Fetch('connects to the checked address even if the name later resolves to another one', async () => {
   const outer = await serve((_, response) => response.end('public'));
   const inner = await serve((_, response) => response.end('secret'), '127.0.0.2', outer.port);
   const answers = ['127.0.0.1', '127.0.0.2'];
@@ -131,7 +128,7 @@ Fetch('connects to the address that was checked, although the name changes its a
   assert.is(outer.requests[0]?.headers.host, `rebind.test:${outer.port}`);
 });
 
-Fetch('checks a name again at a redirect to itself', async () => {
+Fetch('checks a name again when it redirects to itself', async () => {
   const outer = await serve((_, response) => response.writeHead(302, { location: '/again' }).end());
   const inner = await serve((_, response) => response.end('secret'), '127.0.0.2', outer.port);
   const answers = ['127.0.0.1'];
@@ -143,7 +140,7 @@ Fetch('checks a name again at a redirect to itself', async () => {
   assert.is(inner.requests.length, 0);
 });
 
-Fetch('follows redirects, relative ones too, up to the limit', async () => {
+Fetch('follows absolute and relative redirects up to the limit', async () => {
   const { url } = await serve((request, response) => {
     const left = Number(request.url?.slice(1));
     if (left === 0) response.end('there');
@@ -156,7 +153,7 @@ Fetch('follows redirects, relative ones too, up to the limit', async () => {
   assert.match(error.message, 'redirects more than 2 times');
 });
 
-Fetch('follows redirects to http and https alone', async () => {
+Fetch('follows redirects only to http and https', async () => {
   for (const location of ['file:///etc/passwd', 'ftp://127.0.0.1/', 'http://[broken/']) {
     const { url } = await serve((_, response) => response.writeHead(302, { location }).end());
     assert.is((await fails(fetchToFile(url, file, OPTIONS))).name, 'DownloadException', location);
@@ -164,7 +161,7 @@ Fetch('follows redirects to http and https alone', async () => {
   assert.is((await fails(fetchToFile('file:///etc/passwd', file, OPTIONS))).name, 'DownloadException');
 });
 
-Fetch('gives the credentials of the URL to its own origin alone, and to no message', async () => {
+Fetch('sends the credentials of the URL only to its origin, and shows them in no message', async () => {
   const other = await serve((_, response) => response.writeHead(404).end());
   const first = await serve((request, response) =>
     response.writeHead(302, { location: request.url === '/' ? '/same' : `${other.url}/` }).end(),
@@ -178,7 +175,7 @@ Fetch('gives the credentials of the URL to its own origin alone, and to no messa
   assert.not.match(JSON.stringify([error.message, error.data]), 's3cret');
 });
 
-Fetch('names what is wrong with a URL that is too long, or whose credentials are not encoded', async () => {
+Fetch('explains the error of a URL that is too long or has badly encoded credentials', async () => {
   const long = await fails(fetchToFile(`http://127.0.0.1:8/${'a'.repeat(100_000)}`, file, OPTIONS));
   assert.is(long.name, 'DownloadException');
   assert.match(
@@ -223,7 +220,7 @@ Fetch('names a refused connection and an unknown host', async () => {
   assert.match(unknown.message, 'no-such-host.invalid');
 });
 
-Fetch('refuses by the announced length before reading, and takes exactly the limit', async () => {
+Fetch('refuses an announced length above the limit before reading, and accepts exactly the limit', async () => {
   const { url } = await serve((request, response) => {
     const bytes = Number(request.url?.slice(1));
     response.writeHead(200, { 'content-length': bytes });
@@ -235,7 +232,7 @@ Fetch('refuses by the announced length before reading, and takes exactly the lim
   assert.is(await fetchToFile(`${url}/1000`, file, OPTIONS), 1000);
 });
 
-Fetch('ends a body that never ends at the limit', async () => {
+Fetch('stops an endless body at the limit', async () => {
   const { url } = await serve((_, response) => {
     const timer = setInterval(() => response.write(Buffer.alloc(100)), 1);
     response.on('close', () => clearInterval(timer));
@@ -253,7 +250,7 @@ Fetch('fails when the body is shorter than announced', async () => {
   assert.match(error.message, 'closed before the end');
 });
 
-Fetch('reads no further than an announced length that is too short', async () => {
+Fetch('reads no further than the announced length', async () => {
   const server = createTcpServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhelloand more'));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -266,14 +263,14 @@ Fetch('refuses an encoded body', async () => {
   assert.match((await fails(fetchToFile(url, file, OPTIONS))).message, 'gzip');
 });
 
-Fetch('gives up on a silent server', async () => {
+Fetch('fails for a silent server', async () => {
   const { url } = await serve((_, response) => void response.write('a'));
   const error = await fails(fetchToFile(url, file, { ...OPTIONS, idleTimeoutMs: 50 }));
   assert.is(error.name, 'DownloadException');
   assert.match(error.message, 'sent nothing for 0.05 s');
 });
 
-Fetch('gives up on a slow server when its time is over, although it keeps sending', async () => {
+Fetch('fails for a slow server at the time limit, even if it keeps sending', async () => {
   const { url } = await serve((_, response) => {
     const timer = setInterval(() => response.write('a'), 10);
     response.on('close', () => clearInterval(timer));
@@ -317,7 +314,7 @@ Fetch('rejects with the reason of the signal while the name is looked up', async
   clearInterval(keepAlive);
 });
 
-// a limit on the size of files makes writes fail as a full disk does
+// A limit on the size of files makes writes fail like a full disk does.
 const fileBytes = 50_000;
 if (launcherPath() && boundsFiles()) {
   Fetch('names the directory when the disk is full', async () => {
@@ -335,7 +332,7 @@ if (launcherPath() && boundsFiles()) {
 } else {
   skip(
     'fetchToFile names the directory when the disk is full',
-    'the size of files is not bounded here, or the launcher is not built',
+    'this machine cannot limit the size of files, or the launcher is not built',
   );
 }
 

@@ -9,10 +9,9 @@ export interface FetchOptions extends Guards {
 }
 
 /**
- * Fetches `address` (http or https) into the new file `path` and gives its size, under the guards of outgoing requests;
- * of a web page nothing is read, and `'page'` is the answer. A file that was not finished is removed. Throws
- * `DownloadException`, `PrivateAddressException`, `MediaTooLargeException`, `DiskFullException`, or the signal's
- * reason.
+ * Fetches `address` (http or https) into the new file `path`, under the guards of outgoing requests. Returns the size
+ * of the file, or `'page'` for a web page, which is not read. Removes an unfinished file. Throws `DownloadException`,
+ * `PrivateAddressException`, `MediaTooLargeException`, `DiskFullException`, or the signal's reason.
  */
 export async function fetchToFile(address: string, path: string, options: FetchOptions): Promise<number | 'page'> {
   options.signal?.throwIfAborted();
@@ -25,7 +24,7 @@ export async function fetchToFile(address: string, path: string, options: FetchO
         message.destroy();
         throw downloadError(
           start,
-          `the server answered ${status}${message.statusMessage ? ` ${message.statusMessage}` : ''}`,
+          `the server answered with status ${status}${message.statusMessage ? ` ${message.statusMessage}` : ''}`,
         );
       }
       if (isPage(message)) {
@@ -45,8 +44,8 @@ function isPage({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * The user name and password of the URL become a header, which goes to its own origin alone; those in a redirect are
- * not used.
+ * Returns the first request. The user name and password of the URL become a header, which is sent only to the URL's
+ * origin. Credentials in a redirect are not used.
  */
 function firstHop(start: URL): Hop {
   const headers: [string, string][] = [];
@@ -77,11 +76,11 @@ async function save(
   const encoding = message.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     message.destroy();
-    throw downloadError(url, `the server sent it in the encoding ${encoding}, which was not asked for`);
+    throw downloadError(url, `the server sent it in the encoding ${encoding}, which the request did not accept`);
   }
   try {
-    // not pipeline(): it never settles when writing fails while the end of a response waits in memory, its connection
-    // closed (Node 20 to 24)
+    // pipeline() is not used here, because it never settles if writing fails while the end of a response waits in
+    // memory and its connection is closed (Node 20 to 24).
     await using file = await open(path, 'wx', 0o600);
     let bytes = 0;
     for await (const chunk of message as AsyncIterable<Buffer>) {

@@ -10,9 +10,9 @@ export interface FfmpegLocation {
 }
 
 export interface FindFfmpegOptions {
-  /** The operator's choice: nothing else is tried. */
+  /** The operator's choice. If set, nothing else is tried. */
   readonly configured?: string | null | undefined;
-  /** One that was fetched earlier. */
+  /** A program that was fetched earlier. */
   readonly cached?: string | null | undefined;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -21,8 +21,9 @@ export interface FindFfmpegOptions {
 const CHECK_TIMEOUT_MS = 15_000;
 
 /**
- * The first ffmpeg that runs: the configured path, the binary of the optional package ffmpeg-static, the system's, the
- * cached one. `undefined` when there is none. Throws `FfmpegNotFound` when the configured one does not run.
+ * Returns the first ffmpeg that runs: the configured path, the binary of the optional package ffmpeg-static, the
+ * system's, or the cached one. Returns `undefined` if none runs. Throws `FfmpegNotFound` if the configured one does not
+ * run.
  */
 export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLocation | undefined> {
   const { configured, cached, log, signal } = options;
@@ -57,14 +58,14 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
 }
 
 /**
- * Time, memory and priority of one ffmpeg process. Address space: audio of any format was seen to need less than 256
- * MiB, probing 4K video more.
+ * Limits of one ffmpeg process. Measured address space: less than 256 MiB for audio of any format, more for probing 4K
+ * video.
  */
 const FFMPEG_LIMITS = { nice: 10, addressBytes: 2 ** 31, openFiles: 64, ownGroup: true, graceMs: 0 } as const;
 
 /**
- * What may be opened as media. Playlists, concat scripts and the like, which make ffmpeg open other files and
- * addresses, are not here; nor are pictures and texts.
+ * The formats that may be opened as media. Playlists, concat scripts and the like are missing, because they make ffmpeg
+ * open other files and addresses. Pictures and texts are missing too.
  */
 const FORMATS = [
   ...[
@@ -110,7 +111,7 @@ const FORMATS = [
   ],
 ].join(',');
 
-/** Before `-i`: this one file of a known format and nothing that it points to. */
+/** The options before `-i`: ffmpeg may open only this file, in a known format, and nothing that the file refers to. */
 const INPUT_GUARDS = [
   '-nostdin',
   '-hide_banner',
@@ -123,7 +124,7 @@ const INPUT_GUARDS = [
 ] as const;
 
 export interface RunFfmpegOptions {
-  /** The folder that relative names of outputs are in. Default: that of this process. */
+  /** The folder of relative output names. Default: the folder of this process. */
   readonly cwd?: string | undefined;
   readonly timeoutMs: number;
   readonly cpuSeconds: number;
@@ -132,7 +133,7 @@ export interface RunFfmpegOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `ffmpeg <before> -i file <after>` in a contained process; it has ended when the promise settles. */
+/** Runs `ffmpeg <before> -i file <after>` in a contained process. The process has ended when the promise settles. */
 export function runFfmpeg(
   ffmpegPath: string,
   before: readonly string[],
@@ -147,7 +148,7 @@ export function runFfmpeg(
 }
 
 async function staticBinary(): Promise<string | undefined> {
-  const name = 'ffmpeg-static'; // not in the import: the package is optional, and so are its types
+  const name = 'ffmpeg-static'; // a variable, because the package and its types are optional
   try {
     const { default: path } = (await import(name)) as { default: unknown };
     return typeof path === 'string' ? path : undefined;
@@ -173,7 +174,9 @@ async function versionOf(path: string, signal: AbortSignal | undefined): Promise
     const version = /^ffmpeg version (\S+)/m.exec(stdout.toString())?.[1];
     return (
       version ??
-      new Error(`\`-version\` ${endedBy ? `was ended by ${endedBy}` : `exited with ${code}`} and named no version`)
+      new Error(
+        `\`-version\` ${endedBy ? `was killed by ${endedBy}` : `exited with ${code}`} without printing a version`,
+      )
     );
   } catch (error) {
     if (signal?.aborted) throw signal.reason ?? cancelledError();

@@ -14,7 +14,7 @@ const Image = suite('images');
 const folder = mkdtempSync(join(tmpdir(), 'aana-image-'));
 Image.after(() => rmSync(folder, { recursive: true }));
 
-Image('the size is read from the description, not from other numbers in it', () => {
+Image('the size is not confused with other numbers of the description', () => {
   const described =
     "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR 2835:2835 DAR 4:3], 25 fps\n";
   assert.equal(parseImage(described), { width: 640, height: 480, format: 'png' });
@@ -23,7 +23,7 @@ Image('the size is read from the description, not from other numbers in it', () 
 
 const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
-  skip('images that are opened', 'no ffmpeg');
+  skip('images of files', 'no ffmpeg');
 } else {
   const nameOf = async (promise: Promise<unknown>): Promise<string> => {
     const error = await promise.then(
@@ -34,7 +34,7 @@ if (ffmpegPath === undefined) {
     return error.name;
   };
 
-  Image('say how large they are, by their content alone', async () => {
+  Image('are probed by their content, not by their names', async () => {
     for (const [name, format] of [
       ['a.png', 'png'],
       ['a.jpg', 'mjpeg'],
@@ -57,7 +57,7 @@ if (ffmpegPath === undefined) {
     }
   });
 
-  Image('are refused when they are something else, or broken', async () => {
+  Image('are refused when they are not images or broken', async () => {
     for (const content of ['', 'text', '\x89PNG\r\n\x1a\n', '#EXTM3U\n', '<svg/>']) {
       const path = join(folder, 'bad');
       writeFileSync(path, content, 'latin1');
@@ -65,7 +65,7 @@ if (ffmpegPath === undefined) {
     }
   });
 
-  Image('give their pixels in a size that is asked for, row by row', async () => {
+  Image('give their pixels in the requested size, row by row', async () => {
     const graph = 'color=red:size=4x2,format=rgb24[a];color=blue:size=4x2,format=rgb24[b];[a][b]vstack';
     const path = await makeMedia(ffmpegPath, join(folder, 'c.png'), '-f', 'lavfi', '-i', graph, '-frames:v', '1');
     const info = await probeImage(path, { ffmpegPath, source: {} });
@@ -80,7 +80,7 @@ if (ffmpegPath === undefined) {
   });
 
   Image(
-    'are refused in sizes that are too large or none, and where they are broken or too large to decode',
+    'are refused for sizes that are too large or empty, and when they are broken or too large to decode',
     async () => {
       const path = await makeMedia(
         ffmpegPath,

@@ -7,14 +7,14 @@ import type { ImageInfo } from './types.ts';
 
 const PROBE_TIMEOUT_MS = 30_000;
 const PROBE_CPU_SECONDS = 10;
-/** 12 MiB in the memory of a guest. */
+/** Limit of the pixels that a guest gets; they take 12 MiB of its memory. */
 const MAX_PIXELS = 2 ** 22;
-/** 256 MiB in that of the decoder. */
+/** Limit of the pixels to decode; they take 256 MiB of the decoder's memory. */
 const MAX_DECODED_PIXELS = 2 ** 26;
 
 /**
- * Demuxers of one image in one file, by how the file begins. They are named to ffmpeg, which would take file names as
- * patterns otherwise.
+ * Demuxers for one image in one file, by the first bytes of the file. ffmpeg gets their names, because its default
+ * demuxer would read file names as patterns.
  */
 const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
   [/^\x89PNG\r\n/, 'png_pipe'],
@@ -24,7 +24,7 @@ const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
   [/^BM/, 'bmp_pipe'],
 ];
 
-/** What the image at `path` is. Throws `ImageReadingException` when it is none. */
+/** Describes the image at `path`. Throws `ImageReadingException` if the file is not an image. */
 export async function probeImage(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<ImageInfo> {
   const demuxer = demuxerOf(await firstBytes(path));
   if (demuxer === undefined)
@@ -43,8 +43,8 @@ export async function probeImage(path: string, { ffmpegPath, source, signal }: P
 }
 
 /**
- * Red, green and blue of each pixel, row by row from the top, of the image at `path` in another size; without
- * transparency. Throws `ImageTooLargeException`, or `ImageReadingException` for what cannot be decoded.
+ * Scales the image at `path` and returns red, green and blue of each pixel, row by row from the top, without
+ * transparency. Throws `ImageTooLargeException`, or `ImageReadingException` if the image cannot be decoded.
  */
 export async function imagePixels(
   path: string,
@@ -56,15 +56,19 @@ export async function imagePixels(
   if (!(width >= 1 && height >= 1))
     throw imageReadingError(source, `an image cannot be scaled to ${width} × ${height} pixels`);
   if (width * height > MAX_PIXELS)
-    throw imageTooLargeError(source, `${width} × ${height} pixels are more than are given at once`, MAX_PIXELS);
+    throw imageTooLargeError(
+      source,
+      `an image cannot be scaled to ${width} × ${height} pixels, because that is too large`,
+      MAX_PIXELS,
+    );
   if (info.width * info.height > MAX_DECODED_PIXELS)
     throw imageTooLargeError(
       source,
-      `the image has ${info.width} × ${info.height} pixels, which is more than is decoded`,
+      `the image has ${info.width} × ${info.height} pixels, which is too large to decode`,
       MAX_DECODED_PIXELS,
     );
   const demuxer = demuxerOf(await firstBytes(path));
-  if (demuxer === undefined) throw imageReadingError(source, 'the file is no image any more');
+  if (demuxer === undefined) throw imageReadingError(source, 'the file is no longer an image');
   const before = ['-v', 'error', '-noautorotate', '-format_whitelist', demuxer, '-f', demuxer];
   const after = [
     '-map',

@@ -5,7 +5,7 @@ import { Limiter } from './limiter.ts';
 
 const Limits = suite('Limiter');
 
-Limits('runs no more than its size at once, the waiting ones in their order', async () => {
+Limits('runs at most as many at once as its size, and the rest in order of arrival', async () => {
   const limiter = new Limiter(2);
   const gates = Array.from({ length: 4 }, () => deferred<void>());
   const started: number[] = [];
@@ -26,13 +26,13 @@ Limits('runs no more than its size at once, the waiting ones in their order', as
   assert.equal(started, [0, 1, 2, 3]);
 });
 
-Limits('frees the place of work that throws', async () => {
+Limits('frees the place when the work throws', async () => {
   const limiter = new Limiter(1);
   await limiter.run(() => Promise.reject(new Error('broken'))).catch(() => {});
   assert.is(await limiter.run(async () => 'ran'), 'ran');
 });
 
-Limits('does not run what was aborted while it waited, and lets the next one pass', async () => {
+Limits('does not run work that was aborted while it waited, and runs the next', async () => {
   const limiter = new Limiter(1);
   const gate = deferred<void>();
   const first = limiter.run(() => gate.promise);

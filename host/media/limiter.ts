@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from '../core/deferred.ts';
 
-/** Lets at most `size` pieces of work run at the same time; the rest wait in the order in which they came. */
+/** Lets at most `size` pieces of work run at the same time. The others wait in order of arrival. */
 export class Limiter {
   readonly #waiting = new Set<Deferred<void>>();
   #free: number;
@@ -9,7 +9,10 @@ export class Limiter {
     this.#free = Math.max(1, size);
   }
 
-  /** Rejects with the signal's reason when it aborts before the turn comes; `work` looks at the signal by itself. */
+  /**
+   * Runs `work` when a place is free. Rejects with the signal's reason if it aborts before that. Afterwards `work` has
+   * to watch the signal itself.
+   */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {
@@ -38,7 +41,7 @@ export class Limiter {
     }
   }
 
-  /** The place passes to the next one directly, so that a newcomer cannot take it. */
+  /** Frees a place. The next waiting work gets it directly, so that a newcomer cannot take it. */
   #leave(): void {
     const [next] = this.#waiting;
     if (!next) {

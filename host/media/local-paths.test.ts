@@ -26,7 +26,7 @@ symlinkSync(join(allowed, 'a.mp4'), join(allowed, 'in.mp4'));
 symlinkSync(allowed, join(base, 'link-to-allowed'));
 Paths.after(() => rmSync(base, { recursive: true }));
 
-/** Where the file that was opened lies, or what opening it failed with. */
+/** Returns the real path of the opened file, or the error of opening it. */
 async function outcome(path: string, roots: readonly string[] = [allowed]): Promise<string> {
   try {
     await using file = await openAllowed(path, roots);
@@ -40,7 +40,7 @@ async function outcome(path: string, roots: readonly string[] = [allowed]): Prom
 const DENIED = 'PathNotAllowedException denied';
 const UNUSABLE = 'FileNotFoundError bad-request';
 
-Paths('gives the real path of a file inside', async () => {
+Paths('opens files inside an allowed folder', async () => {
   for (const path of [
     join(allowed, 'a.mp4'),
     join(allowed, 'in.mp4'),
@@ -54,7 +54,7 @@ Paths('gives the real path of a file inside', async () => {
   assert.is(await outcome(join(allowed, 'sub/c.mp4'), [join(base, 'link-to-allowed')]), join(allowed, 'sub/c.mp4'));
 });
 
-Paths('denies everything outside, whether it exists or not', async () => {
+Paths('denies every path outside, existing or not', async () => {
   const paths = [
     join(outside, 'o.mp4'),
     join(outside, 'missing.mp4'),
@@ -69,23 +69,23 @@ Paths('denies everything outside, whether it exists or not', async () => {
   for (const path of [...paths, `${allowed}/a.mp4\0.mp4`]) assert.is(await outcome(path), DENIED, path);
 });
 
-Paths('denies links that lead outside, whether their target exists or not', async () => {
+Paths('denies links that lead outside, with and without an existing target', async () => {
   for (const name of ['out.mp4', 'outdir/o.mp4', 'outdir/missing.mp4', 'dangling.mp4'])
     assert.is(await outcome(join(allowed, name)), DENIED, name);
 });
 
-Paths('denies everything when nothing is allowed, or the allowed folder is missing', async () => {
+Paths('denies every path if no folder is allowed or the allowed folder is missing', async () => {
   assert.is(await outcome(join(allowed, 'a.mp4'), []), DENIED);
   assert.is(await outcome(join(allowed, 'a.mp4'), [join(base, 'nowhere')]), DENIED);
 });
 
-Paths('says inside an allowed folder that a file is missing or not a regular one', async () => {
+Paths('explains inside an allowed folder that a file is missing or not a regular file', async () => {
   assert.is(await outcome(join(allowed, 'missing.mp4')), UNUSABLE);
   assert.is(await outcome(join(allowed, 'no/such/folder/x.mp4')), UNUSABLE);
   assert.is(await outcome(join(allowed, 'sub')), UNUSABLE);
 });
 
-Paths('refuses a path without end before it looks at each of its parts', async () => {
+Paths('refuses a very long path before it resolves its parts', async () => {
   const error = await openAllowed(`${allowed}/${'a/'.repeat(500_000)}`, [allowed]).catch((thrown: unknown) => thrown);
   assert.ok(error instanceof AanaError && error.name === 'FileNotFoundError');
   assert.match(error.message, /^the path .{50,101}… is longer than 4096 characters$/);
@@ -96,7 +96,7 @@ Paths('names the option that allows a path', async () => {
   assert.match(String(error), '--allow-path');
 });
 
-Paths('refuses pipes, devices, sockets and what the kernel makes up, without waiting for anybody', async () => {
+Paths('refuses pipes, devices, sockets and files of the kernel without blocking', async () => {
   await runContained('mkfifo', [join(allowed, 'pipe.mp4')]);
   assert.is(await outcome(join(allowed, 'pipe.mp4')), UNUSABLE);
   for (const path of ['/dev/zero', '/dev/stdin', '/dev/tty'])
@@ -105,7 +105,7 @@ Paths('refuses pipes, devices, sockets and what the kernel makes up, without wai
     assert.is(await outcome(path), DENIED, path);
 });
 
-Paths('takes odd names as what they are', async () => {
+Paths('does not interpret special characters in names', async () => {
   for (const name of ['ü 语\n$(x).mp4', '-i.mp4', '%2e%2e.mp4', 'a:b.mp4', 'x'.repeat(255)]) {
     writeFileSync(join(allowed, name), 'x');
     assert.is(await outcome(join(allowed, name)), join(allowed, name));
@@ -122,7 +122,7 @@ Paths('takes odd names as what they are', async () => {
   assert.is(await outcome(`${allowed}/%2e%2e/outside/o.mp4`), UNUSABLE);
 });
 
-Paths('sees that another file was put in the place of the one that was checked', async () => {
+Paths('notices that the checked file was replaced by another one', async () => {
   const target = join(allowed, 'raced.mp4');
   const isAllowed = (real: string): boolean => real.startsWith(`${allowed}/`);
   const raced = async (): Promise<string> =>
@@ -145,7 +145,7 @@ Paths('sees that another file was put in the place of the one that was checked',
 });
 
 if (process.platform === 'linux') {
-  Paths('gives a name of the open file: what is put in its place later is not read', async () => {
+  Paths('returns a path to the open file, so that a later replacement is not read', async () => {
     const path = join(allowed, 'later.mp4');
     writeFileSync(path, 'first');
     await using file = await openAllowed(path, [allowed]);

@@ -3,21 +3,22 @@ import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pathDeniedError, pathUnusableError } from './errors.ts';
 
-/** Longer ones name no file anywhere; following each of their parts takes minutes. */
+/** Longer paths are refused, because they name no file and resolving each of their parts takes minutes. */
 const MAX_PATH_LENGTH = 4096;
 
-/** A file that a client named by path; open until it is disposed. */
+/** A file that a client named by path. It is open until it is disposed. */
 export interface AllowedFile extends AsyncDisposable {
   /**
-   * What it can be read by: where the system has it, a name of the open file rather than of the place where it lies.
+   * A path to read it by. Where the system supports it, the path refers to the open file and not to its place in the
+   * folder.
    */
   readonly path: string;
 }
 
 /**
- * Opens the regular file that `path` names, when it lies under one of `allowed`; links are followed on both sides
- * first, and the file that was opened is checked again, so that nobody puts another in its place meanwhile. Throws
- * `PathNotAllowedException` for everything outside, whether it exists or not, and `FileNotFoundError` inside.
+ * Opens the regular file at `path` if it lies in one of the folders `allowed`. Links in `path` and in `allowed` are
+ * resolved first. The opened file is checked again, because somebody may have replaced it in between. Throws
+ * `PathNotAllowedException` for every path outside, existing or not, and `FileNotFoundError` for a path inside.
  */
 export async function openAllowed(path: string, allowed: readonly string[]): Promise<AllowedFile> {
   if (path.includes('\0')) throw pathDeniedError(path);
@@ -28,11 +29,12 @@ export async function openAllowed(path: string, allowed: readonly string[]): Pro
   const place = await placeOf(resolve(path));
   if (!place || !isAllowed(place.path)) throw pathDeniedError(path);
   if (!place.exists) throw pathUnusableError(path, 'does not exist');
-  if (!(await stat(place.path)).isFile()) throw pathUnusableError(path, 'is not a regular file'); // before it is opened: a device may do something then
+  // Checked before opening, because opening a device may have effects.
+  if (!(await stat(place.path)).isFile()) throw pathUnusableError(path, 'is not a regular file');
   return openPlace(path, place.path, isAllowed);
 }
 
-/** @internal for the test: what happens after the first look at the path */
+/** @internal exported for its test: opens the file after the first check of the path */
 export async function openPlace(
   path: string,
   real: string,
@@ -40,7 +42,8 @@ export async function openPlace(
 ): Promise<AllowedFile> {
   let file: FileHandle;
   try {
-    file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // of a pipe in its place, nobody need be at the other end
+    // NONBLOCK: a pipe without a writer must not block.
+    file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ELOOP') throw pathDeniedError(path);
@@ -58,14 +61,14 @@ export async function openPlace(
 }
 
 /**
- * Where the open file lies, and a name by which children of this user open that very file; nothing where the system has
- * no such names for us.
+ * Returns the real path of the open file, and a path with which child processes of this user open the same file.
+ * Returns undefined if the system has no such paths.
  */
 async function nameOfOpen(file: FileHandle): Promise<{ readonly real: string; readonly name: string } | undefined> {
   const name = `/proc/${process.pid}/fd/${file.fd}`;
   try {
     const real = await readlink(name);
-    // a program with capabilities of its own hides its files from its children
+    // A program with file capabilities hides its files from its children.
     return (await stat(`/proc/${process.pid}`)).uid === process.geteuid?.() ? { real, name } : undefined;
   } catch {
     return undefined;
@@ -78,8 +81,8 @@ interface Place {
 }
 
 /**
- * The path with all links followed; for a missing one, that of its nearest existing folder and the rest. Nothing for a
- * dangling link.
+ * Returns the path with all links resolved. For a missing path, resolves the nearest existing folder and appends the
+ * rest. Returns undefined for a dangling link.
  */
 async function placeOf(path: string): Promise<Place | undefined> {
   const real = await realOrNothing(path);

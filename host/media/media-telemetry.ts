@@ -1,25 +1,25 @@
 import type { Histogram, Telemetry } from '../core/telemetry.ts';
 import { WorkTelemetry } from '../core/work-telemetry.ts';
 
-/** What is decoded. */
+/** The kind of media that is decoded. */
 type Decoded = 'audio' | 'image';
 
-/** Reports how media are fetched and decoded. URLs are no labels, because clients choose them. */
+/** Reports the fetching and decoding of media. URLs are not attributes, because clients choose them. */
 export class MediaTelemetry {
   readonly #fetches: WorkTelemetry;
   readonly #decodings: WorkTelemetry;
   readonly #sizes: Histogram;
 
   constructor(telemetry: Telemetry) {
-    this.#fetches = new WorkTelemetry(telemetry, 'aana.media.fetch', 'Time of fetching a media from its URL.');
+    this.#fetches = new WorkTelemetry(telemetry, 'aana.media.fetch', 'Time of fetching media from its URL.');
     this.#decodings = new WorkTelemetry(
       telemetry,
       'aana.media.decode',
-      'Time of decoding audio or an image, waiting for a place included.',
+      'Time of decoding audio or an image, including the wait for a free decoder.',
     );
     this.#sizes = telemetry.histogram('aana.media.fetch.size', {
       unit: 'By',
-      description: 'Bytes of a media that was fetched from its URL.',
+      description: 'Bytes of media fetched from a URL.',
     });
   }
 

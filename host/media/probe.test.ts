@@ -55,12 +55,12 @@ Probes('knows the number of channels of every kind of layout', () => {
     );
 });
 
-Probes('has no duration where the file does not say', () => {
+Probes('has no duration if the file does not say it', () => {
   const probe = parseProbe(describe('  Stream #0:0: Audio: opus, 48000 Hz, mono, fltp').replace('01:02:03.50', 'N/A'));
   assert.equal(probe?.info, { hasAudio: true, hasVideo: false });
 });
 
-Probes('takes neither cover art for video nor metadata for a track', () => {
+Probes('does not confuse cover art with video or metadata with tracks', () => {
   assert.equal(
     parseProbe(
       describe('  Stream #0:0: Audio: mp3, 44100 Hz, stereo', '  Stream #0:1: Video: mjpeg, 300x300 (attached pic)'),
@@ -104,7 +104,7 @@ if (ffmpegPath === undefined) {
     return error;
   };
 
-  Probes('refuses what is not media, naming the source and not the temporary file', async () => {
+  Probes('refuses files that are not media, and names the source instead of the temporary file', async () => {
     const picture = await makeMedia(
       ffmpegPath,
       join(folder, 'p.png'),
@@ -120,7 +120,7 @@ if (ffmpegPath === undefined) {
       string,
       string,
     ];
-    writeFileSync(text, 'no media at all\n'.repeat(100));
+    writeFileSync(text, 'this is not media\n'.repeat(100));
     writeFileSync(empty, '');
     const whole = await makeMedia(ffmpegPath, join(folder, 'w.mp4'), ...sine(440, 2), '-c:a', 'aac');
     writeFileSync(cut, readFileSync(whole).subarray(0, 3000)); // its index is at the end

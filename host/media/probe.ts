@@ -6,26 +6,28 @@ import type { MediaSource, VideoInfo } from './types.ts';
 
 export interface ProbeOptions {
   readonly ffmpegPath: string;
-  /** What the client gave; named in errors. */
+  /** The source as the client gave it, for errors. */
   readonly source: MediaSource;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Probe {
   readonly info: VideoInfo;
-  /** Channels of the first audio track; 0 without one, `undefined` when its layout has no known number. */
+  /**
+   * Channels of the first audio track. 0 without an audio track, `undefined` if the number for its layout is unknown.
+   */
   readonly audioChannels: number | undefined;
 }
 
 const PROBE_TIMEOUT_MS = 60_000;
 const PROBE_CPU_SECONDS = 30;
 
-/** What the media file at `path` holds. Throws `VideoReadingException` when it is none. */
+/** Describes the media file at `path`. Throws `VideoReadingException` if the file is not media. */
 export async function probeFile(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<Probe> {
   if ((await stat(path)).size === 0) throw videoReadingError(source, 'the file is empty');
   let stderr: string;
   try {
-    // without an output ffmpeg describes the input, then complains: the exit code says nothing
+    // Without an output ffmpeg describes the input and then fails, so the exit code is not checked.
     ({ stderr } = await runFfmpeg(ffmpegPath, [], path, [], {
       signal,
       timeoutMs: PROBE_TIMEOUT_MS,
@@ -41,7 +43,7 @@ export async function probeFile(path: string, { ffmpegPath, source, signal }: Pr
   return probe;
 }
 
-/** Reads ffmpeg's description of its first input; `undefined` when it has none, or no audio and no video in it. */
+/** Reads ffmpeg's description of its first input. Returns `undefined` if it has none, or neither audio nor video. */
 export function parseProbe(stderr: string): Probe | undefined {
   const input = /^Input #0, .*$/m.exec(stderr);
   if (!input) return undefined;
@@ -76,7 +78,10 @@ const NAMED_LAYOUTS: Readonly<Record<string, number>> = {
   hexadecagonal: 16,
 };
 
-/** `… 48000 Hz, 5.1(side), fltp …`: what follows the sample rate is a name, or speakers by level, or a number. */
+/**
+ * Reads the number of channels from `… 48000 Hz, 5.1(side), fltp …`. After the sample rate stands a name, speakers by
+ * level, or a number.
+ */
 function parseChannels(details: string): number | undefined {
   const layout = /\d+ Hz, ([^,]+)/.exec(details)?.[1]?.trim() ?? '';
   const counted = /^(\d+) channels/.exec(layout)?.[1];
@@ -86,7 +91,7 @@ function parseChannels(details: string): number | undefined {
   return NAMED_LAYOUTS[name];
 }
 
-/** ffmpeg's own reason, without the path of a temporary file. */
+/** Returns ffmpeg's reason without the path of the temporary file. */
 export function complaint(stderr: string, path: string): string {
   if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
   const lines = stderr

@@ -86,7 +86,7 @@ if (ffmpegPath === undefined) {
     assert.equal(leftovers(), []);
   });
 
-  Service('fetches a URL once for a scope, also when it is opened twice at the same time', async () => {
+  Service('fetches a URL once for a scope, even if it is opened twice at the same time', async () => {
     await using scope = service.openScope();
     const url = `${base}/speech.wav`;
     const [first, second] = await Promise.all([
@@ -103,7 +103,7 @@ if (ffmpegPath === undefined) {
     assert.is(requests, 2);
   });
 
-  Service('tries again what failed', async () => {
+  Service('fetches again after a failure', async () => {
     await using scope = service.openScope();
     const url = `${base}/missing`;
     assert.is(await nameOf(scope.open({ url }, { files: NO_FILES })), 'DownloadException');
@@ -111,7 +111,7 @@ if (ffmpegPath === undefined) {
     assert.is(requests, 2);
   });
 
-  Service('opens an allowed path and an uploaded part without touching them', async () => {
+  Service('opens an allowed path and an uploaded part without changing them', async () => {
     {
       await using scope = service.openScope();
       const files = new Map([['video', { path: speech, bytes: 1 }]]);
@@ -121,7 +121,7 @@ if (ffmpegPath === undefined) {
     assert.ok(existsSync(speech));
   });
 
-  Service('names an uploaded part that is not there', async () => {
+  Service('names a missing uploaded part', async () => {
     await using scope = service.openScope();
     const error = await scope.open({ content: 'vidoe' }, { files: NO_FILES }).catch((thrown: unknown) => thrown);
     assert.ok(
@@ -149,14 +149,14 @@ if (ffmpegPath === undefined) {
       const opening = scope
         .open({ url: `${base}/slow` }, { files: NO_FILES, signal: controller.signal })
         .catch((error: unknown) => error);
-      for (; leftovers().length < 2; await delay(5)); // the scope's folder and the file in it
+      for (; leftovers().length < 2; await delay(5)); // the scope's folder and its file
       controller.abort(reason);
       assert.is(await opening, reason);
     }
     assert.equal(leftovers(), []);
   });
 
-  Service('ends what is running when the scope is disposed, and opens nothing afterwards', async () => {
+  Service('stops running work when the scope is disposed, and opens nothing afterwards', async () => {
     const scope = service.openScope();
     const opening = nameOf(scope.open({ url: `${base}/slow` }, { files: NO_FILES }));
     for (; leftovers().length < 2; await delay(5));
@@ -167,7 +167,7 @@ if (ffmpegPath === undefined) {
     assert.is(await nameOf(scope.open({ path: speech }, { files: NO_FILES })), 'CancelledError');
   });
 
-  Service('decodes many at once, a few at a time', async () => {
+  Service('decodes many files with few processes', async () => {
     await using narrow = new MediaService({ ...options, maxProcesses: 1 });
     const scopes = [narrow.openScope(), narrow.openScope(), narrow.openScope()];
     const durations = await Promise.all(
@@ -180,7 +180,7 @@ if (ffmpegPath === undefined) {
     assert.equal(durations, [1, 1, 1]);
   });
 
-  Service('leaves nothing behind when closed, twice', async () => {
+  Service('leaves no files when it is closed, even twice', async () => {
     const own = new MediaService({ ...options, tempDir: join(folder, 'other') });
     const scope = own.openScope();
     await (await scope.open({ path: speech }, { files: NO_FILES })).extractAudio('mix');

@@ -28,13 +28,16 @@ import type {
 } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
-/** Downloads from pages at a time: a Python process each, which mostly waits. */
+/** Number of downloads from web pages at the same time. Each is a Python process that mostly waits. */
 const MAX_PAGES = 4;
 
 export interface OpenOptions {
   /** The file parts of the request by field name. */
   readonly files: ReadonlyMap<string, UploadedFile>;
-  /** Why a URL may not be asked; asked for each, also for redirects and for what a page leads to. */
+  /**
+   * Returns why a URL must not be requested. Called for each URL, including redirects and the URLs that a page leads
+   * to.
+   */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The place in a distributed trace. */
@@ -44,22 +47,25 @@ export interface OpenOptions {
 export interface OpenAudioOptions {
   readonly channels?: AudioChannels | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Where a `content` is looked for: the file parts of the request by field name. */
+  /** The file parts of the request by field name, for a `content`. */
   readonly files?: ReadonlyMap<string, UploadedFile> | undefined;
   /**
-   * Folders that a `path` may lie in, instead of those that the operator allows to clients. `['/']` allows every file
-   * that this process can read.
+   * Folders that a `path` may lie in, instead of the folders that the operator allows to clients. `['/']` allows every
+   * file that this process can read.
    */
   readonly allowPaths?: readonly string[] | undefined;
 }
 
 /**
- * How often is looked for what other processes left: of those that cannot be seen, some is known as left over only
- * later.
+ * Interval between searches for stale folders. The folders of processes that this one cannot see become stale only
+ * after some time, so one search is not enough.
  */
 const CLEAN_MS = 3_600_000;
 
-/** Opens media of clients. One for a process; owns a folder in `tempDir` and the limit on ffmpeg processes. */
+/**
+ * Opens the media of clients. A process has one. It owns a folder in `tempDir` and limits the number of ffmpeg
+ * processes.
+ */
 export class MediaService {
   readonly #options: MediaOptions;
   readonly #shared: SharedByScopes;
@@ -67,7 +73,7 @@ export class MediaService {
   readonly #cleaning: NodeJS.Timeout;
   #closed = false;
 
-  /** Begins to remove what dead processes left in `tempDir`. */
+  /** Starts to remove the folders of dead processes from `tempDir`. */
   constructor(options: MediaOptions) {
     this.#options = options;
     this.#shared = {
@@ -76,19 +82,19 @@ export class MediaService {
       telemetry: new MediaTelemetry(options.telemetry ?? noTelemetry),
     };
     this.#folder = new ProcessFolder(options.tempDir);
-    const removeStale = (): void => void removeStaleFolders(options.tempDir, options.log); // reports its own failures
+    const removeStale = (): void => void removeStaleFolders(options.tempDir, options.log); // logs its failures itself
     removeStale();
     this.#cleaning = setInterval(removeStale, CLEAN_MS).unref();
   }
 
-  /** The caller disposes it. */
+  /** Opens a scope, which the caller has to dispose. */
   openScope(rules: Partial<Pick<MediaOptions, 'allowPaths'>> = {}): MediaScope {
     return new MediaScope({ ...this.#options, ...rules }, this.#shared, () => this.#makeFolder());
   }
 
   /**
-   * Decodes one audio that may outlive a request, under the rules for what clients name. Throws what {@link
-   * MediaScope.open} does.
+   * Decodes one audio that may outlive a request, under the rules for sources of clients. Throws the errors of {@link
+   * MediaScope.open}.
    */
   async openAudio(
     source: MediaSource,
@@ -105,7 +111,7 @@ export class MediaService {
     }
   }
 
-  /** Removes the folder with everything in it; scopes should be disposed before. May be called twice. */
+  /** Removes the folder with everything in it. Dispose the scopes first. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#cleaning);
@@ -129,16 +135,16 @@ export class MediaService {
   }
 }
 
-/** What the scopes of a service have together. */
+/** State that all scopes of a service share. */
 interface SharedByScopes {
-  /** ffmpeg processes. */
+  /** Limits the ffmpeg processes. */
   readonly decoding: Limiter;
-  /** Downloads from pages. */
+  /** Limits the downloads from web pages. */
   readonly pages: Limiter;
   readonly telemetry: MediaTelemetry;
 }
 
-/** The media of one invocation, and their files. */
+/** The media of one invocation, with their files. */
 export class MediaScope {
   readonly #options: MediaOptions;
   readonly #limiter: Limiter;
@@ -147,9 +153,9 @@ export class MediaScope {
   readonly #makeFolder: () => Promise<string>;
   readonly #disposal = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
-  /** Opened files by what the client called them. */
+  /** Opened files by the source that the client gave. */
   readonly #opened = new Map<string, Promise<OpenedFile>>();
-  /** What clients named by path. */
+  /** Files that clients named by path. */
   readonly #files: AllowedFile[] = [];
   #folder: Promise<string> | undefined;
 
@@ -167,9 +173,9 @@ export class MediaScope {
   }
 
   /**
-   * Fetches or finds the file and probes it; the same URL, path or part again gives the same file without fetching.
-   * Throws what {@link fetchToFile} and {@link openAllowed} throw, `UploadedFileNotFound`, or `VideoReadingException`
-   * for what is not media.
+   * Fetches or finds the file and probes it. The same URL, path or part again gives the same file without another
+   * fetch. Throws the errors of {@link fetchToFile} and {@link openAllowed}, `UploadedFileNotFound`, or
+   * `VideoReadingException` for a file that is not media.
    */
   async open(source: MediaSource, options: OpenOptions): Promise<VideoMedia> {
     const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
@@ -178,7 +184,7 @@ export class MediaScope {
       if (!opened) {
         opened = this.#open(source, { ...options, signal });
         this.#opened.set(key, opened);
-        opened.catch(() => this.#opened.delete(key)); // another try may work
+        opened.catch(() => this.#opened.delete(key)); // the next attempt may succeed
       }
       return opened;
     });
@@ -187,7 +193,7 @@ export class MediaScope {
     );
   }
 
-  /** The same for an image. Throws `ImageReadingException` for what is none. */
+  /** Like `open`, for an image. Throws `ImageReadingException` for a file that is not an image. */
   openImage(source: MediaSource, options: OpenOptions): Promise<ImageMedia> {
     return this.#track(options.signal, async (signal) => {
       const { path } = await this.#locate(source, { ...options, signal }, false);
@@ -203,7 +209,10 @@ export class MediaScope {
     });
   }
 
-  /** Ends what is running and removes the files; uploaded files are their owner's. May be called twice. */
+  /**
+   * Stops running work and removes the files. Uploaded files stay, because they belong to the request. May be called
+   * twice.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(cancelledError('the media scope was disposed'));
     await Promise.allSettled([...this.#work]);
@@ -347,7 +356,7 @@ export class MediaScope {
     return this.#folder;
   }
 
-  /** Runs `work` under the caller's signal and the scope's own; disposal waits for it. */
+  /** Runs `work` under the signals of the caller and of the scope. Disposal waits for it. */
   async #track<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const combined = signal ? AbortSignal.any([signal, this.#disposal.signal]) : this.#disposal.signal;
     combined.throwIfAborted();
@@ -361,7 +370,7 @@ export class MediaScope {
   }
 }
 
-/** One opening under way; its signal is that of the caller and of the scope together. */
+/** One call of `open` or `openImage`. Its signal combines the signals of the caller and of the scope. */
 type Opening = OpenOptions & { readonly signal: AbortSignal };
 
 interface OpenedFile {

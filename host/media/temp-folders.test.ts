@@ -16,43 +16,40 @@ const ownerScript = fileURLToPath(new URL('fixtures/temp-folder-owner.js', impor
 const tempDir = mkdtempSync(join(tmpdir(), 'aana-test-'));
 Folders.after(() => rmSync(tempDir, { recursive: true }));
 
-Folders(
-  'removes those of dead processes alone, and of those that cannot be seen what was not used for long',
-  async () => {
-    const dead = spawnSync(process.execPath, ['-e', '']).pid;
-    const mine = await makeProcessFolder(tempDir);
-    const [, , , space = ''] = basename(mine).split('-');
-    const old = [`aana-host-${process.pid}-00000000-0123456789ab`, `aana-host-${process.pid}-0123456789ab`];
-    const stale = [`aana-host-${dead}-${space}-0123456789ab`, `aana-host-${process.pid}-${space}-0123456789ab`, ...old];
-    const unseen = [
-      `aana-host-${dead}-00000000-0123456789ab`,
-      `aana-host-${process.pid}-ffffffff-0123456789ab`,
-      `aana-host-${dead}-0123456789ab`,
-    ];
-    const kept = [
-      ...unseen,
-      `aana-host-${process.ppid}-${space}-0123456789ab`,
-      `aana-host-${dead}`,
-      `aana-host-${dead}-x`,
-      'another',
-      basename(mine),
-    ];
-    for (const name of [...stale, ...kept]) {
-      mkdirSync(join(tempDir, name, 'sub'), { recursive: true });
-      writeFileSync(join(tempDir, name, 'sub', 'file'), 'x');
-    }
-    for (const name of old) utimesSync(join(tempDir, name), 1, 1);
-    await removeStaleFolders(tempDir, silentLogger);
-    for (const name of stale) assert.not.ok(existsSync(join(tempDir, name)), name);
-    for (const name of kept) assert.ok(existsSync(join(tempDir, name, 'sub', 'file')), name);
-  },
-);
+Folders('are removed if their process is dead, or if it cannot be seen and they were unused for long', async () => {
+  const dead = spawnSync(process.execPath, ['-e', '']).pid;
+  const mine = await makeProcessFolder(tempDir);
+  const [, , , space = ''] = basename(mine).split('-');
+  const old = [`aana-host-${process.pid}-00000000-0123456789ab`, `aana-host-${process.pid}-0123456789ab`];
+  const stale = [`aana-host-${dead}-${space}-0123456789ab`, `aana-host-${process.pid}-${space}-0123456789ab`, ...old];
+  const unseen = [
+    `aana-host-${dead}-00000000-0123456789ab`,
+    `aana-host-${process.pid}-ffffffff-0123456789ab`,
+    `aana-host-${dead}-0123456789ab`,
+  ];
+  const kept = [
+    ...unseen,
+    `aana-host-${process.ppid}-${space}-0123456789ab`,
+    `aana-host-${dead}`,
+    `aana-host-${dead}-x`,
+    'another',
+    basename(mine),
+  ];
+  for (const name of [...stale, ...kept]) {
+    mkdirSync(join(tempDir, name, 'sub'), { recursive: true });
+    writeFileSync(join(tempDir, name, 'sub', 'file'), 'x');
+  }
+  for (const name of old) utimesSync(join(tempDir, name), 1, 1);
+  await removeStaleFolders(tempDir, silentLogger);
+  for (const name of stale) assert.not.ok(existsSync(join(tempDir, name)), name);
+  for (const name of kept) assert.ok(existsSync(join(tempDir, name, 'sub', 'file')), name);
+});
 
 const canUnshare =
   process.platform === 'linux' && spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 if (!canUnshare) skip('folders of containers that share a volume', 'a namespace of processes cannot be made');
 else {
-  Folders('are left alone by the process of another container that has the same pid', async () => {
+  Folders('are not removed by a process of another container with the same pid', async () => {
     const shared = join(tempDir, 'volume');
     mkdirSync(shared);
     const start = async (): Promise<{ pid: string; folder: string; end: () => Promise<unknown> }> => {
@@ -65,7 +62,7 @@ else {
       const [pid = '', folder = ''] = line.trim().split(' ');
       return { pid, folder, end: () => (child.stdin.end(), once(child, 'exit')) };
     };
-    const [first, second] = [await start(), await start()]; // each removes what is left over, and then makes its own
+    const [first, second] = [await start(), await start()]; // each removes stale folders, then makes its own
     assert.equal([first.pid, second.pid], ['1', '1']);
     assert.equal(
       [first, second].map(({ folder }) => existsSync(folder)),
@@ -75,16 +72,16 @@ else {
   });
 }
 
-Folders('are readable by their user alone', async () => {
+Folders('are readable only by their user', async () => {
   assert.is(statSync(await makeProcessFolder(tempDir)).mode & 0o777, 0o700);
 });
 
-Folders('may have no place yet', async () => {
+Folders('may be in a directory that does not exist yet', async () => {
   await removeStaleFolders(join(tempDir, 'not-yet'), silentLogger);
   assert.ok(existsSync(await makeProcessFolder(join(tempDir, 'not', 'yet'))));
 });
 
-Folders('are made when they are needed, once, and can be made again after a failure', async () => {
+Folders('are made once, when they are needed, and again after a failure', async () => {
   const place = join(tempDir, 'file', 'in');
   const folder = new ProcessFolder(place);
   await folder.remove();
@@ -98,7 +95,7 @@ Folders('are made when they are needed, once, and can be made again after a fail
   assert.not.ok(existsSync(path));
 });
 
-Folders('are refused where none can be made, naming the setting', async () => {
+Folders('throw an error that names the setting if they cannot be made', async () => {
   writeFileSync(join(tempDir, 'taken'), '');
   const places = [
     join(tempDir, 'taken'),

@@ -7,17 +7,23 @@ import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 
-/** `aana-host-<pid>-<where the pid counts>-<random>`; earlier versions left out the middle. */
+/** `aana-host-<pid>-<pid space>-<random>`. Earlier versions left out the middle part. */
 const NAME = /^aana-host-(\d+)-(?:([0-9a-f]{8})-)?[0-9a-f]{12}$/;
-/** Paths of the folders of this process, so that one of an earlier process with the same pid is known as stale. */
+/**
+ * Folders of this process. A folder with the same pid that is not in this set belongs to an earlier process and is
+ * stale.
+ */
 const own = new Set<string>();
 /**
- * How often a process shows that its folders are in use, and how long after that others may take them for left over.
+ * Interval at which a process marks its folders as used. Other processes treat a folder as stale if it was not marked
+ * for `STALE_AFTER_MS`.
  */
 const TOUCH_MS = 600_000;
 const STALE_AFTER_MS = 3_600_000;
 
-/** Makes the folder, if need be, and looks whether files can be written there; `ConfigError` says what is wrong. */
+/**
+ * Makes the folder if it is missing, and checks that files can be written to it. Throws `ConfigError` with the reason.
+ */
 export async function prepareTempDir(tempDir: string): Promise<void> {
   try {
     await makeFolder(tempDir);
@@ -33,7 +39,9 @@ export async function prepareTempDir(tempDir: string): Promise<void> {
   }
 }
 
-/** As `mkdir -p`. Node's own turns for ever in a folder where none can be made, such as /proc. */
+/**
+ * Works like `mkdir -p`. Node's recursive `mkdir` never returns in a folder where nothing can be made, such as /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   const error = await mkdir(path).then(
     () => undefined,
@@ -46,7 +54,7 @@ async function makeFolder(path: string): Promise<void> {
   await mkdir(path);
 }
 
-/** Makes a folder for this process in `tempDir`, readable by its user alone, and names it. */
+/** Makes a folder for this process in `tempDir`, readable only by its user. Returns its path. */
 export async function makeProcessFolder(tempDir: string): Promise<string> {
   await makeFolder(tempDir);
   const folder = join(tempDir, `aana-host-${process.pid}-${await pidSpace()}-${randomSuffix()}`);
@@ -56,8 +64,8 @@ export async function makeProcessFolder(tempDir: string): Promise<string> {
 }
 
 /**
- * Names what a pid is unique in: a start of the system and, on Linux, a namespace of processes. Containers that share a
- * volume all have a pid 1, and cannot look for each other's processes.
+ * Returns a name for the space in which a pid is unique: a boot of the system and, on Linux, a pid namespace.
+ * Containers that share a volume all have a pid 1 and cannot see each other's processes.
  */
 async function pidSpace(): Promise<string> {
   const parts = await Promise.all([
@@ -69,16 +77,16 @@ async function pidSpace(): Promise<string> {
 
 let touching: NodeJS.Timeout | undefined;
 
-/** Shows processes that cannot see this one that its folder is in use. */
+/** Marks the folder as used from time to time, for processes that cannot see this one. */
 function keepFresh(folder: string): void {
   own.add(folder);
   touching ??= setInterval(() => {
     const now = new Date();
-    for (const path of own) void utimes(path, now, now).catch(() => {}); // it may be gone
+    for (const path of own) void utimes(path, now, now).catch(() => {}); // it may have been removed
   }, TOUCH_MS).unref();
 }
 
-/** A folder of this process in `tempDir`, made when it is first asked for. */
+/** A folder of this process in `tempDir`, made on first use. */
 export class ProcessFolder {
   readonly #tempDir: string;
   #path: Promise<string> | undefined;
@@ -89,13 +97,13 @@ export class ProcessFolder {
 
   path(): Promise<string> {
     this.#path ??= makeProcessFolder(this.#tempDir).catch((error: unknown) => {
-      this.#path = undefined; // another try may work
+      this.#path = undefined; // the next attempt may succeed
       throw error;
     });
     return this.#path;
   }
 
-  /** Removes it with everything in it, if it was ever made. May be called twice. */
+  /** Removes the folder with everything in it, if it was made. May be called twice. */
   async remove(): Promise<void> {
     const path = await this.#path?.catch(() => undefined);
     if (path === undefined) return;
@@ -105,8 +113,8 @@ export class ProcessFolder {
 }
 
 /**
- * Removes what processes that are no more left in `tempDir`. Of processes that this one cannot see, in other containers
- * or on other machines, that is what was not used for an hour. What cannot be removed stays, and is told.
+ * Removes the folders of dead processes from `tempDir`. A process in another container or on another machine cannot be
+ * seen, so its folder is removed if it was not used for an hour. A folder that cannot be removed stays and is logged.
  */
 export async function removeStaleFolders(tempDir: string, log: Logger): Promise<void> {
   const space = await pidSpace();
@@ -135,6 +143,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // somebody else's
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // a process of another user
   }
 }

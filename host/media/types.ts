@@ -6,39 +6,43 @@ import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
   readonly ffmpegPath: string;
-  /** Downloads the videos of web pages; without it a page is refused. */
+  /** Downloads the videos of web pages. Without it, pages are refused. */
   readonly ytDlp?:
-    | { readonly path: string; /** Of which it gets what programs need to run. */ readonly env: NodeJS.ProcessEnv }
+    | {
+        readonly path: string;
+        /** Only the variables that programs need to run are passed on. */
+        readonly env: NodeJS.ProcessEnv;
+      }
     | undefined;
   /** Directories whose files a client may name by `path`. */
   readonly allowPaths: readonly string[];
-  /** Whether URLs may lead to addresses that are not on the public internet. */
+  /** Whether URLs may lead to addresses outside of the public internet. */
   readonly allowPrivateUrls: boolean;
-  /** Largest file that is fetched from a URL. */
+  /** Size limit of a file that is fetched from a URL. */
   readonly maxBytes: number;
-  /** Longest media that is decoded. */
+  /** Duration limit of media that is decoded. */
   readonly maxDurationS: number;
-  /** Time for fetching one URL, redirects included. */
+  /** Time limit for fetching one URL, including redirects. */
   readonly fetchTimeoutMs: number;
-  /** Longest wait for the next bytes of a URL. Default 30 s. */
+  /** Time limit of the wait for the next bytes of a URL. Default: 30 s. */
   readonly fetchIdleTimeoutMs?: number | undefined;
   readonly maxRedirects: number;
-  /** Where the folder of this process is made. */
+  /** Directory in which this process makes its folder. */
   readonly tempDir: string;
   readonly log: Logger;
-  /** Where fetching and decoding is reported. Default: nowhere. */
+  /** Receives metrics and traces of fetching and decoding. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** ffmpeg processes that run at the same time. Default: one for each core. */
+  /** Number of ffmpeg processes at the same time. Default: one for each core. */
   readonly maxProcesses?: number | undefined;
   /** Proxies and certificate authorities of URLs. Default: no proxy, and the authorities of Node. */
   readonly network?: Network | undefined;
-  /** Resolves host names instead of the system. */
+  /** Resolves host names. Default: the system. */
   readonly lookup?: Lookup | undefined;
-  /** Says which addresses are public, instead of the registries of special addresses. */
+  /** Decides which addresses are public. Default: the registries of special addresses. */
   readonly isPublic?: AddressPolicy | undefined;
 }
 
-/** Where a video comes from: exactly one of `path`, `url` and `content` (the field name of an uploaded file part). */
+/** The source of a video: exactly one of `path`, `url` and `content` (the field name of an uploaded file part). */
 export interface MediaSource {
   readonly path?: string | null | undefined;
   readonly url?: string | null | undefined;
@@ -46,12 +50,12 @@ export interface MediaSource {
   readonly media_id?: string | null | undefined;
 }
 
-/** A file part of the request, already on disk and owned by whoever received it. */
+/** A file part of the request. It is already on disk and belongs to the part of the host that received it. */
 export interface UploadedFile {
   readonly path: string;
   /**
-   * Names the file for deployments, which open it with `context.artifactPath`. Absent in files of tasks that an older
-   * version kept.
+   * The file as an artifact, which a deployment opens with `context.artifactPath`. Missing for files of tasks that an
+   * older version stored.
    */
   readonly artifact?: Artifact | undefined;
   readonly filename?: string | undefined;
@@ -60,51 +64,51 @@ export interface UploadedFile {
 }
 
 export interface VideoInfo {
-  /** Seconds; absent when the file does not say. */
+  /** Duration in seconds. Missing if the file does not say it. */
   readonly duration?: number;
   readonly hasAudio: boolean;
   readonly hasVideo: boolean;
-  /** What a site's page says of the video that was downloaded from it. */
+  /** Title and description of a downloaded video, as the site's page gives them. */
   readonly title?: string;
   readonly description?: string;
 }
 
 export interface ImageInfo {
-  /** Pixels. */
+  /** Size in pixels. */
   readonly width: number;
   readonly height: number;
-  /** How the file is encoded: `png`, `mjpeg`, `gif`, `webp`, `bmp`. */
+  /** Encoding of the file: `png`, `mjpeg`, `gif`, `webp` or `bmp`. */
   readonly format: string;
 }
 
-/** Work on a media that was opened. */
+/** Options of work on opened media. */
 export interface MediaWorkOptions {
   readonly signal?: AbortSignal | undefined;
   /** The place in a distributed trace. */
   readonly traceparent?: string | undefined;
 }
 
-/** A fetched and probed image; usable until its scope is disposed. */
+/** A fetched and probed image, usable until its scope is disposed. */
 export interface ImageMedia {
   readonly info: ImageInfo;
-  /** Red, green and blue of each pixel of the image in this size, row by row from the top. */
+  /** Returns red, green and blue of each pixel of the scaled image, row by row from the top. */
   pixels(size: { readonly width: number; readonly height: number }, options?: MediaWorkOptions): Promise<Uint8Array>;
 }
 
-/** How channels become audio: one mix, or each by itself. */
+/** How channels become audio: mixed into one, or each separately. */
 export type AudioChannels = 'mix' | 'separate';
 
-/** A fetched and probed media file; usable until its scope is disposed. */
+/** A fetched and probed media file, usable until its scope is disposed. */
 export interface VideoMedia {
   readonly mediaId: string;
   readonly info: VideoInfo;
-  /** Decodes the audio track, once for each way. A media without one gives 0 channels and 0 seconds. */
+  /** Decodes the audio track, once for each `channels`. Media without audio gives 0 channels and 0 seconds. */
   extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
 }
 
-/** Decoded audio; its files lie in the scope's folder. */
+/** Decoded audio. Its files lie in the scope's folder. */
 export interface AudioMedia {
-  /** Seconds of the longest channel. */
+  /** Duration of the longest channel in seconds. */
   readonly duration: number;
   readonly reference: AudioReference;
 }

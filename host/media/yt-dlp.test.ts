@@ -83,7 +83,7 @@ async function failure(opening: Promise<unknown>): Promise<AanaError> {
   return error;
 }
 
-Pages('a page is refused with a sentence that says what to do, where no yt-dlp is configured', async () => {
+Pages('a page is refused with an explanation if yt-dlp is not configured', async () => {
   const { url } = await serve((_, response) =>
     response.writeHead(200, { 'content-type': 'Text/HTML; charset=utf-8' }).end(page('')),
   );
@@ -95,7 +95,7 @@ Pages('a page is refused with a sentence that says what to do, where no yt-dlp i
   );
 });
 
-Pages('an image is never looked for in a page', async () => {
+Pages('a page is never searched for an image', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   await using service = new MediaService(options('/bin/false'));
   await using scope = service.openScope();
@@ -105,7 +105,7 @@ Pages('an image is never looked for in a page', async () => {
   );
 });
 
-Pages('a configured yt-dlp that cannot be run is named', async () => {
+Pages('the error names a configured yt-dlp that cannot be run', async () => {
   for (const path of [join(folder, 'missing'), folder.concat('/none/yt-dlp')]) {
     const error = await failure(requireYtDlp(path));
     assert.equal([error.name, error.message.includes(path)], ['YtDlpNotFound', true]);
@@ -113,7 +113,7 @@ Pages('a configured yt-dlp that cannot be run is named', async () => {
   assert.is(await requireYtDlp('/bin/sh'), '/bin/sh');
 });
 
-Pages('the program gets no secret of the server, no folder but its own, and the address in no argument', async () => {
+Pages('the program gets no secret of the server, only its own folder, and no argument with the address', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const out = join(folder, 'seen');
   const spy = program('spy', `{ env; pwd; ls -a; echo "$@"; } > ${out}; exit 1`);
@@ -124,7 +124,7 @@ Pages('the program gets no secret of the server, no folder but its own, and the 
   assert.ok(seen.includes(`HOME=${join(folder, 'temp')}`));
 });
 
-Pages('a video that is too long, one that has no end, and what goes wrong in the program, are named', async () => {
+Pages('errors name a video that is too long, a live stream, and the failure of the program', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const said = async (script: string): Promise<AanaError> =>
     failure(open(url, options(program('says', script)), () => {}));
@@ -134,12 +134,12 @@ Pages('a video that is too long, one that has no end, and what goes wrong in the
     (await said(`echo 'ERROR: [site] x: gone; please report this issue' >&2; exit 1`)).message,
     `cannot fetch ${url}/: [site] x: gone`,
   );
-  assert.match((await said('echo no JSON; exit 3')).message, /yt-dlp ended with 3$/);
+  assert.match((await said('echo no JSON; exit 3')).message, /yt-dlp exited with code 3$/);
   assert.is((await said(`echo 'ERROR: No space left on device' >&2; exit 1`)).name, 'DiskFullException');
   assert.match((await said('ln -s /etc/passwd media.mp4')).message, /leads to no video/);
 });
 
-Pages('a version of the program that knows no scripts is run without the option that turns them off', async () => {
+Pages('an old version of the program runs without the option that turns scripts off', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const old = program(
     'old',
@@ -149,7 +149,7 @@ Pages('a version of the program that knows no scripts is run without the option 
 });
 
 if (launcherPath()) {
-  Pages('what the program started ends with it when the client goes away', async () => {
+  Pages('the program and its children end when the client leaves', async () => {
     const { url } = await serve((_, response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end(page('')),
     );
@@ -191,7 +191,7 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
       else response.writeHead(404).end();
     };
 
-  Pages('the video of a page is downloaded and decoded, with what the page says of it', async () => {
+  Pages('the video of a page is downloaded and decoded, with its title and description', async () => {
     const { url } = await serve(site('<video src="/talk.mp4"></video>'));
     await open(`${url}/watch`, options(ytDlpPath), async (media) => {
       const { info } = media;
@@ -203,7 +203,7 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     assert.equal(readdirSync(join(folder, 'temp')), [], 'files were left');
   });
 
-  Pages('yt-dlp starts no runtime of scripts and no other program that PATH has', async () => {
+  Pages('yt-dlp starts no script runtime and no other program of the PATH', async () => {
     const { url } = await serve(site('<video src="/talk.mp4"></video>'));
     const started = join(folder, 'started');
     const decoys = join(folder, 'decoys');
@@ -233,12 +233,13 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     await open(`${url}/watch`, options(undefined, { ytDlp: { path: ytDlpPath, env } }), () => {});
     assert.not.ok(existsSync(started), existsSync(started) ? readFileSync(started, 'utf8') : '');
     const said = join(folder, 'said');
-    const telling = program('telling', `exec ${ytDlpPath} "$@" --verbose 2> ${said}`); // which runtimes it would use
+    // Prints the runtimes that it would use.
+    const telling = program('telling', `exec ${ytDlpPath} "$@" --verbose 2> ${said}`);
     await open(`${url}/watch`, options(undefined, { ytDlp: { path: telling, env } }), () => {});
     assert.match(readFileSync(said, 'utf8'), /JS runtimes: none \(disabled\)/);
   });
 
-  Pages('a page cannot make yt-dlp ask a private address, by its video or by a redirect of it', async () => {
+  Pages('a page cannot make yt-dlp request a private address, neither as its video nor by a redirect', async () => {
     const inner = await serve(site(''), '127.0.0.2');
     const outer = await serve((request, response) => {
       if (request.url === '/moved.mp4') response.writeHead(302, { location: `${inner.url}/talk.mp4` }).end();
@@ -256,7 +257,7 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     assert.equal(inner.asked, []);
   });
 
-  Pages('a page without a video, and one whose video is too large, are named', async () => {
+  Pages('errors name a page without a video and a video that is too large', async () => {
     const none = await serve(site('no video here'));
     assert.match(
       (await failure(open(`${none.url}/watch`, options(ytDlpPath), () => {}))).message,

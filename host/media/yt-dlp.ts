@@ -9,10 +9,10 @@ import type { MediaSource } from './types.ts';
 
 export interface PageOptions extends Guards {
   readonly ytDlpPath: string;
-  /** The environment of which it gets what programs need to run, and nothing else. */
+  /** The environment. Only the variables that programs need to run are passed on. */
   readonly env: NodeJS.ProcessEnv;
   readonly source: MediaSource;
-  /** A new folder, which everything is written to. */
+  /** A new folder for all files of the download. */
   readonly folder: string;
   readonly maxBytes: number;
   readonly maxDurationS: number;
@@ -20,23 +20,23 @@ export interface PageOptions extends Guards {
 
 export interface PageMedia {
   readonly path: string;
-  /** As the site tells them. */
+  /** Title and description as the site gives them. */
   readonly title?: string;
   readonly description?: string;
 }
 
 const ADDRESS_FILE = 'address';
 /**
- * Since 2025.11.12 yt-dlp runs scripts of some sites in a `deno` that PATH has, unless it is told not to. Versions
- * before it run none, and refuse the option.
+ * Turns off scripts. Since 2025.11.12 yt-dlp runs scripts of some sites in a `deno` from the PATH unless it gets this
+ * option. Earlier versions run no scripts and refuse the option.
  */
 const NO_SCRIPTS = '--no-js-runtimes';
-/** More than sites allow; what is longer is cut. */
+/** More than sites allow. Longer texts are cut. */
 const MAX_TITLE_CHARS = 1_000;
 const MAX_DESCRIPTION_CHARS = 65_536;
-/** Beyond the video: the page, its scripts, manifests, and what is asked again. */
+/** Bytes beyond the video: the page, its scripts, manifests and repeated requests. */
 const SPARE_BYTES = 64 * 1024 * 1024;
-/** Python, and the work of some sites' own scripts. */
+/** Limits for Python and the scripts of some sites that yt-dlp interprets. */
 const LIMITS = {
   nice: 10,
   cpuSeconds: 600,
@@ -46,12 +46,12 @@ const LIMITS = {
   graceMs: 0,
 } as const;
 /**
- * What a program needs to run, and where it finds certificates; the rest may be secrets, and what it reads comes from
- * strangers.
+ * Variables that a program needs to run and to find certificates. Others are not passed on, because they may be secrets
+ * and the program reads content of strangers.
  */
 const ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE'] as const;
 
-/** Throws `YtDlpNotFound` for a path that cannot be run. */
+/** Returns the path. Throws `YtDlpNotFound` if it cannot be executed. */
 export async function requireYtDlp(path: string): Promise<string> {
   try {
     await access(path, constants.X_OK);
@@ -59,7 +59,7 @@ export async function requireYtDlp(path: string): Promise<string> {
   } catch (error) {
     const why =
       error instanceof Error && 'code' in error && error.code === 'ENOENT'
-        ? 'there is no such file'
+        ? 'the file does not exist'
         : 'it is not executable';
     throw new AanaError(
       'YtDlpNotFound',
@@ -72,21 +72,22 @@ export async function requireYtDlp(path: string): Promise<string> {
 
 /**
  * Downloads the video of a site's page with yt-dlp: one file of at most `maxBytes` and `maxDurationS`, no live stream,
- * no playlist. All of its requests go through a proxy of this process, which holds them to the guards. Throws
- * `DownloadException` with the first part of what yt-dlp said, `PrivateAddressException`, `MediaTooLargeException`,
+ * no playlist. All of its requests go through a proxy of this process, which applies the guards to them. Throws
+ * `DownloadException` with the first part of yt-dlp's message, `PrivateAddressException`, `MediaTooLargeException`,
  * `MediaTooLongException`, `DiskFullException`, or the signal's reason.
  */
 export async function downloadPage(url: URL, options: PageOptions): Promise<PageMedia> {
   const { folder, maxBytes, maxDurationS, source, ytDlpPath, signal } = options;
   await mkdir(folder, { mode: 0o700 });
-  await writeFile(join(folder, ADDRESS_FILE), url.href); // may hold a password, and command lines can be read by every user of the machine
+  // A file, because the address may contain a password and all users of the machine can read command lines.
+  await writeFile(join(folder, ADDRESS_FILE), url.href);
   await using proxy = await openGuardProxy({ ...options, maxBytes: maxBytes + SPARE_BYTES });
   const run = (more: readonly string[]): Promise<RunContainedResult> =>
     runContained(ytDlpPath, [...more, ...argumentsFor(options)], {
       ...LIMITS,
       cwd: folder,
       env: environment(options.env, folder, proxy.url),
-      fileBytes: maxBytes + 1, // so that what is larger shows
+      fileBytes: maxBytes + 1, // one byte more, so that a larger file is noticed
       timeoutMs: options.timeoutMs,
       signal,
     }).catch((error: unknown) => {
@@ -100,7 +101,7 @@ export async function downloadPage(url: URL, options: PageOptions): Promise<Page
   const found = parseInfo(result.stdout.toString());
   if (found.duration !== undefined && found.duration > maxDurationS)
     throw mediaTooLongError(source, maxDurationS, found.duration);
-  if (found.isLive) throw downloadError(url, 'it is a live stream, which has no end');
+  if (found.isLive) throw downloadError(url, 'it is a live stream, which does not end');
   const file = await onlyFile(folder);
   if (file !== undefined && file.bytes > maxBytes) throw urlTooLargeError(url, maxBytes);
   const refusal = proxy.refusal();
@@ -128,7 +129,7 @@ function argumentsFor({ idleTimeoutMs, maxBytes, maxDurationS, folder }: PageOpt
       '1',
     ],
     ...['--quiet', '--no-progress', '--no-warnings', '--color', 'never'],
-    // one file as it comes: nothing is merged or mended, so no other program is started
+    // Download one file without merging or repairing it, so that no other program is started.
     ...[
       '--format',
       'b/ba/b*',
@@ -169,7 +170,7 @@ function argumentsFor({ idleTimeoutMs, maxBytes, maxDurationS, folder }: PageOpt
 
 function environment(env: NodeJS.ProcessEnv, folder: string, proxy: string): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
-  // in no argument either
+  // The proxy is in no argument either, because its URL has a password.
   const proxies = Object.fromEntries(
     ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
       [name, proxy],
@@ -186,7 +187,7 @@ interface Found {
   readonly isLive: boolean;
 }
 
-/** The first line, which describes the video that was found. */
+/** Reads the first line, which describes the found video. */
 function parseInfo(stdout: string): Found {
   let info: unknown;
   try {
@@ -219,8 +220,8 @@ function failureOf(
 ): AanaError {
   if (/No space left on device|Disk quota exceeded/.test(stderr)) return diskFullError(folder);
   if (/File too large/.test(stderr)) return urlTooLargeError(url, maxBytes);
-  if (signal) return downloadError(url, `yt-dlp was ended by ${signal}`);
-  // as the original cuts it; what follows asks to report an issue
+  if (signal) return downloadError(url, `yt-dlp was killed by ${signal}`);
+  // Cut like in the original SDK: the rest of the message asks to report an issue.
   const said = stderr
     .split('\n')
     .find((line) => line.startsWith('ERROR: '))
@@ -233,6 +234,6 @@ function failureOf(
       ? said.slice(0, 300)
       : code === 0
         ? `it leads to no video of at most ${maxBytes} bytes`
-        : `yt-dlp ended with ${code}`,
+        : `yt-dlp exited with code ${code}`,
   );
 }
