@@ -1,10 +1,11 @@
-# llama.cpp and ggml as published shared libraries; the headers are of the same version. ggml's backends are loaded at run time.
+# Uses llama.cpp and ggml as published shared libraries, with the headers of the same version. ggml's backends are
+# loaded at run time.
 
 function(aana_import_library name pattern)
   file(GLOB found ${AANA_PREBUILT_DIR}/${pattern})
   list(LENGTH found count)
   if(NOT count EQUAL 1)
-    message(FATAL_ERROR "expected one ${pattern} in ${AANA_PREBUILT_DIR}, found ${count}")
+    message(FATAL_ERROR "expected exactly one ${pattern} in ${AANA_PREBUILT_DIR}, found ${count}")
   endif()
   add_library(${name} SHARED IMPORTED GLOBAL)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${found} INTERFACE_INCLUDE_DIRECTORIES "${ARGN}")

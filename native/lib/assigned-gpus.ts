@@ -1,10 +1,10 @@
 /**
- * The variable in which a replica finds its GPUs by the engines' names, separated by commas, where
- * `CUDA_VISIBLE_DEVICES` has no say over them.
+ * The variable with the names of a replica's GPUs, separated by commas, as the engines name them. It is used for GPUs
+ * that `CUDA_VISIBLE_DEVICES` does not control.
  */
 export const GPU_DEVICES_VARIABLE = 'AANA_GPU_DEVICES';
 
-/** Returns the names of the GPUs that this process was given; none where it may use all that it sees. */
+/** Returns the names of the GPUs that this process was given; empty if it may use all GPUs that it sees. */
 export function assignedGpus(env: NodeJS.ProcessEnv = process.env): string[] {
   return (env[GPU_DEVICES_VARIABLE] ?? '').split(',').filter((name) => name !== '');
 }

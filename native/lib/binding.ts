@@ -1,7 +1,4 @@
-/**
- * Everything the native addon exports, as it exports it. Only `host/engines/` uses it, and only inside a replica
- * process.
- */
+/** The types of the native addon's exports. Only `host/engines/` uses them, and only inside a replica process. */
 
 export interface NativeDevice {
   /** ggml's name, such as `CPU` or `CUDA0`. */
@@ -12,54 +9,61 @@ export interface NativeDevice {
   readonly memoryTotalBytes: number;
 }
 
-/** A GPU, or a part of one, as NVIDIA's driver gives it to this process. */
+/** A GPU, or a partition of one, as NVIDIA's driver reports it to this process. */
 export interface NativeDriverGpu {
-  /** As `CUDA_VISIBLE_DEVICES` takes it: `GPU-…`; of a part `MIG-…`. */
+  /** Identifier for `CUDA_VISIBLE_DEVICES`: `GPU-…`, or `MIG-…` for a partition. */
   readonly uuid: string;
   readonly name: string;
   readonly memoryTotalBytes: number;
 }
 
-/** Whose mistake it is that a request failed. */
+/** The party whose mistake made a request fail. */
 export type NativeFault = 'caller' | 'deployment' | 'overload' | 'cancelled';
 
-/** For whom a request is computed, and until when its answer is of use. */
+/** The tenant, priority and deadline of a request. */
 export interface RequestTerms {
   /**
-   * Tenants share an engine evenly, whatever the number and priority of their requests; requests without one are those
-   * of one more tenant.
+   * Tenants share an engine evenly, regardless of the number and priority of their requests. Requests without a tenant
+   * share one further tenant.
    */
   readonly tenant?: string | null;
-  /** Requests of a higher priority begin before others of their tenant. Default: 0. */
+  /** Requests with a higher priority begin before other requests of the same tenant. Default: 0. */
   readonly priority?: number;
-  /** Milliseconds from now; a request that has not ended by then fails with `deadline-exceeded`. Default: none. */
+  /**
+   * Milliseconds from now. A request that has not ended by then fails with `deadline-exceeded`. Default: no deadline.
+   */
   readonly deadlineMs?: number;
 }
 
 export interface LlamaLoadOptions {
   readonly modelPath: string;
-  /** Tokens that one sequence can hold, prompt and completion together. 0: what the model was trained with. */
+  /**
+   * Tokens that one sequence can hold, prompt and completion together. 0: the number that the model was trained with.
+   */
   readonly contextTokens: number;
-  /** Sequences decoded at the same time, 1 to 64. */
+  /** Number of sequences decoded at the same time, 1 to 64. */
   readonly maxSequences: number;
   readonly threads: number;
-  /** Layers to put on the GPU; −1 is all. Ignored without a GPU. */
+  /** Number of layers on the GPU; −1 for all. Ignored without a GPU. */
   readonly gpuLayers: number;
-  /** Names of the GPUs to use, as `devices()` has them. Default: all that this process sees. */
+  /** Names of the GPUs to use, as `devices()` returns them. Default: all GPUs that this process sees. */
   readonly devices?: readonly string[];
-  /** What is divided among several GPUs: nothing, layers (the default), rows of matrices, or every tensor. */
+  /**
+   * How the model is divided among several GPUs: not at all, by layers (the default), by rows of matrices, or every
+   * tensor.
+   */
   readonly splitMode?: 'none' | 'layer' | 'row' | 'tensor';
-  /** Which of the GPUs has all of it when nothing is divided. Default: 0. */
+  /** Index of the GPU that holds the whole model if it is not divided. Default: 0. */
   readonly mainGpu?: number;
-  /** The part of each GPU, in any unit. Default: by their free memory. */
+  /** The share of each GPU, in any unit. Default: in proportion to their free memory. */
   readonly tensorSplit?: readonly number[];
-  /** Milliseconds after which a request fails whose reader takes nothing. Default: 60 000. */
+  /** A request fails if its reader takes nothing for this many milliseconds. Default: 60 000. */
   readonly readerTimeoutMs?: number;
-  /** Prompt tokens decoded in one step, so that a long prompt does not hold up running sequences. */
+  /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
   readonly prefillTokensPerStep: number;
-  /** `f16` or `q8_0`. */
+  /** Type of the cached keys and values. */
   readonly kvType: 'f16' | 'q8_0';
-  /** Jinja template in place of the model's own. */
+  /** Jinja template that replaces the model's own. */
   readonly chatTemplate?: string;
 }
 
@@ -68,7 +72,7 @@ export interface LlamaModelInfo {
   readonly sizeBytes: number;
   readonly parameterCount: number;
   readonly trainedContextTokens: number;
-  /** What one sequence can hold. */
+  /** Tokens that one sequence can hold. */
   readonly contextTokens: number;
   readonly vocabularySize: number;
   readonly hasChatTemplate: boolean;
@@ -76,7 +80,7 @@ export interface LlamaModelInfo {
 
 export interface LlamaSampling {
   readonly temperature: number;
-  /** −1: off. */
+  /** −1 turns it off. */
   readonly topK: number;
   readonly topP: number;
   readonly minP: number;
@@ -88,7 +92,7 @@ export interface LlamaSampling {
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
 
-/** One event of a request. `text` is valid UTF-8: bytes of an unfinished character are held back. */
+/** One event of a request. `text` is valid UTF-8, because the bytes of an unfinished character are held back. */
 export type LlamaEvent =
   | { readonly id: number; readonly type: 'text'; readonly text: string; readonly tokens: number }
   | {
@@ -96,7 +100,7 @@ export type LlamaEvent =
       readonly type: 'end';
       readonly reason: LlamaFinishReason;
       readonly promptTokens: number;
-      /** Prompt tokens whose keys and values were still there from an earlier request. */
+      /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;
       readonly completionTokens: number;
     }
@@ -110,7 +114,7 @@ export type LlamaEvent =
       readonly maxTokens: number;
     };
 
-/** `engine-ended`: the engine can serve no request any more. */
+/** `engine-ended` means that the engine can serve no more requests. */
 export type LlamaErrorCode =
   | 'prompt-too-long'
   | 'empty-prompt'
@@ -123,34 +127,37 @@ export type LlamaErrorCode =
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;
   /**
-   * Queues a request; its events come to the listener given at load, `id` is the caller's. `parseSpecial` reads control
-   * tokens in the text.
+   * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. With `parseSpecial`,
+   * control tokens in the text are recognised.
    */
   submit(id: number, prompt: string, options: LlamaSampling & RequestTerms & { readonly parseSpecial: boolean }): void;
-  /** Ends a request at the next step; an `end` event with reason `cancelled` follows. Unknown ids are ignored. */
+  /** Ends a request at the next step. An `end` event with reason `cancelled` follows. Unknown ids are ignored. */
   cancel(id: number): void;
   /**
-   * Tells how many `text` events of a request were consumed, so that a slow reader pauses only its own sequence. One
-   * that is paused for a second gives up its place to a request that waits, and goes on later; one whose reader takes
-   * nothing for `readerTimeoutMs` fails.
+   * Reports how many `text` events of a request were consumed. It lets the engine pause the sequence of a slow reader
+   * without pausing others. A sequence that is paused for a second yields its place to a waiting request and continues
+   * later. A request whose reader takes nothing for `readerTimeoutMs` fails.
    */
   acknowledge(id: number, events: number): void;
-  /** The model's chat template over messages; ends with the start of the assistant's turn when `addAssistant`. */
+  /**
+   * Applies the model's chat template to messages. With `addAssistant`, the text ends with the start of the assistant's
+   * turn.
+   */
   applyChatTemplate(
     messages: readonly { readonly role: string; readonly content: string }[],
     addAssistant: boolean,
   ): string;
   countTokens(text: string, parseSpecial: boolean): number;
   /**
-   * Why the engine ended without being told to; empty while it works, and after `close`. All requests have failed then
+   * Why the engine's thread ended unexpectedly. Empty while it works and after `close`. All requests have then failed
    * with `engine-ended`.
    */
   readonly failure: string;
-  /** Steps the decode loop has made; it grows while there is work. */
+  /** Number of steps of the decode loop. It grows while there is work. */
   readonly steps: number;
-  /** Has requests that it can go on with; one whose readers are all behind has none. */
+  /** Whether it has requests that it can continue. False if all of their readers are behind. */
   readonly busy: boolean;
-  /** Grows all the time while it is busy, also inside a step; one that stands still for long has hung. */
+  /** Grows continuously while `busy` is true, also inside a step. If it stops growing for long, the engine hangs. */
   readonly beats: number;
   /** Ends all requests and frees the model. May be called twice. */
   close(): Promise<void>;
@@ -158,29 +165,29 @@ export interface NativeLlamaEngine {
 
 export interface WhisperLoadOptions {
   readonly modelPath: string;
-  /** Silero model in ggml form. */
+  /** Path of a Silero model in ggml format. */
   readonly vadModelPath: string;
   readonly useGpu: boolean;
-  /** Name of the GPU to use, as `devices()` has it. Default: the first that this process sees. */
+  /** Name of the GPU to use, as `devices()` returns it. Default: the first GPU that this process sees. */
   readonly device?: string;
-  /** Threads of one transcription. */
+  /** Number of threads of one transcription. */
   readonly threads: number;
-  /** Windows transcribed at the same time, 1 to 16: each has a state of its own over the one loaded model. */
+  /** Number of windows transcribed at the same time, 1 to 16. Each has its own state; all share the loaded model. */
   readonly maxStates: number;
-  /** Whisper size for word times (`tiny.en`, `base`, …): picks the alignment heads. */
+  /** Whisper size (`tiny.en`, `base`, …), which selects the alignment heads for word times. */
   readonly modelSize?: string;
 }
 
 export interface WhisperNativeParams {
-  /** `auto` finds it. */
+  /** `auto` detects the language. */
   readonly language: string;
   readonly beamSize: number;
   readonly bestOf: number;
-  /** Rising; the first is used, the next ones on failure. */
+  /** In ascending order. The first is used, and the next ones after a failure. */
   readonly temperatures: readonly number[];
   readonly withoutTimestamps: boolean;
   readonly wordTimestamps: boolean;
-  /** Find speech first and transcribe only that. */
+  /** Whether to detect speech first and transcribe only that. */
   readonly vad: boolean;
 }
 
@@ -196,7 +203,7 @@ export interface WhisperNativeSegment {
   /** Seconds from the start of the audio; `0 ≤ start ≤ end ≤ duration`. */
   readonly start: number;
   readonly end: number;
-  /** Mean log probability of its tokens. */
+  /** Mean log probability of the tokens. */
   readonly averageLogProbability: number;
   readonly noSpeechProbability: number;
   readonly words: readonly WhisperNativeWord[];
@@ -204,7 +211,7 @@ export interface WhisperNativeSegment {
 
 export interface WhisperNativeResult {
   readonly segments: readonly WhisperNativeSegment[];
-  /** Empty when no speech was found. */
+  /** Empty if no speech was found. */
   readonly language: string;
   readonly languageProbability: number;
 }
@@ -212,9 +219,9 @@ export interface WhisperNativeResult {
 export interface NativeWhisperEngine {
   readonly info: { readonly multilingual: boolean; readonly vocabularySize: number; readonly type: string };
   /**
-   * Transcribes mono 16 kHz samples in [−1, 1]. They are copied. `id` names the request for `cancelTranscription`.
-   * `onSegment` (optional) gets each segment in order as it is final. Rejects with an Error whose `code` is
-   * `cancelled`, `deadline-exceeded` or `failed`, and whose `fault` is a {@link NativeFault}.
+   * Transcribes mono 16 kHz samples in [−1, 1], which are copied. `id` identifies the request for
+   * `cancelTranscription`. `onSegment` is called with each segment, in order, when it is final. Rejects with an Error
+   * whose `code` is `cancelled`, `deadline-exceeded` or `failed`, and whose `fault` is a {@link NativeFault}.
    */
   transcribe(
     id: number,
@@ -223,13 +230,13 @@ export interface NativeWhisperEngine {
     onSegment?: (segment: WhisperNativeSegment) => void,
   ): Promise<WhisperNativeResult>;
   cancelTranscription(id: number): void;
-  /** Regions of speech, in seconds. */
+  /** Returns the regions of speech in seconds. */
   detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
-  /** Windows finished so far; it grows while there is work. */
+  /** Number of windows finished so far. It grows while there is work. */
   readonly steps: number;
-  /** Has requests, and does nothing that may take long and cannot be followed, such as reading weights. */
+  /** Whether it has requests and no thread does long work that cannot be followed, such as reading weights. */
   readonly busy: boolean;
-  /** Grows all the time while it is busy, also inside a window; one that stands still for long has hung. */
+  /** Grows continuously while `busy` is true, also inside a window. If it stops growing for long, the engine hangs. */
   readonly beats: number;
   close(): Promise<void>;
 }
@@ -242,21 +249,22 @@ export interface NativeBinding {
     readonly mode: 'prebuilt' | 'source';
   };
   /**
-   * Loads ggml's backends (CPU variants, CUDA) from `directories`; once per process, before any model. A no-op in
-   * `source` mode.
+   * Loads ggml's backends (CPU variants, CUDA) from `directories`. Must be called once per process, before a model is
+   * loaded. Does nothing in `source` mode.
    */
   loadBackends(directories: readonly string[]): void;
   devices(): NativeDevice[];
   /**
-   * The GPUs that `CUDA_VISIBLE_DEVICES` leaves, in CUDA's order; none without NVIDIA's driver. Needs neither
+   * Returns the GPUs that `CUDA_VISIBLE_DEVICES` permits, in CUDA's order; empty without NVIDIA's driver. Needs neither
    * nvidia-smi nor ggml's CUDA backend.
    */
   driverGpus(): NativeDriverGpu[];
-  /** Lines that the engines log; `debug` lines are dropped before they cross into JavaScript. */
+  /** Sets the listener for the engines' log lines. `debug` lines are dropped before they reach JavaScript. */
   setLogger(listener: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void): void;
   /**
-   * Loads a model on a thread of its own. `onEvents` gets all events since the last call, in order. `onProgress` gets 0
-   * to 1. Rejects with an Error that names the file: missing, truncated, not a model, not enough memory.
+   * Loads a model on its own thread. `onEvents` is called with all events since its last call, in order. `onProgress`
+   * is called with a fraction from 0 to 1. Rejects with an Error that names the file and the reason: missing,
+   * truncated, not a model, or not enough memory.
    */
   loadLlama(
     options: LlamaLoadOptions,

@@ -8,14 +8,14 @@ import * as assert from 'uvu/assert';
 import { addonPath } from './fixtures/test-engine.ts';
 import type { NativeDriverGpu } from './binding.ts';
 
-const Devices = suite('the addon’s list of devices');
+const Devices = suite('the addon’s list of GPUs');
 const folder = mkdtempSync(join(tmpdir(), 'aana-driver-'));
 Devices.after(() => rmSync(folder, { recursive: true }));
 
 const canRun = existsSync(addonPath) && process.platform === 'linux';
 const test = canRun ? Devices : Devices.skip;
 
-/** What a process finds whose NVIDIA driver is the stand-in. */
+/** Returns the GPUs that a process finds with the fake NVIDIA driver. */
 function driverGpus(gpus: string): NativeDriverGpu[] {
   const program = `import { loadNative } from ${JSON.stringify(new URL('load.js', import.meta.url).href)};
     process.stdout.write(JSON.stringify(loadNative({ addonPath: ${JSON.stringify(addonPath)} }).driverGpus()));`;
@@ -32,16 +32,16 @@ Devices.before(() => {
   execFileSync('cc', ['-shared', '-fPIC', '-o', join(folder, 'libcuda.so.1'), source]);
 });
 
-test('has GPUs and parts of GPUs by the UUIDs that CUDA_VISIBLE_DEVICES takes', () => {
+test('has GPUs and partitions with their UUIDs for CUDA_VISIBLE_DEVICES', () => {
   assert.equal(driverGpus('gm'), [
     { uuid: 'GPU-00010203-0405-0607-0809-0a0b0c0d0e0f', name: 'fake 0', memoryTotalBytes: 1000 },
     { uuid: 'MIG-11f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff', name: 'fake 1', memoryTotalBytes: 2000 },
   ]);
 });
 
-test('is empty where the driver finds none or fails', () => {
+test('is empty if the driver finds no GPU or fails', () => {
   assert.equal(driverGpus(''), []);
-  assert.equal(driverGpus('gx'), []); // a list with a hole would give GPUs each other’s names
+  assert.equal(driverGpus('gx'), []); // a list with a gap would assign names to the wrong GPUs
 });
 
 Devices.run();

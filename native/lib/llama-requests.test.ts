@@ -1,4 +1,4 @@
-// What the engine owes to each request: its turn, its deadline, an end, and whose mistake it was when it fails.
+// The engine's guarantees to each request: its turn, its deadline, an end, and the fault of a failure.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,8 +18,8 @@ function test(title: string, run: () => Promise<void>): void {
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
-test('an empty prompt for a model without a first token is the mistake of its caller', async () => {
-  const modelPath = join(folder, 'no-bos.gguf'); // as Qwen's models are
+test("an empty prompt for a model without a first token is the caller's mistake", async () => {
+  const modelPath = join(folder, 'no-bos.gguf'); // like Qwen's models
   writeTinyLlama(modelPath, { beginsTexts: false });
   await using llama = await TestEngine.load({ modelPath });
   const { code, fault, message } = errorOf(await llama.generate(''));
@@ -34,25 +34,25 @@ test('a request whose deadline has passed is refused before it is read', async (
   assert.is(llama.engine.steps, 0);
 });
 
-test('a request whose deadline passes while it waits for a place ends then, as overload', async () => {
+test('a request ends as overload when its deadline passes while it waits for a place', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const running = llama.submit(prompt, { maxTokens: 200 });
-  llama.unread.add(running); // it stands still and keeps its place
+  llama.unread.add(running); // it stops and keeps its place
   await llama.until(() => llama.of(running).length >= 64);
   const { code, fault, promptTokens } = errorOf(await llama.generate('A cat', { deadlineMs: 20 }));
   assert.equal([code, fault, promptTokens > 0], ['deadline-exceeded', 'overload', true]);
 });
 
-test('a request whose deadline passes while it is answered ends then and leaves its place', async () => {
+test('a request ends and frees its place when its deadline passes during its answer', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const id = llama.submit(prompt, { maxTokens: 200, deadlineMs: 50 });
-  llama.unread.add(id); // or it could be complete by then
+  llama.unread.add(id); // otherwise it could be complete by then
   const { code, fault } = errorOf(await llama.finish(id));
   assert.equal([code, fault], ['deadline-exceeded', 'cancelled']);
   endOf(await llama.generate('A cat'));
 });
 
-test('a request of a higher priority begins before those of its tenant that came earlier', async () => {
+test('a request with a higher priority begins before earlier requests of its tenant', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const first = llama.submit(prompt, { maxTokens: 4 });
   const [low, high] = [
@@ -65,7 +65,7 @@ test('a request of a higher priority begins before those of its tenant that came
   assert.ok(ends.indexOf(high) < ends.indexOf(middle) && ends.indexOf(middle) < ends.indexOf(low), `${ends}`);
 });
 
-test('a tenant with one request does not wait behind all of another one, whatever their priority', async () => {
+test('a tenant with one request does not wait for all requests of another tenant, whatever their priority', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const many = Array.from({ length: 8 }, (_, n) =>
     llama.submit(`Story number ${n}`, { maxTokens: 12, tenant: 'many', priority: 1000 }),
@@ -76,7 +76,7 @@ test('a tenant with one request does not wait behind all of another one, whateve
   assert.ok(ends.indexOf(one) <= 1, `${ends}`);
 });
 
-test('a request whose reader is behind gives up its place, and goes on where it was', async () => {
+test('a request whose reader is behind yields its place and later continues its text', async () => {
   const settings = { maxTokens: 120, temperature: 1.1, seed: 5 };
   await using alone = await TestEngine.load({ maxSequences: 1 });
   const whole = await alone.generate(prompt, settings);
@@ -111,16 +111,16 @@ test('a request without a place can be cancelled, and ends when the engine is cl
   assert.is(endOf(await llama.finish(second)).reason, 'cancelled');
 });
 
-test('a request whose reader stays away fails after a while', async () => {
+test('a request whose reader takes nothing fails after a while', async () => {
   await using llama = await TestEngine.load({ readerTimeoutMs: 100 });
   const id = llama.submit(prompt, { maxTokens: 200 });
   llama.unread.add(id);
   const { code, fault } = errorOf(await llama.finish(id));
   assert.equal([code, fault], ['slow-reader', 'caller']);
-  assert.is(llama.of(id).length, 65, 'all that it had is there to be read');
+  assert.is(llama.of(id).length, 65, 'the events before the failure can still be read');
 });
 
-test('terms that make no sense are refused', async () => {
+test('invalid terms are refused', async () => {
   await using llama = await TestEngine.load();
   for (const terms of [{ tenant: 5 }, { priority: 'high' }, { deadlineMs: Number.NaN }]) {
     assert.throws(() => llama.submit(prompt, terms as object), Object.keys(terms)[0]);
@@ -128,7 +128,7 @@ test('terms that make no sense are refused', async () => {
   endOf(await llama.generate(prompt, { tenant: null, priority: 1e20, deadlineMs: Number.POSITIVE_INFINITY }));
 });
 
-test('requests that are open when the engine’s thread ends by itself fail, and the engine says that it ended', async () => {
+test('open requests fail when the engine’s thread ends unexpectedly, and the engine reports its end', async () => {
   if (process.platform !== 'linux') return;
   const source = resolve(dirname(fileURLToPath(import.meta.url)), '../../../native/lib/fixtures/failing-decode.c');
   const library = join(folder, 'failing-decode.so');

@@ -27,7 +27,7 @@ function test(title: string, run: () => Promise<void>): void {
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
-test('text comes in pieces and ends with the counts', async () => {
+test('text comes in pieces, followed by the counts', async () => {
   await using llama = await TestEngine.load();
   const generation = await llama.generate(prompt);
   assert.ok(generation.texts.length > 5, `${generation.texts.length} pieces`);
@@ -44,7 +44,7 @@ test('text comes in pieces and ends with the counts', async () => {
   assert.is(tokens, 32);
 });
 
-test('it is busy with a prompt only while it works on it, and shows inside a step that it is alive', async () => {
+test('the engine is busy only while it works on a prompt, and beats inside a step', async () => {
   await using llama = await TestEngine.load({ prefillTokensPerStep: 256 });
   const before = llama.engine.beats - llama.engine.steps;
   endOf(await llama.generate('Once upon a time there was a cat. '.repeat(10), { maxTokens: 1 }));
@@ -53,7 +53,7 @@ test('it is busy with a prompt only while it works on it, and shows inside a ste
   while (llama.engine.busy) await new Promise((go) => setTimeout(go, 5));
 });
 
-test('an engine whose reader is behind is not busy', async () => {
+test('an engine is not busy while its reader is behind', async () => {
   await using llama = await TestEngine.load();
   const id = llama.submit(prompt, { maxTokens: 200 });
   llama.unread.add(id);
@@ -62,15 +62,16 @@ test('an engine whose reader is behind is not busy', async () => {
   assert.not.ok(llama.of(id).some((event) => event.type === 'end'));
 });
 
-test('what the library warns of while it loads is no warning; its error is the reason of a failure', async () => {
+test('warnings of the library during a load are not warnings of the engine; its error is the reason of a failure', async () => {
   const lines: { level: string; message: string }[] = [];
   const binding = loadNative({ addonPath });
   binding.setLogger((level, message) => lines.push({ level, message }));
   const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
   try {
-    // fewer tokens than the model was trained with: llama.cpp warns
+    // Fewer tokens than the model was trained with, so that llama.cpp warns.
     await using _llama = await TestEngine.load();
-    const warned = (): boolean => lines.some(({ message }) => message.includes('n_ctx_train')); // lines come on another thread
+    // Another thread delivers the lines.
+    const warned = (): boolean => lines.some(({ message }) => message.includes('n_ctx_train'));
     for (let waits = 0; waits < 2000 && !warned(); waits++) await new Promise((go) => setTimeout(go, 5));
     assert.equal(
       lines.filter(({ level }) => level === 'warn' || level === 'error'),
@@ -90,7 +91,7 @@ test('what the library warns of while it loads is no warning; its error is the r
   }
 });
 
-test('what is known of the model is in info', async () => {
+test('info describes the model', async () => {
   await using llama = await TestEngine.load({ contextTokens: 0 });
   const { info } = llama.engine;
   assert.is(info.trainedContextTokens, TINY_LLAMA.contextTokens);
@@ -99,14 +100,14 @@ test('what is known of the model is in info', async () => {
   assert.ok(info.parameterCount > 100_000 && info.sizeBytes > 4 * 100_000 && info.description.includes('llama'));
 });
 
-test('a context longer than the trained one is cut to it', async () => {
+test('a context longer than the trained one is cut to the trained length', async () => {
   await using llama = await TestEngine.load({ contextTokens: 100_000 });
   assert.is(llama.engine.info.contextTokens, TINY_LLAMA.contextTokens);
 });
 
 test('two requests that run together interleave their events', async () => {
   await using llama = await TestEngine.load();
-  // Longer than what is written before anything is acknowledged: the first cannot end before the second is there.
+  // Longer than the text that is written before any acknowledgement, so the first cannot end before the second begins.
   const ids = [prompt, 'The dog ran'].map((text) => llama.submit(text, { maxTokens: 100, temperature: 1 }));
   await Promise.all(ids.map((id) => llama.finish(id)));
   const [first = 0, second = 0] = ids;
@@ -122,7 +123,7 @@ test('greedy text repeats when a request runs alone', async () => {
   assert.is((await first.generate(prompt)).text, (await second.generate(prompt)).text);
 });
 
-test('the same seed draws the same text, another seed another', async () => {
+test('the same seed gives the same text, another seed a different text', async () => {
   const draw = async (seed: number) => {
     await using llama = await TestEngine.load();
     return (await llama.generate(prompt, { temperature: 1.5, seed, maxTokens: 64 })).text;
@@ -132,7 +133,7 @@ test('the same seed draws the same text, another seed another', async () => {
   assert.is.not(await draw(8), text);
 });
 
-test('all sampling settings together still make text', async () => {
+test('all sampling settings together produce text', async () => {
   await using llama = await TestEngine.load();
   const generation = await llama.generate(prompt, {
     temperature: 0.8,
@@ -144,7 +145,7 @@ test('all sampling settings together still make text', async () => {
   assert.ok(generation.text.length > 20);
 });
 
-test('text ends before a stop string, wherever its tokens part', async () => {
+test('text ends before a stop string, even if the string spans tokens', async () => {
   await using llama = await TestEngine.load();
   const whole = (await llama.generate(prompt)).text;
   const at = 11;
@@ -154,7 +155,7 @@ test('text ends before a stop string, wherever its tokens part', async () => {
   assert.is(generation.text, whole.slice(0, whole.indexOf(stop)));
 });
 
-test('text that only began like a stop string is shown', async () => {
+test('text that only begins like a stop string is delivered', async () => {
   await using llama = await TestEngine.load();
   const whole = (await llama.generate(prompt)).text;
   const generation = await llama.generate(prompt, { stop: [`${whole.slice(-6)}#`, `${whole.slice(3, 9)}#`] });
@@ -162,7 +163,7 @@ test('text that only began like a stop string is shown', async () => {
   assert.is(generation.text, whole);
 });
 
-test('a request makes exactly its most tokens, and none for 0', async () => {
+test('a request makes exactly maxTokens tokens, also 0', async () => {
   await using llama = await TestEngine.load();
   for (const maxTokens of [0, 1, 7]) {
     const end = endOf(await llama.generate(prompt, { maxTokens }));
@@ -216,7 +217,7 @@ test('a short request does not wait for a long prompt that came before it', asyn
   assert.ok(shortEnd < llama.events.findIndex((event) => event.id === long));
 });
 
-test('a cancelled request ends as cancelled and leaves its slot', async () => {
+test('a cancelled request ends as cancelled and frees its place', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const id = llama.submit(prompt, { maxTokens: 200 });
   const waiting = llama.submit('A cat', { maxTokens: 4 });
@@ -226,7 +227,7 @@ test('a cancelled request ends as cancelled and leaves its slot', async () => {
   assert.is(endOf(await llama.finish(waiting)).reason, 'length');
 });
 
-test('a request that waits for a slot can be cancelled', async () => {
+test('a request that waits for a place can be cancelled', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const running = llama.submit(prompt, { maxTokens: 60 });
   const waiting = llama.submit(prompt);
@@ -236,7 +237,7 @@ test('a request that waits for a slot can be cancelled', async () => {
   llama.engine.cancel(12345);
 });
 
-test('more requests than slots all finish, in the order in which they came', async () => {
+test('more requests than places all finish, in order of arrival', async () => {
   await using llama = await TestEngine.load();
   const ids = Array.from({ length: 9 }, (_, i) => llama.submit(`Story number ${i}`, { maxTokens: 6 }));
   for (const id of ids) assert.is(endOf(await llama.finish(id)).completionTokens, 6);
@@ -244,21 +245,21 @@ test('more requests than slots all finish, in the order in which they came', asy
   for (const [i, start] of starts.entries()) assert.ok(i < 2 || start > (starts[i - 2] ?? 0), `${starts}`);
 });
 
-test('a reader that does not acknowledge is paused and does not stop another', async () => {
+test('a request that is not acknowledged is paused and does not stop another', async () => {
   await using llama = await TestEngine.load();
   const slow = llama.submit(prompt, { maxTokens: 200, temperature: 1.2, seed: 5 });
   llama.unread.add(slow);
   await llama.until(() => llama.of(slow).length >= 64);
   const other = endOf(await llama.generate('The dog', { maxTokens: 40 }));
   assert.is(other.completionTokens, 40);
-  assert.is(llama.of(slow).length, 64, 'bounded while nobody reads');
+  assert.is(llama.of(slow).length, 64, 'limited while the reader takes nothing');
   llama.engine.acknowledge(slow, 10);
   await llama.until(() => llama.of(slow).length >= 74);
   llama.engine.cancel(slow);
   assert.is(endOf(await llama.finish(slow)).reason, 'cancelled');
 });
 
-test('the second identical prompt reuses all of the first but its last token', async () => {
+test('a repeated prompt reuses all but the last token of the first', async () => {
   await using llama = await TestEngine.load();
   const text = 'Once upon a time there was a little girl who lived';
   const first = await llama.generate(text);
@@ -268,7 +269,7 @@ test('the second identical prompt reuses all of the first but its last token', a
   assert.is(second.text, first.text);
 });
 
-test('a conversation that goes on finds its own slot again', async () => {
+test('a continued conversation finds its cached sequence again', async () => {
   await using llama = await TestEngine.load();
   const [mine, theirs] = [
     'Lily had a red ball and she went to play with it',
@@ -278,23 +279,23 @@ test('a conversation that goes on finds its own slot again', async () => {
   assert.ok(first);
   const tokens = llama.engine.countTokens(mine + first.text, true);
   const end = endOf(await llama.generate(`${mine}${first.text} And then`));
-  // Text and tokens need not part alike at the seam.
+  // The end of the old text may be split into other tokens than before.
   assert.ok(end.reusedTokens > tokens - 8, `${end.reusedTokens} of ${end.promptTokens} reused`);
 });
 
-test('text is made of whole characters', async () => {
+test('text consists of whole characters', async () => {
   await using llama = await TestEngine.load();
   const generation = await llama.generate('🙂 é ü 漢', { temperature: 5, seed: 2, maxTokens: 120 });
   for (const text of generation.texts) assert.not.match(text, /\p{Surrogate}/u);
 });
 
-test('keys and values of a type that does not fit the model fail the load', async () => {
-  const error = await rejection(TestEngine.load({ kvType: 'q8_0' })); // its heads are narrower than a block of q8_0
+test('a load fails if the type of keys and values does not fit the model', async () => {
+  const error = await rejection(TestEngine.load({ kvType: 'q8_0' })); // the model's heads are narrower than a block of q8_0
   assert.match(error.message, 'q8_0');
   assert.match(error.message, 'tiny-llama.gguf');
 });
 
-test('a template in place of the model’s own forms the prompt', async () => {
+test('a given template replaces the model’s own', async () => {
   await using llama = await TestEngine.load({
     chatTemplate:
       '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}',
@@ -308,13 +309,13 @@ test('a template in place of the model’s own forms the prompt', async () => {
   assert.is(llama.engine.applyChatTemplate(messages, false), '[system]S[user]U');
 });
 
-test('a template that cannot be parsed fails the load', async () => {
+test('a load fails if the template cannot be parsed', async () => {
   const error = await rejection(TestEngine.load({ chatTemplate: '{% for m in %}' }));
   assert.match(error.message, 'chat template');
   assert.match(error.message, 'tiny-llama.gguf');
 });
 
-test('a model file that is missing, foreign, truncated or not for text fails with its name', async () => {
+test("a load fails with the file's name if the file is missing, foreign, truncated or not for text", async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-llama-'));
   try {
     const whole = await readFile(tinyModel);
@@ -340,7 +341,7 @@ test('a model file that is missing, foreign, truncated or not for text fails wit
   }
 });
 
-test('options that make no sense are refused before the load', async () => {
+test('invalid options are refused before the load', async () => {
   for (const changes of [
     { maxSequences: 0 },
     { maxSequences: 65 },
@@ -353,7 +354,7 @@ test('options that make no sense are refused before the load', async () => {
   }
 });
 
-test('a GPU that is not there is refused, and how a model is split means nothing on the CPU', async () => {
+test('a missing GPU is refused, and split options are ignored on the CPU', async () => {
   const error = await rejection(TestEngine.load({ gpuLayers: -1, devices: ['CUDA77'] }));
   assert.match(error.message, /tiny-llama\.gguf is to be loaded onto CUDA77, a device that is not there/);
   for (const changes of [
@@ -361,7 +362,7 @@ test('a GPU that is not there is refused, and how a model is split means nothing
     { splitMode: 'row' as const, tensorSplit: [3, 1] },
     { splitMode: 'tensor' as const },
   ]) {
-    await using llama = await TestEngine.load({ ...changes, devices: ['CUDA77'] }); // no layer goes there
+    await using llama = await TestEngine.load({ ...changes, devices: ['CUDA77'] }); // no layer is put on it
     endOf(await llama.generate(prompt, { maxTokens: 2 }));
   }
   for (const changes of [{ splitMode: 'columns' as 'row' }, { tensorSplit: [1, -1] }, { mainGpu: -1 }]) {
@@ -369,7 +370,7 @@ test('a GPU that is not there is refused, and how a model is split means nothing
   }
 });
 
-test('closing ends running and waiting requests as cancelled, and may be done twice', async () => {
+test('close ends running and waiting requests as cancelled, and may be called twice', async () => {
   const llama = await TestEngine.load({ maxSequences: 1 });
   const ids = [llama.submit(prompt, { maxTokens: 200 }), llama.submit(prompt)];
   await llama.until(() => llama.events.length > 0);
@@ -378,7 +379,7 @@ test('closing ends running and waiting requests as cancelled, and may be done tw
   for (const id of ids) assert.is(endOf(await llama.finish(id)).reason, 'cancelled');
 });
 
-test('a closed engine refuses requests and ignores what is about old ones', async () => {
+test('a closed engine refuses new requests and ignores calls about old ones', async () => {
   const llama = await TestEngine.load();
   const id = llama.submit(prompt, { maxTokens: 3 });
   await llama.finish(id);
@@ -391,13 +392,13 @@ test('a closed engine refuses requests and ignores what is about old ones', asyn
   assert.throws(() => llama.engine.applyChatTemplate([], true), 'closed');
 });
 
-test('an id that is running cannot be used again', async () => {
+test('the id of a running request cannot be used again', async () => {
   await using llama = await TestEngine.load();
   const id = llama.submit(prompt, { maxTokens: 100 });
   assert.throws(() => llama.engine.submit(id, prompt, { ...greedy, parseSpecial: true }), 'is running');
 });
 
-/** Source of a program that loads an engine as `engine` and submits a long request to it. */
+/** Source of a program that loads an engine as `engine`, with `submit` for a long request. */
 const program = `
   import { loadNative } from ${JSON.stringify(new URL('load.js', import.meta.url).href)};
   let onEvents = () => {};
@@ -414,7 +415,7 @@ async function exitCode(source: string): Promise<number | NodeJS.Signals | null>
   return code ?? signal;
 }
 
-test('an engine with nothing to do does not keep the process running', async () => {
+test('an idle engine does not keep the process running', async () => {
   assert.is(await exitCode('process.exitCode = 7'), 7);
 });
 
@@ -427,7 +428,7 @@ test('a running request keeps the process running until its end', async () => {
   );
 });
 
-test('a process can exit while it loads, and while it decodes', async () => {
+test('a process can exit during a load and during a decode', async () => {
   assert.is(await exitCode('submit(); onEvents = () => process.exit(9)'), 9);
   assert.is(
     await exitCode(
@@ -437,7 +438,7 @@ test('a process can exit while it loads, and while it decodes', async () => {
   );
 });
 
-test('a thread that is ended while it decodes leaves the process alone', async () => {
+test('terminating a worker during a decode does not harm the process', async () => {
   for (let i = 0; i < 5; i++) {
     const send =
       'onEvents = (events) => { engine.acknowledge(1, events.length); parentPort.postMessage(0); }; submit();';

@@ -5,22 +5,22 @@ import type { NativeBinding } from './binding.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Written beside the addon by the build. */
+/** The file that the build writes beside the addon. */
 export interface NativeManifest {
-  /** Hash of everything it was built from. */
+  /** Hash of all inputs of the build. */
   readonly inputs: string;
   readonly mode: 'prebuilt' | 'source';
-  /** Folders with ggml's backends, absolute or relative to the addon's. */
+  /** Folders with ggml's backends, absolute or relative to the addon's folder. */
   readonly backend_directories: readonly string[];
 }
 
 export interface LoadNativeOptions {
   readonly addonPath: string;
-  /** Folders with ggml's backends. Default: those that the build noted beside the addon. */
+  /** Folders with ggml's backends. Default: the folders in the manifest beside the addon. */
   readonly backendDirectories?: readonly string[] | undefined;
 }
 
-/** Where the build puts the addon of the package at `packageRoot`. */
+/** Returns where the build puts the addon of the package at `packageRoot`. */
 export function nativeAddonPath(packageRoot: string): string {
   return join(packageRoot, 'build', 'Release', 'aana_native.node');
 }
@@ -30,12 +30,13 @@ export function manifestPath(addonPath: string): string {
 }
 
 /**
- * Loads the addon and its backends into this process. Throws an Error that says how to build it when it is not there.
+ * Loads the addon and its backends into this process. Throws an Error that says how to build the addon if it is
+ * missing.
  */
 export function loadNative(options: LoadNativeOptions): NativeBinding {
   const addonPath = resolve(options.addonPath);
   if (!existsSync(addonPath))
-    throw new Error(`the native addon ${addonPath} is not there: run "npx aana-host build-native"`);
+    throw new Error(`the native addon ${addonPath} is missing: run "npx aana-host build-native"`);
   const binding = require(addonPath) as NativeBinding;
   binding.loadBackends(options.backendDirectories ?? builtBackends(addonPath));
   return binding;

@@ -30,7 +30,7 @@ const plain: WhisperNativeParams = {
 };
 const said = 'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
 
-/** The samples of a mono, 16-bit WAV file with a plain 44-byte header or one with further chunks. */
+/** Returns the samples of a mono, 16-bit WAV file. The header may have further chunks. */
 async function readWav(path: string): Promise<Float32Array> {
   const bytes = await readFile(path);
   for (let at = 12; at < bytes.length;) {
@@ -84,7 +84,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
       : !modelPath
         ? 'the tiny.en model'
         : 'the speech sample';
-  process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is not there\n`);
+  process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is missing\n`);
 } else {
   const options: WhisperLoadOptions = { modelPath, vadModelPath, useGpu: false, threads: 1, maxStates: 2 };
   const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> =>
@@ -106,11 +106,11 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     await engine.close();
   });
 
-  Whisper('tells what the model is', () => {
+  Whisper('describes the model', () => {
     assert.equal(engine.info, { multilingual: false, vocabularySize: 51864, type: 'tiny' });
   });
 
-  Whisper('hears the words of a speech, in segments inside the audio', async () => {
+  Whisper('transcribes speech in segments inside the audio', async () => {
     const before = engine.steps;
     const streamed: WhisperNativeSegment[] = [];
     const result = await transcribe(speech, {}, (segment) => streamed.push(segment));
@@ -132,7 +132,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     }
   });
 
-  Whisper('gives times of words that follow the speech', async () => {
+  Whisper('gives word times that match the speech', async () => {
     const { segments } = await transcribe(speech, { wordTimestamps: true });
     const words = segments.flatMap((segment) => segment.words);
     assert.is(words.map(({ word }) => word).join(''), segments.map(({ text }) => text).join(''));
@@ -144,12 +144,12 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
       );
       assert.ok(word.probability > 0 && word.probability <= 1);
     }
-    // "Americans" ends at 2.2 s, the pause after it lasts a second
+    // "Americans" ends at 2.2 s. The pause after it lasts a second.
     const americans = words.find(({ word }) => word.includes('Americans'));
     assert.ok(americans && americans.end > 1.9 && americans.end < 2.6, JSON.stringify(americans));
   });
 
-  Whisper('finds speech and the silence around it', async () => {
+  Whisper('detects speech between silences', async () => {
     const regions = await engine.detectSpeech(concat(silence(3), speech, silence(3)));
     assert.ok(regions.length > 0);
     assert.ok((regions[0]?.start ?? 0) > 2.8);
@@ -158,7 +158,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   });
 
   for (const vad of [true, false]) {
-    Whisper(`hears nothing in silence, ${vad ? 'with' : 'without'} voice activity detection`, async () => {
+    Whisper(`finds no segments in silence, ${vad ? 'with' : 'without'} voice activity detection`, async () => {
       assert.equal((await transcribe(silence(5), { vad })).segments, []);
       assert.equal((await transcribe(new Float32Array(0), { vad })).segments, []);
       assert.equal((await transcribe(new Float32Array(3), { vad })).segments, []);
@@ -167,19 +167,20 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
 
   for (const [what, changes] of [
     ['a window', {}],
-    ['a window with the times of words', { wordTimestamps: true }],
+    ['a window with word times', { wordTimestamps: true }],
     ['audio that is not cut into windows', { vad: false }],
   ] as const) {
-    Whisper(`shows that it is alive inside ${what}`, async () => {
+    Whisper(`beats inside ${what}`, async () => {
       const { steps, beats } = engine;
       await transcribe(speech, changes);
       assert.is(engine.steps, steps + 1);
-      assert.ok(engine.beats - beats > 1000, `${engine.beats - beats} beats`); // there are some 150 nodes in each graph, and one for each token
+      // A graph has about 150 nodes, and there is a graph for each token.
+      assert.ok(engine.beats - beats > 1000, `${engine.beats - beats} beats`);
       assert.is(engine.busy, false);
     });
   }
 
-  Whisper('shows that it is alive while it looks for speech', async () => {
+  Whisper('beats while it detects speech', async () => {
     const { beats } = engine;
     const regions = engine.detectSpeech(silence(120));
     assert.is(engine.busy, true);
@@ -188,7 +189,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.is(engine.busy, false);
   });
 
-  Whisper('keeps what its library warns of while it loads out of the warnings', async () => {
+  Whisper('does not report warnings of its library during a load as warnings', async () => {
     const lines: { level: string; message: string }[] = [];
     const binding = loadNative({ addonPath });
     binding.setLogger((level, message) => lines.push({ level, message }));
@@ -215,7 +216,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.ok((second[0]?.start ?? 0) > durationS + pauseS - 1, JSON.stringify(segments));
   });
 
-  Whisper('delivers segments in order although two windows run at once', async () => {
+  Whisper('delivers segments in order while two windows run at once', async () => {
     const starts: number[] = [];
     const { segments } = await transcribe(
       concat(speech, silence(1), speech, silence(1), speech, silence(1), speech),
@@ -230,13 +231,13 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.is(starts.length, segments.length);
   });
 
-  Whisper('runs two requests at the same time with the results of each alone', async () => {
+  Whisper('runs two requests at the same time with the same results as separately', async () => {
     const [one, two] = await Promise.all([transcribe(speech), transcribe(speech, { vad: false })]);
     assert.is(wordsOf(one.segments), said);
     assert.is(wordsOf(two.segments), said);
   });
 
-  Whisper('takes turns: a short request does not wait for the whole of a long one', async () => {
+  Whisper('serves requests in turns, so that a short request does not wait for a whole long one', async () => {
     const single = await load({ maxStates: 1 });
     const ended: string[] = [];
     const long = single
@@ -251,7 +252,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   Whisper('rejects a cancelled request at once and serves the next', async () => {
     const id = ++lastId;
     const long = engine.transcribe(id, concat(...Array.from({ length: 9 }, () => speech)), plain);
-    await transcribe(speech); // so that it has begun
+    await transcribe(speech); // now the long one has begun
     const code = codeOf(long);
     engine.cancelTranscription(id);
     engine.cancelTranscription(id);
@@ -266,7 +267,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
       ({ code, fault }: { code?: unknown; fault?: unknown }) => [code, fault],
     );
 
-  Whisper('ends a request whose deadline passes: before it is begun as overload, later as cancelled', async () => {
+  Whisper('ends a request at its deadline: as overload before it began, as cancelled afterwards', async () => {
     const single = await load({ maxStates: 1 });
     assert.equal(await outcomeOf(single.transcribe(1, speech, { ...plain, deadlineMs: 0 })), [
       'deadline-exceeded',
@@ -286,12 +287,12 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
       string,
     ];
     assert.is(code, 'deadline-exceeded');
-    assert.ok(['cancelled', 'overload'].includes(fault)); // on a slow machine it may not have begun by then
+    assert.ok(['cancelled', 'overload'].includes(fault)); // on a slow machine it may not have begun
     assert.is(wordsOf((await single.transcribe(5, speech, plain)).segments), said);
     await single.close();
   });
 
-  Whisper('lets tenants take turns, and serves a higher priority of a tenant first', async () => {
+  Whisper("lets tenants take turns, and serves a tenant's higher priority first", async () => {
     const single = await load({ maxStates: 1 });
     const ended: number[] = [];
     const run = (id: number, terms: object): Promise<unknown> =>
@@ -307,11 +308,14 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     await single.close();
   });
 
-  Whisper('refuses a GPU that is not there', async () => {
-    assert.match(await messageOf(load({ useGpu: true, device: 'CUDA77' })), /onto CUDA77, a GPU that is not there/);
+  Whisper('refuses a missing GPU', async () => {
+    assert.match(
+      await messageOf(load({ useGpu: true, device: 'CUDA77' })),
+      /cannot be loaded onto CUDA77: there is no such GPU/,
+    );
   });
 
-  Whisper('refuses an id that is in use, and samples of another type', async () => {
+  Whisper('refuses an id in use and samples of another type', async () => {
     const id = ++lastId;
     const first = engine.transcribe(id, speech, plain);
     assert.is(await codeOf(engine.transcribe(id, speech, plain)), 'failed');
@@ -319,14 +323,14 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.throws(() => engine.detectSpeech([0, 0] as never), /Float32Array/);
   });
 
-  Whisper('goes on when a listener throws', async () => {
+  Whisper('continues when a listener throws', async () => {
     const { segments } = await transcribe(speech, {}, () => {
       throw new Error('listener');
     });
     assert.is(wordsOf(segments), said);
   });
 
-  Whisper('names a model file that is missing, truncated or something else', async () => {
+  Whisper('names a model file that is missing, truncated or not a model', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'aana-whisper-'));
     try {
       const file = join(folder, 'model.bin');
@@ -353,7 +357,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     }
   });
 
-  Whisper('ends what runs when it is closed, may be closed twice, and refuses work afterwards', async () => {
+  Whisper('cancels its requests when it is closed, may be closed twice, and refuses work afterwards', async () => {
     const other = await load();
     const code = codeOf(other.transcribe(1, concat(speech, speech, speech, speech), plain));
     await Promise.all([other.close(), other.close()]);
@@ -372,7 +376,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
   const runScript = (body: string): { readonly status: number | null; readonly stdout: string } =>
     spawnSync(process.execPath, ['--input-type=module', '-e', script(body)], { encoding: 'utf8', timeout: 60_000 });
 
-  Whisper('lets the process end by itself, and by process.exit() with work in flight', () => {
+  Whisper('lets the process end when idle, and by process.exit() with work in flight', () => {
     assert.is(runScript('').status, 0);
     assert.is(
       runScript(

@@ -1,5 +1,5 @@
-// Runs the engines without Node, for a sanitizer to watch: load, generate, cancel, transcribe, close, also all at once.
-// See CONTRIBUTING.md for how it is built and run.
+// Runs the engines without Node under a sanitizer: load, generate, cancel, transcribe and close, also at the same time.
+// CONTRIBUTING.md explains how to build and run it.
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +34,7 @@ void Check(bool is_true, const std::string& what) {
   if (!is_true) throw std::runtime_error(what);
 }
 
-// Samples of a mono WAV file of 16-bit samples at 16 kHz.
+// Returns the samples of a mono WAV file with 16-bit samples at 16 kHz.
 std::vector<float> ReadWav(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -49,7 +49,7 @@ std::vector<float> ReadWav(const std::string& path) {
   return samples;
 }
 
-// What came of the requests to an engine; the thread that reads waits for what it wants to see.
+// Collects the events of an engine's requests. Until() waits on the calling thread.
 class Reader {
  public:
   explicit Reader(const std::string& model_path) : engine_(Options(model_path), [this] { Wake(); }) {}
@@ -114,7 +114,7 @@ class Reader {
   std::string failure_;
   std::map<llama::RequestId, std::string> text_by_id_;
   std::map<llama::RequestId, llama::EndEvent> end_by_id_;
-  llama::Engine engine_;  // last: its thread uses the others
+  llama::Engine engine_;  // last, because its thread uses the members above
 };
 
 void DriveLlama(const std::string& model_path) {
@@ -138,13 +138,13 @@ void DriveLlama(const std::string& model_path) {
     reader.Until([&] { return !reader.text(5).empty(); });
     reader.engine().Stop();
     reader.Until([&] { return reader.phase() == llama::Phase::kClosed; });
-    Check(reader.end(5) && reader.end(6) && reader.end(7), "a stop ends what runs and what waits");
+    Check(reader.end(5) && reader.end(6) && reader.end(7), "a stop ends running and waiting requests");
   }
   { Reader reader(model_path); }
-  Check(true, "an engine is destroyed while it loads");
+  Check(true, "an engine can be destroyed while it loads");
   Reader reader(model_path + ".absent");
   reader.Until([&] { return reader.phase() != llama::Phase::kLoading; });
-  Check(reader.phase() == llama::Phase::kFailed && !reader.failure().empty(), "a file that is not there is refused");
+  Check(reader.phase() == llama::Phase::kFailed && !reader.failure().empty(), "a missing file is refused");
 }
 
 void DriveWhisper(const std::string& model_path, const std::string& vad_path, const std::vector<float>& speech) {
@@ -183,13 +183,13 @@ void DriveWhisper(const std::string& model_path, const std::string& vad_path, co
   std::promise<TranscriptionOutcome> detected;
   engine.DetectSpeech(++last_id, speech, [&](TranscriptionOutcome speech_outcome) { detected.set_value(std::move(speech_outcome)); });
   engine.Close();
-  Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed, "a close ends what runs");
+  Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed, "a close ends running requests");
   Check(transcribe(speech, {}).get().end == TranscriptionEnd::kFailed, "a closed engine refuses work");
   try {
     WhisperEngine absent({.model_path = model_path + ".absent", .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 1, .model_size = ""});
-    Check(false, "a file that is not there is refused");
+    Check(false, "a missing file is refused");
   } catch (const WhisperError&) {
-    Check(true, "a file that is not there is refused");
+    Check(true, "a missing file is refused");
   }
 }
 

@@ -84,7 +84,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
 }  // namespace
 }  // namespace aana
 
-// The macro wants an unqualified name.
+// The macro needs an unqualified name.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) { return aana::Exports(env, exports); }
 
 NODE_API_MODULE(aana_native, Init)

@@ -10,7 +10,7 @@ namespace {
 
 using Hook = std::pair<void (*)(void*), void*>;
 
-// Environments of different threads share it. Never destroyed: it is used while the process ends.
+// Shared by the environments of different threads. Never destroyed, because it is used while the process ends.
 struct Registry {
   std::mutex mutex;
   std::map<napi_env, std::vector<Hook>> hooks;
@@ -57,7 +57,8 @@ void AddAtExit(Napi::Env env, void (*function)(void*), void* data) {
     const auto process = env.Global().Get("process").As<Napi::Object>();
     process.Get("once").As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, OnProcessExit)});
   }
-  // One each, since they run in an order with the hooks of what was made in between, such as thread-safe functions.
+  // Each function has its own hook, because Node runs hooks in order with those of objects made in between, such as
+  // thread-safe functions.
   napi_add_env_cleanup_hook(env, function, data);
 }
 

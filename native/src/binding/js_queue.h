@@ -10,29 +10,29 @@
 
 namespace aana {
 
-// Runs functions on the JavaScript thread, in order. Any number that were posted since share one wake-up.
+// Runs functions on the JavaScript thread, in order. Functions posted before the next run share one wake-up.
 class JsQueue : public std::enable_shared_from_this<JsQueue> {
  public:
-  using Task = std::function<void(Napi::Env)>;
+  using Callback = std::function<void(Napi::Env)>;
 
-  // JavaScript thread. Does not keep the process alive until Ref().
+  // JavaScript thread. Does not keep the process alive before Ref().
   JsQueue(Napi::Env env, const char* name)
       : tsfn_(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), name, 0, 1)) {
     tsfn_.Unref(env);
   }
 
-  // Any thread. Dropped after Close() and once the environment ends.
-  void Post(Task task) {
+  // Any thread. The function is dropped after Close() and when the environment has ended.
+  void Post(Callback callback) {
     std::lock_guard lock(mutex_);
     if (closed_) return;
-    tasks_.push_back(std::move(task));
-    if (tasks_.size() > 1) return;
+    callbacks_.push_back(std::move(callback));
+    if (callbacks_.size() > 1) return;
     tsfn_.NonBlockingCall([self = shared_from_this()](Napi::Env env, Napi::Function) {
       if (env) self->Run(env);
     });
   }
 
-  // JavaScript thread: while there is something to wait for.
+  // JavaScript thread. Keeps the process alive until Unref().
   void Ref(Napi::Env env) {
     if (!closed_) tsfn_.Ref(env);
   }
@@ -43,29 +43,29 @@ class JsQueue : public std::enable_shared_from_this<JsQueue> {
   void Close() {
     std::lock_guard lock(mutex_);
     if (std::exchange(closed_, true)) return;
-    tasks_.clear();
+    callbacks_.clear();
     tsfn_.Release();
   }
 
  private:
   void Run(Napi::Env env) {
-    std::vector<Task> tasks;
+    std::vector<Callback> callbacks;
     {
       std::lock_guard lock(mutex_);
-      tasks.swap(tasks_);
+      callbacks.swap(callbacks_);
     }
-    for (const auto& task : tasks) {
+    for (const auto& callback : callbacks) {
       Napi::HandleScope scope(env);
       try {
-        task(env);
+        callback(env);
       } catch (const Napi::Error&) {
-        // a listener threw, or the environment ends; the others still get theirs
+        // A listener threw, or the environment is ending. The other functions still run.
       }
     }
   }
 
   std::mutex mutex_;
-  std::vector<Task> tasks_;
+  std::vector<Callback> callbacks_;
   Napi::ThreadSafeFunction tsfn_;
   bool closed_ = false;
 };

@@ -4,7 +4,7 @@
 
 namespace aana {
 
-// loadLlama(options, onEvents, onProgress): Promise<NativeLlamaEngine>, as native/lib/binding.ts describes.
+// loadLlama(options, onEvents, onProgress): Promise<NativeLlamaEngine>, described in native/lib/binding.ts.
 Napi::Value LoadLlama(const Napi::CallbackInfo& info);
 
 }  // namespace aana

@@ -15,7 +15,7 @@ void CallListener(const Napi::FunctionReference& listener, Napi::Value value) {
   try {
     listener.Call({value});
   } catch (const Napi::Error& error) {
-    Log(LogLevel::kError, "a listener of the language model threw: " + error.Message());
+    Log(LogLevel::kError, "a listener of the language model's events threw: " + error.Message());
   }
 }
 
@@ -27,7 +27,7 @@ Napi::Promise LlamaSession::Load(Napi::Env env, llama::LoadOptions options, Napi
   session->loading_.emplace(env);
   const auto promise = session->loading_->Promise();
   session->UpdateKeepAlive(env);
-  // The engine lives inside the session and ends before it does.
+  // The session owns the engine, so the engine ends before the session.
   session->engine_ = std::make_unique<llama::Engine>(std::move(options), [raw = session.get()] { raw->Wake(); });
   return promise;
 }
@@ -37,7 +37,7 @@ LlamaSession::LlamaSession(Napi::Env env, Napi::Function on_events, Napi::Functi
       on_events_(Napi::Persistent(on_events)),
       on_progress_(Napi::Persistent(on_progress)),
       make_object_(make_object),
-      // It is only a wake-up: no queue to fill, since the engine wakes again only after a delivery.
+      // Only a wake-up, so no queue can fill: the engine wakes again only after a delivery.
       tsfn_(Napi::ThreadSafeFunction::New(env, on_events, "aana llama", 0, 1)) {
   AddAtExit(env, OnExit, this);
 }
@@ -69,7 +69,7 @@ Napi::Promise LlamaSession::Close(Napi::Env env) {
 }
 
 void LlamaSession::Wake() {
-  // Refused while the environment ends: then nobody waits for it.
+  // Fails while the environment ends. Nobody waits for a delivery then.
   tsfn_.NonBlockingCall([weak = weak_from_this()](Napi::Env env, Napi::Function) {
     if (!env) return;
     const auto session = weak.lock();
@@ -77,7 +77,7 @@ void LlamaSession::Wake() {
     try {
       session->Deliver(env);
     } catch (const Napi::Error&) {
-      // the environment ends
+      // The environment is ending.
     }
   });
 }

@@ -14,11 +14,11 @@
 
 namespace aana {
 
-// What JavaScript holds of an engine: carries what the engine tells to the listeners and promises. JavaScript's thread only,
-// except where said. It keeps Node running, and itself alive, while it loads, closes or has requests.
+// JavaScript's side of an engine: passes the engine's events to the listeners and promises. Use it only on JavaScript's
+// thread, except where noted. It keeps Node running, and itself alive, while it loads, closes or has requests.
 class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
  public:
-  // Makes the object that the promise of a load resolves to.
+  // Makes the object to which the promise of a load resolves.
   using MakeObject = Napi::Object (*)(Napi::Env env, const std::shared_ptr<LlamaSession>& session);
 
   static Napi::Promise Load(Napi::Env env, llama::LoadOptions options, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
@@ -29,29 +29,29 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   LlamaSession& operator=(const LlamaSession&) = delete;
 
   bool IsOpen() const { return engine_ && !is_closing_ && failure_.empty(); }
-  // Throws a Napi::Error when it is closed.
+  // Throws a Napi::Error if the engine is closed.
   llama::Engine& engine(Napi::Env env) const;
   uint64_t steps() const { return engine_ ? engine_->steps() : last_steps_; }
   bool IsBusy() const { return engine_ && failure_.empty() && engine_->IsBusy(); }
   uint64_t beats() const { return engine_ ? engine_->beats() : 0; }
-  // Why the engine's thread ended without being told to; empty while it runs, and after Close.
+  // Why the engine's thread ended unexpectedly. Empty while it runs and after Close.
   const std::string& failure() const { return failure_; }
   void Submit(Napi::Env env, llama::Request request);
-  // The promise resolves when the model is freed.
+  // Returns a promise that resolves when the model is freed.
   Napi::Promise Close(Napi::Env env);
 
  private:
   static void OnExit(void* self);
 
-  // The engine's thread.
+  // Called on the engine's thread.
   void Wake();
-  // What Wake asks for.
+  // Called on JavaScript's thread after Wake.
   void Deliver(Napi::Env env);
   void DeliverEvents(Napi::Env env, const std::vector<llama::Event>& events);
   void OnReady(Napi::Env env);
-  // Ends the requests that are still open, which the engine did not come to.
+  // Ends the open requests that the engine has not ended.
   void EndOpenRequests(Napi::Env env);
-  // The engine's thread has ended.
+  // Called when the engine's thread has ended.
   void OnEnded(Napi::Env env, const llama::Delivery& delivery);
   void UpdateKeepAlive(Napi::Env env);
   void ReleaseAll();
@@ -61,10 +61,10 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   Napi::FunctionReference on_progress_;
   const MakeObject make_object_;
   Napi::ThreadSafeFunction tsfn_;
-  std::unique_ptr<llama::Engine> engine_;  // null: its thread has ended and what it had is free
+  std::unique_ptr<llama::Engine> engine_;  // null: its thread has ended and its memory is freed
   std::optional<Napi::Promise::Deferred> loading_;
   std::vector<Napi::Promise::Deferred> closing_;
-  std::unordered_set<llama::RequestId> requests_;  // whose end was not delivered
+  std::unordered_set<llama::RequestId> requests_;  // requests without a delivered end
   std::shared_ptr<LlamaSession> keep_alive_;
   float progress_ = 0.0F;
   uint64_t last_steps_ = 0;

@@ -68,10 +68,10 @@ llama::SplitMode ToSplitMode(const Napi::Object& object) {
   if (mode == "layer") return llama::SplitMode::kLayer;
   if (mode == "row") return llama::SplitMode::kRow;
   if (mode == "tensor") return llama::SplitMode::kTensor;
-  throw Napi::TypeError::New(object.Env(), "splitMode is none of none, layer, row and tensor");
+  throw Napi::TypeError::New(object.Env(), "splitMode must be none, layer, row or tensor");
 }
 
-// The items of a list that may be absent.
+// Returns the items of an optional list.
 template <class Item, class Read>
 std::vector<Item> OptionalList(const Napi::Object& object, const char* key, Read read) {
   std::vector<Item> items;
@@ -122,11 +122,11 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   if (!object.Get("mainGpu").IsUndefined()) options.main_gpu = Int(object, "mainGpu", 0, 1024);
   options.tensor_split = OptionalList<float>(object, "tensorSplit", [](const Napi::Value& item) { return item.ToNumber().FloatValue(); });
   for (const float part : options.tensor_split) {
-    if (!std::isfinite(part) || part < 0) throw Napi::RangeError::New(env, "tensorSplit has a part that is below 0 or no number");
+    if (!std::isfinite(part) || part < 0) throw Napi::RangeError::New(env, "tensorSplit has a part that is negative or not a number");
   }
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
-  if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType is neither f16 nor q8_0");
+  if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");
   options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
   return options;
@@ -134,7 +134,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
 
 llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  if (!info[0].IsNumber() || !info[1].IsString()) throw Napi::TypeError::New(env, "submit takes a number, a string and options");
+  if (!info[0].IsNumber() || !info[1].IsString()) throw Napi::TypeError::New(env, "the arguments of submit must be a number, a string and options");
   const auto object = ToObject(env, info[2], "options");
   llama::Request request;
   request.id = info[0].As<Napi::Number>().Int64Value();

@@ -9,11 +9,12 @@
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 
-// Values of native/lib/binding.ts to and from those of the engine. All throw Napi::TypeError for a value of the wrong type.
+// Converts values of native/lib/binding.ts to and from values of the engine. All functions throw Napi::TypeError for a
+// value of the wrong type.
 namespace aana {
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value);
-// From the arguments of submit().
+// Converts the arguments of submit().
 llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);
 std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value);
 

@@ -21,7 +21,7 @@ const char* NameOf(LogLevel level) {
   return "info";
 }
 
-// Collects lines on any thread; one wake-up of the JavaScript thread delivers all that are there.
+// Collects lines on any thread. One wake-up of the JavaScript thread delivers all collected lines.
 class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
  public:
   LogDelivery(Napi::Env env, Napi::Function listener)
@@ -48,7 +48,7 @@ class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
   }
 
  private:
-  static constexpr size_t kMaxLines = 10000;  // when JavaScript does not take them
+  static constexpr size_t kMaxLines = 10000;  // further lines are dropped until JavaScript takes them
 
   void Deliver(Napi::Env env, Napi::Function listener) {
     std::vector<std::pair<LogLevel, std::string>> lines;
@@ -59,7 +59,7 @@ class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
     try {
       for (const auto& [level, line] : lines) listener.Call({Napi::String::New(env, NameOf(level)), Napi::String::New(env, line)});
     } catch (const Napi::Error&) {
-      // the listener threw, or the environment ends
+      // The listener threw, or the environment is ending.
     }
   }
 

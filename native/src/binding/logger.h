@@ -4,7 +4,8 @@
 
 namespace aana {
 
-// setLogger(listener): lines at info and above reach `listener` on the JavaScript thread. Does not keep the process alive.
+// setLogger(listener): calls `listener` on the JavaScript thread with lines of level info and above. Does not keep the
+// process alive.
 Napi::Value SetLogger(const Napi::CallbackInfo& info);
 
 }  // namespace aana

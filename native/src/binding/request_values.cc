@@ -9,7 +9,7 @@
 namespace aana {
 namespace {
 
-// More is as good as none.
+// Longer deadlines count as none.
 constexpr double kMaxDeadlineMs = 1e12;
 
 }  // namespace

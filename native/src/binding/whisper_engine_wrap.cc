@@ -72,7 +72,7 @@ std::vector<float> CopySamples(const Napi::Value& value) {
   }
   const auto array = value.As<Napi::Float32Array>();
   std::vector<float> samples(array.Data(), array.Data() + array.ElementLength());
-  // One of them would make the whole spectrogram meaningless.
+  // A single infinite or NaN sample would invalidate the whole spectrogram.
   for (auto& sample : samples) sample = std::isfinite(sample) ? sample : 0;
   return samples;
 }
@@ -103,13 +103,13 @@ WhisperOptions ReadOptions(const Napi::Object& object) {
   return options;
 }
 
-// A request that JavaScript waits for. JavaScript thread only.
+// A request whose promise is open. JavaScript thread only.
 struct Waiting {
   Napi::Promise::Deferred deferred;
   Napi::FunctionReference on_segment;
 };
 
-// What tasks on the JavaScript thread need of the wrap; they may run after it was collected.
+// The part of the wrap that posted functions use, because they may run after the wrap was collected.
 struct WaitingRequests {
   std::unordered_map<uint64_t, Waiting> by_ticket;
 };
@@ -156,7 +156,8 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     waiting_->by_ticket.clear();
   }
 
-  // A promise that the engine's end of `ticket` settles with what `to_value` makes of the outcome. Keeps this object and the process alive.
+  // Returns a promise that is settled when the engine ends the request of `ticket`. `to_value` converts the outcome.
+  // Keeps this object and the process alive until then.
   template <class ToValue>
   Napi::Value Await(Napi::Env env, uint64_t ticket, Napi::FunctionReference on_segment, ToValue to_value, WhisperEngine::OnEnd* on_end) {
     const auto deferred = Napi::Promise::Deferred::New(env);
@@ -166,22 +167,22 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
       Ref();
     }
     *on_end = [this, queue = queue_, waiting = waiting_, ticket, to_value](TranscriptionOutcome outcome) {
-      // One object, so that a task can be copied.
+      // Shared, because a posted function must be copyable.
       auto shared = std::make_shared<TranscriptionOutcome>(std::move(outcome));
-      queue->Post([this, waiting, ticket, to_value, shared](Napi::Env task_env) {
+      queue->Post([this, waiting, ticket, to_value, shared](Napi::Env call_env) {
         const auto found = waiting->by_ticket.find(ticket);
         if (found == waiting->by_ticket.end()) return;
         const auto settled = found->second.deferred;
         waiting->by_ticket.erase(found);
         if (waiting->by_ticket.empty()) {
-          queue_->Unref(task_env);
+          queue_->Unref(call_env);
           Unref();
         }
         switch (shared->end) {
-          case TranscriptionEnd::kDone: settled.Resolve(to_value(task_env, *shared)); break;
-          case TranscriptionEnd::kCancelled: settled.Reject(Failure(task_env, "cancelled", "the transcription was cancelled", Fault::kCancelled)); break;
-          case TranscriptionEnd::kOverdue: settled.Reject(Failure(task_env, "deadline-exceeded", shared->error, shared->fault)); break;
-          case TranscriptionEnd::kFailed: settled.Reject(Failure(task_env, "failed", shared->error, shared->fault)); break;
+          case TranscriptionEnd::kDone: settled.Resolve(to_value(call_env, *shared)); break;
+          case TranscriptionEnd::kCancelled: settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled)); break;
+          case TranscriptionEnd::kOverdue: settled.Reject(Failure(call_env, "deadline-exceeded", shared->error, shared->fault)); break;
+          case TranscriptionEnd::kFailed: settled.Reject(Failure(call_env, "failed", shared->error, shared->fault)); break;
         }
       });
     };
@@ -200,14 +201,14 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     if (info[3].IsFunction()) {
       listener = Napi::Persistent(info[3].As<Napi::Function>());
       on_segment = [queue = queue_, waiting = waiting_, ticket](const WhisperSegment& segment) {
-        queue->Post([waiting, ticket, segment](Napi::Env task_env) {
+        queue->Post([waiting, ticket, segment](Napi::Env call_env) {
           const auto found = waiting->by_ticket.find(ticket);
-          if (found != waiting->by_ticket.end()) found->second.on_segment.Call({ToJs(task_env, segment)});
+          if (found != waiting->by_ticket.end()) found->second.on_segment.Call({ToJs(call_env, segment)});
         });
       };
     }
     WhisperEngine::OnEnd on_end;
-    auto promise = Await(env, ticket, std::move(listener), [](Napi::Env task_env, const TranscriptionOutcome& outcome) { return ToJs(task_env, outcome.result); }, &on_end);
+    auto promise = Await(env, ticket, std::move(listener), [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); }, &on_end);
     engine_->Transcribe(id, std::move(samples), std::move(params), std::move(terms), std::move(on_segment), std::move(on_end));
     return promise;
   }
@@ -244,7 +245,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
       const Napi::Promise::Deferred deferred;
 
      private:
-      void Execute() override { engine_->Close(); }  // waits for windows that are being computed
+      void Execute() override { engine_->Close(); }  // waits for running windows
       void OnOK() override { deferred.Resolve(Env().Undefined()); }
       void OnError(const Napi::Error& error) override { deferred.Reject(error.Value()); }
       EnginePtr engine_;
@@ -255,7 +256,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     return promise;
   }
 
-  // Ids of requests without one from the caller lie above JavaScript's integers.
+  // Ids for requests without an id of the caller. They lie above JavaScript's integers.
   static constexpr uint64_t kOwnIds = uint64_t{1} << 60;
 
   const EnginePtr engine_;

@@ -4,7 +4,7 @@
 
 namespace aana {
 
-// loadWhisper(options): a promise of the engine, or of an Error that names the file.
+// loadWhisper(options): a promise of the engine. It rejects with an Error that names the file.
 Napi::Value LoadWhisper(const Napi::CallbackInfo& info);
 
 }  // namespace aana

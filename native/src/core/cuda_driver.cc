@@ -11,7 +11,7 @@
 namespace aana {
 namespace {
 
-// Declarations of the driver's stable binary interface, of which no header is needed; 0 is success.
+// Declarations of the driver's stable binary interface, so that no header is needed. The functions return 0 on success.
 using Uuid = std::array<uint8_t, 16>;
 using Init = int (*)(unsigned);
 using DeviceGetCount = int (*)(int*);
@@ -36,7 +36,7 @@ std::string Text(const char* prefix, const Uuid& uuid) {
 std::vector<DriverGpu> ListDriverGpus() {
   std::vector<DriverGpu> gpus;
 #ifdef __linux__
-  // Never closed: the CUDA backend may use it too.
+  // Never closed, because the CUDA backend may use it too.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return gpus;
   const auto init = reinterpret_cast<Init>(dlsym(library, "cuInit"));
@@ -52,14 +52,15 @@ std::vector<DriverGpu> ListDriverGpus() {
   for (int i = 0; i < count; i++) {
     int device = 0;
     Uuid of_gpu{};
-    if (get(&device, i) != 0 || get_gpu_uuid(&of_gpu, device) != 0) return {};  // a list with a hole would name the wrong GPUs
+    // A list with a gap would assign names to the wrong GPUs.
+    if (get(&device, i) != 0 || get_gpu_uuid(&of_gpu, device) != 0) return {};
     Uuid own = of_gpu;
     if (get_own_uuid && get_own_uuid(&own, device) != 0) own = of_gpu;
     std::array<char, 256> name{};
     size_t bytes = 0;
     get_name(name.data(), static_cast<int>(name.size()) - 1, device);
     get_memory(&bytes, device);
-    // A part has a UUID of its own beside that of its GPU.
+    // A partition has its own UUID beside its GPU's.
     gpus.push_back({Text(own == of_gpu ? "GPU-" : "MIG-", own), name.data(), bytes});
   }
 #endif

@@ -6,14 +6,15 @@
 
 namespace aana {
 
-// A GPU, or a part of one, as NVIDIA's driver gives it to this process.
+// A GPU, or a partition of one, as NVIDIA's driver reports it to this process.
 struct DriverGpu {
-  std::string uuid;  // as CUDA_VISIBLE_DEVICES takes it: `GPU-…`, of a part `MIG-…`
+  std::string uuid;  // as in CUDA_VISIBLE_DEVICES: `GPU-…`, or `MIG-…` for a partition
   std::string name;
   size_t memory_total_bytes;
 };
 
-// The GPUs that CUDA_VISIBLE_DEVICES leaves, in CUDA's order; none without the driver's library. It needs no nvidia-smi and no CUDA backend.
+// Returns the GPUs that CUDA_VISIBLE_DEVICES permits, in CUDA's order; empty without the driver's library. Needs
+// neither nvidia-smi nor a CUDA backend.
 std::vector<DriverGpu> ListDriverGpus();
 
 }  // namespace aana

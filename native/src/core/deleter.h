@@ -2,7 +2,8 @@
 
 namespace aana {
 
-// For std::unique_ptr over what a C library allocates: `std::unique_ptr<llama_model, Deleter<llama_model_free>>`.
+// A deleter for std::unique_ptr over an object of a C library: `std::unique_ptr<llama_model,
+// Deleter<llama_model_free>>`.
 template <auto Free>
 struct Deleter {
   template <class T>

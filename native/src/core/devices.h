@@ -16,8 +16,8 @@ struct Device {
   size_t memory_total_bytes;
 };
 
-// Loads ggml's backends from `directories`, the best CPU variant among them. Directories that were loaded before are skipped.
-// Does nothing where the backends are linked in.
+// Loads ggml's backends from `directories`, including the best CPU variant. Skips directories that were loaded before.
+// Does nothing if the backends are linked in.
 void LoadBackends(const std::vector<std::string>& directories);
 
 std::vector<Device> ListDevices();

@@ -11,7 +11,7 @@
 namespace aana {
 namespace {
 
-// Never destroyed: libraries may log while the process ends.
+// Never destroyed, because libraries may log while the process ends.
 struct SinkHolder {
   std::mutex mutex;
   std::shared_ptr<LogSink> sink;
@@ -34,7 +34,7 @@ LogLevel LevelOf(ggml_log_level level) {
   }
 }
 
-// The libraries log pieces of lines; a piece that continues one has the level CONT.
+// The libraries log parts of lines. A part that continues a line has the level CONT.
 void OnLibraryLog(ggml_log_level level, const char* text, void*) {
   thread_local std::string pending;
   thread_local LogLevel pending_level = LogLevel::kDebug;
@@ -50,7 +50,7 @@ void OnLibraryLog(ggml_log_level level, const char* text, void*) {
     }
     pending.erase(0, start);
   } catch (...) {
-    // out of memory: the line is lost
+    // Out of memory: the line is lost.
   }
 }
 

@@ -8,16 +8,17 @@ namespace aana {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
-// Receives whole lines without a newline, on whatever thread logs them; must not block.
+// Receives whole lines without a newline, on the thread that logs them. Must not block.
 using LogSink = std::function<void(LogLevel level, std::string line)>;
 
-// Replaces the sink of everything that llama.cpp, whisper.cpp and ggml log. An empty sink drops the lines.
+// Sets the sink for all log lines of llama.cpp, whisper.cpp and ggml. An empty sink drops the lines.
 void SetLogSink(LogSink sink);
 
-// Sends a line of our own to the sink.
+// Sends a line of our code to the sink.
 void Log(LogLevel level, std::string line);
 
-// While it lives and `when` is true, what the libraries log on this thread counts as debug: work that we abandon is no error.
+// While an object of this class lives and `when` is true, log lines of the libraries on this thread get the level
+// debug, because failures of abandoned work are not errors.
 class ScopedLogDemotion {
  public:
   explicit ScopedLogDemotion(const std::atomic<bool>& when);
@@ -26,8 +27,9 @@ class ScopedLogDemotion {
   ScopedLogDemotion& operator=(const ScopedLogDemotion&) = delete;
 };
 
-// While it lives, on this thread: a model is being loaded. What the libraries warn of then is for those who look into the model, so it
-// counts as info; their errors are kept for the reason of a failure.
+// Marks that this thread loads a model while an object of this class lives. Warnings of the libraries then get the
+// level info, because they concern only people who examine the model. Their errors are kept as the reason of a failed
+// load.
 class ScopedLoadLog {
  public:
   ScopedLoadLog();
@@ -35,9 +37,9 @@ class ScopedLoadLog {
   ScopedLoadLog(const ScopedLoadLog&) = delete;
   ScopedLoadLog& operator=(const ScopedLoadLog&) = delete;
 
-  // The first error that the libraries logged, which says most; empty without one.
+  // Returns the first error that the libraries logged, which is usually the cause; empty without an error.
   const std::string& error() const { return error_; }
-  // The level that a line of a library gets.
+  // Returns the level for a line of a library.
   LogLevel Note(LogLevel level, const std::string& line);
 
  private:
@@ -45,7 +47,8 @@ class ScopedLoadLog {
   std::string error_;
 };
 
-// Takes over the log callbacks of the three libraries and starts llama.cpp's backend; the first call counts, any thread.
+// Installs the log callbacks of the three libraries and starts llama.cpp's backend. Only the first call has an effect.
+// Any thread.
 void InitEngines();
 
 }  // namespace aana

@@ -5,14 +5,14 @@
 
 namespace aana {
 
-// Tells whether an engine that has work gets on with it: it beats many times in a step, so that a slow step is not taken for a hang.
-// Any thread.
+// Shows whether an engine with work makes progress. It beats many times in a step, so that a slow step is not mistaken
+// for a hang. Any thread.
 class Pulse {
  public:
   void Beat() { beats_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t beats() const { return beats_.load(std::memory_order_relaxed); }
 
-  // While one lives, the engine does what may take long and cannot beat.
+  // While a Pause lives, the engine does work that may take long and cannot beat.
   class Pause {
    public:
     explicit Pause(Pulse& pulse) : pulse_(pulse) { pulse_.pauses_++; }

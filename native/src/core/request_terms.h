@@ -9,24 +9,24 @@ namespace aana {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-// For whom a request is computed, and until when its answer is of use.
+// The tenant, priority and deadline of a request.
 struct RequestTerms {
-  std::string tenant;    // empty: nobody in particular, which is a tenant like any other
-  int32_t priority = 0;  // higher is sooner, among the requests of the tenant
-  Deadline deadline;     // none: it may take as long as it takes
+  std::string tenant;    // requests with an empty tenant share one tenant
+  int32_t priority = 0;  // a tenant's requests with a higher priority begin first
+  Deadline deadline;     // none: the request has no time limit
 
   bool IsOverdue(std::chrono::steady_clock::time_point now) const { return deadline && *deadline <= now; }
 };
 
-// The earlier of two.
+// Returns the earlier of two deadlines.
 inline Deadline Earlier(Deadline a, Deadline b) { return !a || (b && *b < *a) ? b : a; }
 
-// Whose mistake it is that a request failed.
+// The party whose mistake made a request fail.
 enum class Fault {
-  kCaller,      // the request cannot be served, here or elsewhere
-  kDeployment,  // the request was fine, the engine failed
-  kOverload,    // the engine had no time or no room for it
-  kCancelled,   // nobody wants the answer any more
+  kCaller,      // no engine can serve the request
+  kDeployment,  // the request was valid, but the engine failed
+  kOverload,    // the engine had no time or no memory for it
+  kCancelled,   // nobody waits for the answer any more
 };
 
 }  // namespace aana

@@ -8,16 +8,17 @@
 
 namespace aana {
 
-// Shares an engine evenly among tenants, whatever the number and the priority of their requests. One thread at a time.
+// Shares an engine evenly among tenants, regardless of the number and priority of their requests. Not thread-safe.
 class TenantTurns {
  public:
-  // The tenant with the least rank is next: the one that has the fewest places, then the one whose last turn is the longest ago.
+  // Returns the tenant's rank. The tenant with the lowest rank is next: the tenant with the fewest places, and among
+  // those the tenant whose last turn is the longest ago.
   std::pair<size_t, uint64_t> Rank(const std::string& tenant) const {
     const auto found = by_name_.find(tenant);
     return found == by_name_.end() ? std::pair<size_t, uint64_t>() : std::pair(found->second.n_places, found->second.last_turn);
   }
 
-  // A request of the tenant got a place, and gave it back.
+  // Call Begin when a request of the tenant gets a place, and End when it gives the place back.
   void Begin(const std::string& tenant) {
     auto& turns = by_name_[tenant];
     turns.n_places++;

@@ -3,9 +3,10 @@
  *
  *   aana-launcher [--nice N] [--cpu SECONDS] [--fsize BYTES] [--as BYTES] [--nofile N] [--parent PID] -- command args…
  *
- * The program replaces this one, so its pid, stdio and other open descriptors are the ones that the parent gave. It is killed
- * when the thread that started it ends (a stopped program too); the setting survives execve, except into a set-user-id file.
- * Exit codes of its own: 125 the parent is gone, 126 wrong use, 127 the command cannot be run; each but the first with one sentence.
+ * The program replaces this process, so it keeps the pid, stdio and other open descriptors that the parent gave. It is
+ * killed when the thread that started it ends, even if it is stopped. The setting survives execve, except into a
+ * set-user-id file. Own exit codes: 125 the parent is gone, 126 wrong use, 127 the command cannot be run. 126 and 127
+ * print one sentence.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,11 +36,11 @@ static unsigned long long parse_number(const char *option, const char *text) {
   char *end = NULL;
   errno = 0;
   const unsigned long long value = text ? strtoull(text, &end, 10) : 0;
-  if (!text || errno || end == text || *end || *text == '-') fail(EXIT_USAGE, "%s takes a number", option);
+  if (!text || errno || end == text || *end || *text == '-') fail(EXIT_USAGE, "%s must be followed by a number", option);
   return value;
 }
 
-/* Never above what is already allowed: raising a hard limit would need rights that we may lack. */
+/* Never sets a limit above the present hard limit, because raising it would need rights that we may not have. */
 static void limit(int resource, rlim_t soft, rlim_t hard, const char *option) {
   struct rlimit now;
   if (getrlimit(resource, &now) != 0) fail(EXIT_USAGE, "%s: %s", option, strerror(errno));
@@ -48,7 +49,7 @@ static void limit(int resource, rlim_t soft, rlim_t hard, const char *option) {
   if (setrlimit(resource, &wanted) != 0) fail(EXIT_USAGE, "%s: %s", option, strerror(errno));
 }
 
-/* Only downwards in priority: a parent that is nicer already keeps its niceness. */
+/* Only lowers the priority. A parent that is nicer already keeps its niceness. */
 static void lower_priority(int niceness) {
   errno = 0;
   const int now = getpriority(PRIO_PROCESS, 0);
@@ -66,7 +67,7 @@ int main(int argc, char **argv) {
     if (strcmp(option, "--nice") == 0) {
       lower_priority(value > 19 ? 19 : (int)value);
     } else if (strcmp(option, "--cpu") == 0) {
-      limit(RLIMIT_CPU, value, value + 1, option); /* SIGXCPU, then SIGKILL */
+      limit(RLIMIT_CPU, value, value + 1, option); /* SIGXCPU, a second later SIGKILL */
     } else if (strcmp(option, "--fsize") == 0) {
       limit(RLIMIT_FSIZE, value, value, option);
     } else if (strcmp(option, "--as") == 0) {

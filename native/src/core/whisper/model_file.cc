@@ -16,7 +16,7 @@
 namespace aana {
 namespace {
 
-// Reads a file in ggml's old form, and knows when it ends too early.
+// Reads a file in ggml's old format and detects a premature end.
 class ModelFile {
  public:
   ModelFile(const std::string& path, const char* kind) : path_(path), kind_(kind), file_(std::fopen(path.c_str(), "rb")) {
@@ -26,7 +26,7 @@ class ModelFile {
     if (error) throw WhisperError("cannot read " + path + ": " + error.message());
     size_ = static_cast<int64_t>(size);
     if (size_ == 0) throw WhisperError("cannot load " + path + ": the file is empty");
-    if (ReadInt() != GGML_FILE_MAGIC) Refuse("it is not a " + std::string(kind) + " in ggml form");
+    if (ReadInt() != GGML_FILE_MAGIC) Refuse("it is not a " + std::string(kind) + " in ggml format");
   }
 
   int32_t ReadInt() {
@@ -39,7 +39,7 @@ class ModelFile {
 
   int32_t ReadInt(const char* what, int32_t least, int32_t most) {
     const auto value = ReadInt();
-    if (value < least || value > most) Refuse(std::string(what) + " is " + std::to_string(value) + ": it is damaged, or not a " + kind_ + " that this version knows");
+    if (value < least || value > most) Refuse(std::string(what) + " is " + std::to_string(value) + ": the file is damaged, or not a " + kind_ + " of a known version");
     return value;
   }
 
@@ -49,7 +49,7 @@ class ModelFile {
     at_ += bytes;
   }
 
-  // Tensors follow up to the end of the file.
+  // The tensors extend to the end of the file.
   void SkipTensors() {
     if (at_ == size_) Refuse("it is truncated: it has no weights");
     while (at_ < size_) {
@@ -113,7 +113,7 @@ void CheckVoiceActivityFile(const std::string& path) {
 }
 
 std::string NotLoaded(const std::string& path, const std::string& reason) {
-  return "cannot load " + path + ": " + (reason.empty() ? "it does not fit together, or there is not enough memory" : reason);
+  return "cannot load " + path + ": " + (reason.empty() ? "its parts do not fit together, or there is not enough memory" : reason);
 }
 
 }  // namespace aana

@@ -4,12 +4,13 @@
 
 namespace aana {
 
-// whisper.cpp takes a truncated file for a whole one at some lengths, and fails an assertion, which ends the process, at others. So a
-// file's structure is walked through first. Both throw WhisperError that names the file and what is wrong with it.
+// These functions check the structure of a file before whisper.cpp reads it. At some lengths whisper.cpp accepts a
+// truncated file, at others it fails an assertion, which ends the process. They throw WhisperError with the name of the
+// file and the defect.
 void CheckWhisperFile(const std::string& path);
 void CheckVoiceActivityFile(const std::string& path);
 
-// Text for a file that passed the check and still could not be loaded.
+// Returns the message for a file that passed the check but could not be loaded.
 std::string NotLoaded(const std::string& path, const std::string& reason = "");
 
 }  // namespace aana

@@ -10,13 +10,14 @@
 namespace aana {
 namespace {
 
-constexpr double kTick = 0.01;  // whisper.cpp counts in 10 ms
+constexpr double kTick = 0.01;  // whisper.cpp counts in units of 10 ms
 
 struct Token {
   std::string text;
   double probability;
   double log_probability;
-  // In seconds of the window. `start` is absent (negative) when times come from the alignment: it tells where tokens end.
+  // In seconds of the window. With times from the alignment, `start` is missing (negative), because the alignment gives
+  // only the ends of tokens.
   double start;
   double end;
 };
@@ -29,7 +30,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// The whole text is a description of sound: [BLANK_AUDIO], (soft music).
+// Whether the whole text is a description of sound: [BLANK_AUDIO], (soft music).
 bool IsTag(std::string_view text) {
   text = Trim(text);
   if (text.size() < 2) return false;
@@ -37,7 +38,7 @@ bool IsTag(std::string_view text) {
   return closing != '\0' && text.find(closing) == text.size() - 1;
 }
 
-// Takes [TAGS] out of a text that goes on around them.
+// Removes [TAGS] from a text that has other words.
 std::string WithoutTags(std::string text) {
   for (size_t open = 0; (open = text.find('[', open)) != std::string::npos;) {
     const auto close = text.find(']', open);
@@ -55,13 +56,13 @@ std::string WithoutTags(std::string text) {
   return text;
 }
 
-// Written without spaces between words: each character counts as a word.
+// Whether the language is written without spaces between words. Each character then counts as a word.
 bool IsWrittenWithoutSpaces(std::string_view language) {
   constexpr std::array<std::string_view, 7> kLanguages = {"zh", "ja", "th", "lo", "my", "km", "yue"};
   return std::find(kLanguages.begin(), kLanguages.end(), language) != kLanguages.end();
 }
 
-// Tokens are bytes: a character may be spread over several.
+// Whether the text ends with a whole character. Tokens are bytes, so several tokens may form one character.
 bool EndsCharacter(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
@@ -89,10 +90,11 @@ std::vector<Token> TextTokens(whisper_context* context, whisper_state* state, in
   return tokens;
 }
 
-// The longest that a word is taken to last; where only its end is known, silence before it would count as the word otherwise.
+// Returns the maximum duration of a word. It limits words of which only the end is known; otherwise the silence before
+// such a word would count as part of it.
 double LongestWord(std::string_view word) { return 0.3 + 0.08 * static_cast<double>(word.size()); }
 
-// Words of a segment that lasts from `start` to `end`, in seconds of the window.
+// Groups the tokens of a segment from `start` to `end` (in seconds of the window) into words.
 std::vector<WhisperWord> GroupWords(const std::vector<Token>& tokens, double start, double end, bool by_character) {
   std::vector<WhisperWord> words;
   double previous_end = start;
@@ -106,7 +108,7 @@ std::vector<WhisperWord> GroupWords(const std::vector<Token>& tokens, double sta
       const auto& token = tokens[next++];
       text += token.text;
       probability += token.probability;
-      // A comma's end lies in the pause after the word.
+      // A comma ends in the pause after the word, so its end is not used.
       if (token.end >= 0 && (word_end < 0 || HasLetter(token.text))) word_end = token.end;
     } while (next < tokens.size() && (by_character ? !EndsCharacter(text) : !tokens[next].text.starts_with(' ')));
     probability /= static_cast<double>(next - i);

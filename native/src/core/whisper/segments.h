@@ -14,12 +14,13 @@ struct SegmentReading {
   const SpeechWindow& window;
   double duration;  // of the media, in seconds
   bool with_words;
-  bool aligned;  // words have times from the alignment heads
-  bool whole_window;  // segments have no times of their own
+  bool aligned;  // word times come from the alignment heads
+  bool whole_window;  // segments have no times and get those of the window
   const char* language;
 };
 
-// Segments `from` to the last that `state` holds, in media time. Tags such as [BLANK_AUDIO] and empty segments are left out.
+// Returns the segments of `state` from index `from` on, in media time. Leaves out tags such as [BLANK_AUDIO] and empty
+// segments.
 std::vector<WhisperSegment> ReadSegments(whisper_context* context, whisper_state* state, int from, const SegmentReading& how);
 
 }  // namespace aana

@@ -10,13 +10,13 @@ constexpr int64_t Seconds(double seconds) { return static_cast<int64_t>(seconds 
 
 constexpr int64_t kWindow = Seconds(30);
 constexpr int64_t kMinimum = Seconds(1);
-// Around each region, so that soft beginnings and endings are heard.
+// Added around each region, so that soft beginnings and endings are not lost.
 constexpr int64_t kPad = Seconds(0.2);
-// A longer silence inside a window is cut down to this, half on each side.
+// A longer silence inside a window is shortened to this, half on each side.
 constexpr int64_t kLongSilence = Seconds(2);
-// A window may end at a silence of at least this length, even if more would fit.
+// A window may end at a silence of at least this length, even if more regions would fit.
 constexpr int64_t kGoodSilence = Seconds(1);
-// The part of a window that must be filled before it may end early: each window costs the same, however full.
+// The part of a window that must be filled before it may end early, because each window costs the same.
 constexpr double kFilled = 0.6;
 
 std::vector<SpeechRegion> Pad(std::span<const SpeechRegion> regions, int64_t media_end) {
@@ -29,7 +29,7 @@ std::vector<SpeechRegion> Pad(std::span<const SpeechRegion> regions, int64_t med
   return padded;
 }
 
-// Middle of the 0.2 s with the least energy in [begin, end).
+// Returns the middle of the 0.2 s with the least energy in [begin, end).
 int64_t QuietestPlace(std::span<const float> media, int64_t begin, int64_t end) {
   constexpr int64_t kStep = Seconds(0.02);
   constexpr int64_t kSpan = 10 * kStep;
@@ -59,7 +59,7 @@ std::vector<SpeechRegion> CutLong(const std::vector<SpeechRegion>& regions, std:
   return cut;
 }
 
-// The pieces of regions [first, last].
+// Returns the pieces of the regions [first, last].
 std::vector<SpeechRegion> Pieces(const std::vector<SpeechRegion>& regions, size_t first, size_t last) {
   std::vector<SpeechRegion> pieces{regions[first]};
   for (size_t i = first + 1; i <= last; i++) {
@@ -80,7 +80,7 @@ int64_t Length(const std::vector<SpeechRegion>& pieces) {
   return length;
 }
 
-// The last region of a window that starts with `first`.
+// Returns the last region of a window that starts with region `first`.
 size_t LastRegion(const std::vector<SpeechRegion>& regions, size_t first) {
   size_t fitting = first;
   while (fitting + 1 < regions.size() && Length(Pieces(regions, first, fitting + 1)) <= kWindow) fitting++;

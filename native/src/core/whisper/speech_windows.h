@@ -8,7 +8,8 @@
 
 namespace aana {
 
-// Audio that is transcribed in one go: pieces of the media laid end to end. Only long silences are left out between pieces.
+// Audio that is transcribed in one pass: pieces of the media joined end to end. Only long silences between pieces are
+// left out.
 class SpeechWindow {
  public:
   explicit SpeechWindow(std::vector<SpeechRegion> pieces) : pieces_(std::move(pieces)) {}
@@ -17,19 +18,20 @@ class SpeechWindow {
   int64_t begin() const { return pieces_.front().begin; }
   int64_t end() const { return pieces_.back().end; }
 
-  // Samples of all pieces, at least a second: shorter audio confuses the model, silence is added.
+  // Returns the samples of all pieces. Adds silence up to one second, because the model fails on shorter audio.
   std::vector<float> Samples(std::span<const float> media) const;
 
   enum class Side { kStart, kEnd };
-  // Seconds in the window to seconds in the media. A time where two pieces meet is the later one for a start, the earlier for an end.
+  // Converts seconds in the window to seconds in the media. Where two pieces meet, a start gets the later time and an
+  // end the earlier one.
   double ToMedia(double seconds, Side side) const;
 
  private:
   std::vector<SpeechRegion> pieces_;
 };
 
-// Windows of at most 30 s that cover the regions in order. Windows end in silence; a region that is longer is cut where it is quietest.
-// Regions are ascending and do not overlap.
+// Returns windows of at most 30 s that cover the regions in order. Windows end in silence. A longer region is cut at
+// its quietest place. The regions must be ascending and must not overlap.
 std::vector<SpeechWindow> MakeSpeechWindows(std::span<const SpeechRegion> regions, std::span<const float> media);
 
 }  // namespace aana

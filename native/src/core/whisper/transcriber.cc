@@ -12,15 +12,15 @@
 namespace aana {
 namespace {
 
-constexpr int kMaxDecoders = 8;      // whisper.cpp's own limit
-constexpr int kStateFreed = -7;      // whisper_full_with_state's answer when it has freed the state
+constexpr int kMaxDecoders = 8;      // whisper.cpp's limit
+constexpr int kStateFreed = -7;      // code of whisper_full_with_state when it has freed the state
 
-// What the callbacks of whisper_full_with_state share.
+// State shared by the callbacks of whisper_full_with_state.
 struct Run {
   const TranscriptionJob& job;
   SegmentReading reading;
   std::optional<Pulse::Pause>& pause;
-  int read = 0;  // segments handed on so far
+  int read = 0;  // number of segments passed on so far
   std::exception_ptr failure = nullptr;
 
   void HandOn(whisper_context* context, whisper_state* state) noexcept {
@@ -36,7 +36,7 @@ struct Run {
   }
 };
 
-// `pause` is off while it computes what can be followed.
+// Lifts `pause` while it computes graphs, because their progress can be followed.
 Language DetectLanguage(whisper_context* context, whisper_state* state, const std::vector<float>& samples, const TranscriptionJob& job, std::optional<Pulse::Pause>& pause) {
   const int threads = job.threads;
   if (whisper_pcm_to_mel_with_state(context, state, samples.data(), static_cast<int>(samples.size()), threads) != 0) throw WhisperError("the spectrogram could not be computed");
@@ -44,7 +44,7 @@ Language DetectLanguage(whisper_context* context, whisper_state* state, const st
   std::vector<float> probabilities(static_cast<size_t>(whisper_lang_max_id()) + 1);
   const int id = whisper_lang_auto_detect_with_state(context, state, 0, threads, probabilities.data());
   pause.emplace(job.pulse);
-  if (id < 0) throw WhisperError("the language could not be found");
+  if (id < 0) throw WhisperError("the language could not be detected");
   return {whisper_lang_str(id), probabilities[static_cast<size_t>(id)]};
 }
 
@@ -53,13 +53,13 @@ whisper_full_params FullParams(const WhisperParams& params, int threads) {
   const bool beams = params.beam_size > 1 && first == 0;
   auto full = whisper_full_default_params(beams ? WHISPER_SAMPLING_BEAM_SEARCH : WHISPER_SAMPLING_GREEDY);
   full.n_threads = threads;
-  full.no_context = true;  // states are shared: the text before is another request's
+  full.no_context = true;  // requests share states, so the previous text belongs to another request
   full.no_timestamps = params.without_timestamps;
   full.print_progress = false;
   full.print_realtime = false;
   full.print_timestamps = false;
   full.temperature = first;
-  // whisper.cpp takes a step, not a list.
+  // whisper.cpp accepts a step instead of a list.
   full.temperature_inc = params.temperatures.size() > 1 ? std::max(0.05F, params.temperatures[1] - first) : 0;
   full.greedy.best_of = std::clamp(params.best_of, 1, kMaxDecoders);
   full.beam_search.beam_size = std::clamp(params.beam_size, 1, kMaxDecoders);
@@ -83,13 +83,14 @@ bool KnownLanguage(whisper_context* context, const std::string& asked, Language&
 void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
   const ScopedLogDemotion demotion(job.cancelled);
   const auto& params = job.params;
-  std::optional<Pulse::Pause> pause(job.pulse);  // weights may have to be read, and there may be hours of audio to make a spectrogram of
+  // Reading weights and computing the spectrogram of hours of audio cannot beat.
+  std::optional<Pulse::Pause> pause(job.pulse);
   auto& weights = params.word_timestamps ? model.with_word_times() : model.plain();
   auto* context = weights.context();
-  auto lease = weights.Acquire();
+  auto borrowed = weights.Borrow();
   const auto samples = job.window.Samples(job.media);
   try {
-    if (job.language.code.empty()) job.language = DetectLanguage(context, lease.get(), samples, job, pause);
+    if (job.language.code.empty()) job.language = DetectLanguage(context, borrowed.get(), samples, job, pause);
     if (job.cancelled) return;
 
     const bool aligned = params.word_timestamps && weights.has_alignment();
@@ -101,7 +102,7 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
             pause};
     full.encoder_begin_callback = [](whisper_context*, whisper_state*, void* user) {
       auto& begun = *static_cast<Run*>(user);
-      begun.pause.reset();  // the spectrogram is there; from here on there are graphs
+      begun.pause.reset();  // the spectrogram is ready; from now on graphs are computed
       return !begun.job.cancelled;
     };
     full.encoder_begin_callback_user_data = &run;
@@ -112,20 +113,20 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
       return callback_job.cancelled;
     };
     full.abort_callback_user_data = &run;
-    if (!aligned) {  // with alignment it is called before the times are there
+    if (!aligned) {  // with alignment it is called before the times are known
       full.new_segment_callback = [](whisper_context* callback_context, whisper_state* state, int, void* user) { static_cast<Run*>(user)->HandOn(callback_context, state); };
       full.new_segment_callback_user_data = &run;
     }
-    const int code = whisper_full_with_state(context, lease.get(), full, samples.data(), static_cast<int>(samples.size()));
-    if (code == kStateFreed) lease.Lost();
+    const int code = whisper_full_with_state(context, borrowed.get(), full, samples.data(), static_cast<int>(samples.size()));
+    if (code == kStateFreed) borrowed.Lost();
     if (job.cancelled) return;
-    if (code != 0) throw WhisperError("whisper.cpp ended with code " + std::to_string(code));
-    run.HandOn(context, lease.get());
+    if (code != 0) throw WhisperError("whisper.cpp failed with code " + std::to_string(code));
+    run.HandOn(context, borrowed.get());
     if (run.failure) std::rethrow_exception(run.failure);
   } catch (const WhisperError&) {
     throw;
   } catch (const std::exception& error) {
-    lease.Discard();
+    borrowed.Discard();
     throw WhisperError(std::string("whisper.cpp failed: ") + error.what());
   }
 }

@@ -18,8 +18,8 @@ struct Language {
   double probability;
 };
 
-// The language of a request, if no audio is needed to tell it: given, or the model's only one.
-// Throws WhisperError for a name that whisper.cpp does not know.
+// Sets `language` and returns true if it is known without audio: because the request names it or the model has only
+// one. Throws WhisperError for a name that whisper.cpp does not know.
 bool KnownLanguage(whisper_context* context, const std::string& asked, Language& language);
 
 struct TranscriptionJob {
@@ -29,14 +29,14 @@ struct TranscriptionJob {
   int threads;
   const std::atomic<bool>& cancelled;
   Pulse& pulse;
-  // Empty until it was found; then the same for all windows of the request.
+  // Empty until the language is detected, then the same for all windows of the request.
   Language& language;
   std::function<void(std::vector<WhisperSegment>)> on_segments;
-  // Called all the time while it computes; may set `cancelled`.
+  // Called continuously during the computation. May set `cancelled`.
   std::function<void()> on_node;
 };
 
-// Transcribes one window on the calling thread. Throws WhisperError; returns early when cancelled.
+// Transcribes one window on the calling thread. Throws WhisperError. Returns early if it is cancelled.
 void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job);
 
 }  // namespace aana

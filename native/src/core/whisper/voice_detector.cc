@@ -11,11 +11,11 @@ namespace aana {
 namespace {
 
 constexpr float kSpeech = 0.5F;
-// Speech goes on until the probability stays below this for kMinimumSilence.
+// Speech continues until the probability stays below this for kMinimumSilence.
 constexpr float kStillSpeech = 0.35F;
 constexpr double kMinimumSpeechS = 0.25;
 constexpr double kMinimumSilenceS = 0.1;
-// Audio per call, a multiple of the model's frame.
+// Number of samples per call, a multiple of the model's frame.
 constexpr size_t kCallSamples = static_cast<size_t>(kSampleRate) * 32;
 
 }  // namespace
@@ -24,7 +24,7 @@ VoiceDetector::VoiceDetector(const std::string& model_path) {
   CheckVoiceActivityFile(model_path);
   auto params = whisper_vad_default_context_params();
   params.n_threads = 1;
-  params.use_gpu = false;  // frames are too small for it
+  params.use_gpu = false;  // frames are too small for a GPU
   const ScopedLoadLog load_log;
   try {
     context_.reset(whisper_vad_init_from_file_with_params(model_path.c_str(), params));
@@ -53,8 +53,8 @@ std::vector<SpeechRegion> RegionsOfSpeech(std::span<const float> probabilities, 
   const auto minimum_speech = static_cast<int64_t>(kMinimumSpeechS * kSampleRate);
   const auto minimum_silence = static_cast<int64_t>(kMinimumSilenceS * kSampleRate);
   std::vector<SpeechRegion> regions;
-  int64_t speech_begin = -1;   // of the region that is open
-  int64_t silence_begin = -1;  // inside it
+  int64_t speech_begin = -1;   // of the open region
+  int64_t silence_begin = -1;  // inside the open region
   const auto close = [&](int64_t end) {
     if (end - speech_begin >= minimum_speech) regions.push_back({speech_begin, std::min(end, total_samples)});
     speech_begin = silence_begin = -1;

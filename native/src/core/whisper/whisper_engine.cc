@@ -23,7 +23,7 @@ struct WhisperEngine::Request {
   OnEnd on_end;
   std::atomic<bool> cancelled{false};  // nobody waits for the result any more
 
-  // All below is guarded by the engine's lock; `windows` does not change once it is there.
+  // Everything below is guarded by the engine's lock. `windows` does not change after it was set.
   enum class Stage { kNew, kAnalysing, kTranscribing, kEnded } stage = Stage::kNew;
   struct Window {
     SpeechWindow speech;
@@ -32,14 +32,14 @@ struct WhisperEngine::Request {
     bool done = false;
   };
   std::vector<Window> windows;
-  size_t next_window = 0;    // to be transcribed
+  size_t next_window = 0;    // the next window to transcribe
   size_t first_unfinished = 0;
   Language language;
 
-  // A thread can do something for it now.
+  // Whether a thread can work on it now.
   bool HasWork() const {
     if (stage == Stage::kNew) return true;
-    // The first window finds the language for the others.
+    // The first window detects the language for the others.
     return stage == Stage::kTranscribing && next_window < windows.size() && (next_window == 0 || !language.code.empty());
   }
 };
@@ -55,7 +55,7 @@ WhisperEngine::WhisperEngine(WhisperOptions options)
   VoiceDetector check(options_.vad_model_path);
   try {
     for (int i = 0; i < std::max(1, options_.max_states); i++) threads_.emplace_back([this] { RunThread(); });
-  } catch (...) {  // no further thread; those that run must not outlive this
+  } catch (...) {  // a thread could not start; the running threads must not outlive this object
     Close();
     throw;
   }
@@ -90,7 +90,7 @@ void WhisperEngine::Submit(RequestPtr request) {
     return request->on_end({.end = TranscriptionEnd::kFailed, .error = "a request with id " + std::to_string(request->id) + " is running"});
   }
   if (request->terms.IsOverdue(Clock::now())) {
-    return request->on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed when the engine got to it", .fault = Fault::kOverload});
+    return request->on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed before the engine received it", .fault = Fault::kOverload});
   }
   request_by_id_[request->id] = request;
   if (request->terms.deadline) next_deadline_ = std::min(next_deadline_.load(), *request->terms.deadline);
@@ -130,7 +130,7 @@ void WhisperEngine::Close() {
 void WhisperEngine::RunThread() {
   NameThread("aana-whisper");
   const ComputeWatch watch(pulse_);
-  std::unique_ptr<VoiceDetector> detector;  // its memory is the thread's own
+  std::unique_ptr<VoiceDetector> detector;  // each thread has one, because a detector has state
   std::unique_lock lock(mutex_);
   while (true) {
     std::optional<Work> work;
@@ -163,7 +163,7 @@ void WhisperEngine::RunThread() {
     lock.lock();
     turns_.End(tenant);
     if (!error.empty()) End(*work->request, {.end = TranscriptionEnd::kFailed, .error = error, .fault = fault});
-    wake_.notify_all();  // what was waiting for this step can go on
+    wake_.notify_all();  // work that waited for this step can continue
   }
 }
 
@@ -214,7 +214,7 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   Language language;
   if (!request.only_speech) KnownLanguage(model_->plain().context(), request.params.language, language);
   if (media.empty()) {
-    // no speech
+    // An empty audio has no speech.
   } else if (request.only_speech || request.params.vad) {
     speech = detector.Detect(media, [&] {
       pulse_.Beat();

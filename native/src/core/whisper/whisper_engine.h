@@ -25,24 +25,25 @@ namespace aana {
 
 enum class TranscriptionEnd { kDone, kCancelled, kOverdue, kFailed };
 
-// How a request ends.
+// The outcome of a request.
 struct TranscriptionOutcome {
   TranscriptionEnd end = TranscriptionEnd::kDone;
-  std::string error;                    // of kFailed and kOverdue
-  Fault fault = Fault::kDeployment;     // of all but kDone
+  std::string error;                    // for kFailed and kOverdue
+  Fault fault = Fault::kDeployment;     // for all ends but kDone
   WhisperResult result = {};
-  std::vector<SpeechRegion> speech = {};  // of DetectSpeech
+  std::vector<SpeechRegion> speech = {};  // for DetectSpeech
 };
 
-// One Whisper model and a thread per state. Requests are cut into windows of speech, and the threads take windows from the requests in
-// turn, so that a long one does not hold up a short one. Tenants take turns, and of a tenant's requests those of a higher priority go first. Any thread may call; callbacks come from the engine's threads, one at a time
-// for a request, must not block and must not call the engine.
+// One Whisper model with one thread for each state. Requests are divided into windows of speech, and the threads take
+// windows from the requests in turn, so that a long request does not delay a short one. Tenants take turns, and a
+// tenant's requests with a higher priority go first. Any thread may call the methods. Callbacks come from the engine's
+// threads, one at a time for a request. They must not block and must not call the engine.
 class WhisperEngine {
  public:
   using OnSegment = std::function<void(const WhisperSegment&)>;
   using OnEnd = std::function<void(TranscriptionOutcome)>;
 
-  // Loads the models; throws WhisperError that names the file.
+  // Loads the models. Throws a WhisperError that names the file.
   explicit WhisperEngine(WhisperOptions options);
   ~WhisperEngine();
   WhisperEngine(const WhisperEngine&) = delete;
@@ -50,18 +51,18 @@ class WhisperEngine {
 
   WhisperModelInfo info() const { return info_; }
 
-  // `on_end` is called exactly once, `on_segment` in order of time before it. Samples are mono at 16 kHz.
+  // Calls `on_end` exactly once, and before it `on_segment` in order of time. The samples are mono at 16 kHz.
   void Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, RequestTerms terms, OnSegment on_segment, OnEnd on_end);
   void DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd on_end);
 
-  // Ends the request now; a window that is being computed ends by itself soon after. Unknown ids are ignored.
+  // Ends the request now. A window that is being computed ends soon afterwards. Unknown ids are ignored.
   void Cancel(uint64_t id);
 
-  // Windows finished so far.
+  // Number of windows finished so far.
   uint64_t steps() const { return steps_; }
 
-  // Has requests, and does nothing that cannot be followed; then beats() grows, also inside a window. When one of several threads hangs
-  // while others work, beats() grows too.
+  // Whether it has requests and no thread does work that cannot be followed. While it is busy, beats() grows, also
+  // inside a window. beats() grows even if one of several threads hangs, as long as another works.
   bool IsBusy();
   uint64_t beats() const { return pulse_.beats(); }
 
@@ -95,7 +96,7 @@ class WhisperEngine {
   std::deque<RequestPtr> turn_;  // the front is served next
   std::unordered_map<uint64_t, RequestPtr> request_by_id_;
   TenantTurns turns_;
-  // The earliest deadline of the requests; the end of time without one. Written with the lock held.
+  // The earliest deadline of the requests; time_point::max() without one. Written with the lock held.
   std::atomic<std::chrono::steady_clock::time_point> next_deadline_{std::chrono::steady_clock::time_point::max()};
 
   std::mutex close_mutex_;

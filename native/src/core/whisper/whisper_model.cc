@@ -18,7 +18,7 @@ struct Preset {
   int text_layers;
 };
 
-// A size before those that its name begins with.
+// A size stands before the sizes that are prefixes of its name.
 constexpr std::array kPresets = {
     Preset{"tiny.en", WHISPER_AHEADS_TINY_EN, 4},          Preset{"tiny", WHISPER_AHEADS_TINY, 4},
     Preset{"base.en", WHISPER_AHEADS_BASE_EN, 6},          Preset{"base", WHISPER_AHEADS_BASE, 6},
@@ -29,7 +29,7 @@ constexpr std::array kPresets = {
     Preset{"large-v3", WHISPER_AHEADS_LARGE_V3, 32},
 };
 
-// The size that the loaded model has; large v1 and v2 look the same.
+// Returns the size of the loaded model. Large v1 and v2 cannot be distinguished.
 std::string SizeOf(whisper_context* context) {
   std::string type = whisper_model_type_readable(context);
   if (type == "large") {
@@ -39,7 +39,8 @@ std::string SizeOf(whisper_context* context) {
   return whisper_is_multilingual(context) ? type : type + ".en";
 }
 
-// NONE for a model of other dimensions, such as a distilled one: foreign heads would be out of range.
+// Returns NONE for a model with other dimensions, such as a distilled model, because the heads of another model would
+// be out of range.
 whisper_alignment_heads_preset PresetFor(whisper_context* context, const std::string& model_size) {
   const auto found = SizeOf(context);
   const int layers = whisper_model_n_text_layer(context);
@@ -54,7 +55,7 @@ whisper_alignment_heads_preset PresetFor(whisper_context* context, const std::st
   return WHISPER_AHEADS_NONE;
 }
 
-// whisper.cpp counts the GPUs among ggml's devices.
+// Returns the number of the GPU among the GPUs of ggml's devices, as whisper.cpp counts.
 int GpuNumber(const WhisperOptions& options) {
   int number = 0;
   for (const auto& device : ListDevices()) {
@@ -62,7 +63,7 @@ int GpuNumber(const WhisperOptions& options) {
     if (device.name == options.device) return number;
     number++;
   }
-  throw WhisperError("model file " + options.model_path + " is to be loaded onto " + options.device + ", a GPU that is not there");
+  throw WhisperError("model file " + options.model_path + " cannot be loaded onto " + options.device + ": there is no such GPU");
 }
 
 WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_preset heads) {
@@ -88,7 +89,7 @@ WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_pr
 WhisperWeights::WhisperWeights(const WhisperOptions& options, int alignment_heads)
     : context_(Load(options, static_cast<whisper_alignment_heads_preset>(alignment_heads))), has_alignment_(alignment_heads != WHISPER_AHEADS_NONE) {}
 
-WhisperWeights::Lease WhisperWeights::Acquire() {
+WhisperWeights::BorrowedState WhisperWeights::Borrow() {
   {
     std::lock_guard lock(mutex_);
     if (!free_states_.empty()) {
@@ -99,11 +100,11 @@ WhisperWeights::Lease WhisperWeights::Acquire() {
   }
   const ScopedLoadLog load_log;
   WhisperStatePtr state(whisper_init_state(context_.get()));
-  if (!state) throw WhisperError("not enough memory for a further transcription: lower max_states");
+  if (!state) throw WhisperError("not enough memory for another transcription: lower max_states");
   return {*this, std::move(state)};
 }
 
-WhisperWeights::Lease::~Lease() {
+WhisperWeights::BorrowedState::~BorrowedState() {
   if (!state_) return;
   std::lock_guard lock(weights_.mutex_);
   weights_.free_states_.push_back(std::move(state_));

@@ -18,37 +18,38 @@ namespace aana {
 using WhisperContextPtr = std::unique_ptr<whisper_context, Deleter<whisper_free>>;
 using WhisperStatePtr = std::unique_ptr<whisper_state, Deleter<whisper_free_state>>;
 
-// Loaded weights with the states that compute over them. Any thread.
+// Loaded weights, with the states that compute with them. Any thread.
 class WhisperWeights {
  public:
-  // `alignment_heads` (a whisper_alignment_heads_preset, 0 is none) are those whose attention aligns words to the audio; they rule out
-  // flash attention and cost a further pass over the text. Throws WhisperError that names the file.
+  // `alignment_heads` is a whisper_alignment_heads_preset; 0 means none. The attention of these heads aligns words to
+  // the audio. They exclude flash attention and cost a further pass over the text. Throws a WhisperError that names the
+  // file.
   WhisperWeights(const WhisperOptions& options, int alignment_heads);
 
   whisper_context* context() const { return context_.get(); }
   bool has_alignment() const { return has_alignment_; }
 
-  // A state for one transcription, given back on destruction. Made when none is free.
-  class Lease {
+  // A state for one transcription, returned on destruction. Borrow makes a new state if none is free.
+  class BorrowedState {
    public:
-    Lease(WhisperWeights& weights, WhisperStatePtr state) : weights_(weights), state_(std::move(state)) {}
-    ~Lease();
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
+    BorrowedState(WhisperWeights& weights, WhisperStatePtr state) : weights_(weights), state_(std::move(state)) {}
+    ~BorrowedState();
+    BorrowedState(const BorrowedState&) = delete;
+    BorrowedState& operator=(const BorrowedState&) = delete;
     whisper_state* get() const { return state_.get(); }
-    // whisper.cpp freed it on an error of its own.
+    // Call this when whisper.cpp has freed the state because of an error.
     void Lost() { (void)state_.release(); }
-    // It cannot be told what is in it.
+    // Call this when the content of the state is undefined.
     void Discard() { state_.reset(); }
 
    private:
     WhisperWeights& weights_;
     WhisperStatePtr state_;
   };
-  Lease Acquire();
+  BorrowedState Borrow();
 
  private:
-  // Destroyed in reverse order: states go before the context they point into.
+  // Destroyed in reverse order: the states before the context that they point into.
   WhisperContextPtr context_;
   bool has_alignment_ = false;
   std::mutex mutex_;
@@ -61,14 +62,14 @@ struct WhisperModelInfo {
   std::string type;
 };
 
-// A model, and a second copy of its weights once somebody asks for word times.
+// A model, and a second copy of its weights after the first request for word times.
 class WhisperModel {
  public:
   explicit WhisperModel(WhisperOptions options);
 
   WhisperModelInfo info() const;
   WhisperWeights& plain() { return *plain_; }
-  // The same as plain() where the model's alignment heads are not known.
+  // Returns the same weights as plain() if the model's alignment heads are unknown.
   WhisperWeights& with_word_times();
 
  private:
