@@ -1,6 +1,6 @@
 {
-  # For people who work with node-gyp: it runs the same CMake build, which ends in build/Release/aana_native.node.
-  # The package itself builds with `aana-host build-native`.
+  # For users of node-gyp: runs the same CMake build, which makes build/Release/aana_native.node. The package itself is
+  # built with `aana-host build-native`.
   "targets": [
     {
       "target_name": "aana_native_build",
