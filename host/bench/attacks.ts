@@ -1,7 +1,7 @@
-// What an attack costs the neighbours, as one JSON object: requests of another plugin, and further ones of the attacked
-// plugin, without and with each attack of the suite beside them, in pairs of rounds. CPU time is that of the other
-// plugin's own thread, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]
-// [--neighbour 'other plugin'|'same plugin'] [--threads N]`
+// Measures the cost of attacks for their neighbours and prints one JSON object. In pairs of rounds, it sends requests
+// to another plugin and further requests to the attacked plugin, without and with each attack of the suite. CPU time is
+// the time of the thread of the other plugin, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N]
+// [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin'] [--threads N]`
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,14 +23,17 @@ const { values: flags } = parseArgs({
     ms: { type: 'string', default: '1500' },
     only: { type: 'string' },
     neighbour: { type: 'string' },
-    /** Of the attacked plugin. */
+    /** Number of threads of the attacked plugin. */
     threads: { type: 'string', default: String(defaultLimits.maxThreads) },
   },
 });
 const rounds = Number(flags.rounds);
 const ms = Number(flags.ms);
 const NEIGHBOURS = 4;
-/** The same number of requests in every round: fewer at a time would cost more each, with or without an attack. */
+/**
+ * Interval of each neighbour's requests. It keeps the number of requests equal in all rounds, because a request costs
+ * more when fewer run at a time.
+ */
 const EVERY_MS = 20;
 const ATTACKERS = 2;
 const HEAD_START_MS = 300;
@@ -40,9 +43,9 @@ interface Sample {
   readonly failed: number;
   readonly failure: string | undefined;
   readonly requests: number;
-  /** Of the neighbour's thread, for a request. */
+  /** CPU time of the neighbour's thread for each request. */
   readonly cpuMs: number;
-  /** How much of the time the host's own thread was on a CPU, whoever it worked for. */
+  /** The share of the time in which the host's main thread was on a CPU, for any work. */
   readonly hostThread: number;
   readonly p50: number;
   readonly p99: number;
@@ -53,7 +56,7 @@ const body = JSON.stringify({
   count: 1,
   options: { language: 'en', temperature: 0.5 },
 });
-/** Whose requests must not suffer. Each calls the host once. */
+/** A client whose requests must not suffer. Each request calls the host once. */
 interface Neighbour {
   readonly name: 'other plugin' | 'same plugin';
   readonly path: string;
@@ -78,7 +81,7 @@ const request = (
   everyMs: EVERY_MS,
 });
 
-/** The thread that works most for the neighbour's requests, besides the host's own. */
+/** Returns the thread that works most for the neighbour's requests, apart from the host's main thread. */
 async function neighbourThread(neighbour: Neighbour, subject: Subject, load: LoadProcess): Promise<number> {
   const before = await cpuOfThreads(subject.pid);
   await load.run(request(subject.port, neighbour, 2000));
@@ -106,12 +109,12 @@ async function sample(neighbour: Neighbour, subject: Subject, thread: number, lo
 }
 
 /**
- * Not an attack: as many processes as attackers that only compute, and share nothing with the server but the machine.
- * What they cost the neighbours is the machine's part.
+ * Not an attack: processes that only compute, as many as there are attackers. They share only the machine with the
+ * server, so their cost for the neighbours is the part that comes from the machine.
  */
-const ELSEWHERE: AttackRequest = { what: '(processes of their own that compute)', endpoint: '' };
+const ELSEWHERE: AttackRequest = { what: '(separate processes that compute)', endpoint: '' };
 
-/** A round with the attack going on all the time. */
+/** Measures a round during which the attack runs all the time. */
 async function sampleBeside(
   attack: AttackRequest,
   neighbour: Neighbour,
@@ -157,7 +160,7 @@ async function measure(node: string): Promise<unknown> {
   return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
 }
 
-/** What every attack costs one neighbour. */
+/** Measures the cost of each attack for one neighbour. */
 async function measureBeside(
   neighbour: Neighbour,
   subject: Subject,
@@ -177,7 +180,7 @@ async function measureBeside(
       const first = number % 2 === 0 ? undefined : await quiet();
       const attacked = await sampleBeside(attack, neighbour, subject, thread, load, attackers);
       const one = first ?? (await quiet());
-      if (number < 0) continue; // it warms up
+      if (number < 0) continue; // warm-up
       without.push(one);
       beside.push(attacked.sample);
       attacks += attacked.attacks;
@@ -199,7 +202,7 @@ async function measureBeside(
       neighbourRequests: beside.reduce((sum, one) => sum + one.requests, 0),
       failed,
       ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
-      // The thread of the attacked plugin computes for the attacks, too.
+      // The attacked plugin's thread also computes for the attacks, so its ratios mean nothing.
       ...(neighbour.name === 'other plugin' && {
         cpuBesideWithout: round(median(ratios)),
         cpuRatios: ratios.map((ratio) => round(ratio, 2)),

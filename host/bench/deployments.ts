@@ -1,6 +1,7 @@
-// What a call of a deployment costs, as one JSON object: a method that does nothing, one with a kilobyte each way and a
-// stream, through a handle to one replica; and start time and memory of the host and that replica. `npm run
-// bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N] [--starts N]`
+// Measures the cost of calls of a deployment and prints one JSON object. It calls a method that does nothing, a method
+// with a kilobyte each way, and a stream, through a handle to one replica. It also measures the start time and the
+// memory of the host and of that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N]
+// [--starts N]`
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -58,23 +59,23 @@ async function startHost(): Promise<Host> {
 
 function told<T extends FromHost['type']>(child: ChildProcess, type: T): Promise<FromHost & { readonly type: T }> {
   return new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`the host ended with ${code}`));
+    const onExit = (code: number | null): void => reject(new Error(`the host exited with ${code}`));
     child.once('exit', onExit);
     child.once('message', (message: FromHost) => {
       child.off('exit', onExit);
       if (message.type === type) resolve(message as FromHost & { type: T });
-      else reject(new Error(`the host said ${message.type}`));
+      else reject(new Error(`expected ${type} from the host, got ${message.type}`));
     });
   });
 }
 
-/** Megabytes that a process has alone, and its part of what it shares (Linux). */
+/** Returns the megabytes of a process: its private memory and its share of shared memory (Linux). */
 async function memoryMb(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
   return round(Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024, 1);
 }
 
-/** CPU microseconds of a process so far (Linux). */
+/** Returns the CPU microseconds of a process so far (Linux). */
 async function cpuMicroseconds(pid: number): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
@@ -98,7 +99,8 @@ async function measureCalls(): Promise<unknown[]> {
       for (let number = -1; number < Number(flags.rounds); number += 1) {
         const before = await cpuMicroseconds(replicaPid);
         const result = await host.run({ work, inFlight, ms: Number(flags.ms) });
-        if (number >= 0) samples.push({ ...result, replicaCpu: (await cpuMicroseconds(replicaPid)) - before }); // the first warms up
+        // The first round is the warm-up.
+        if (number >= 0) samples.push({ ...result, replicaCpu: (await cpuMicroseconds(replicaPid)) - before });
       }
       const middle = (pick: (one: (typeof samples)[number]) => number, digits?: number): number =>
         round(median(samples.map(pick)), digits);

@@ -1,6 +1,7 @@
-// Answers within their deadline per second at 1, 2, 3 and 5 times of saturation, as one JSON object: for a deployment
-// whose calls all take the same time, and for the language model. Each client that is refused comes back once, when
-// `Retry-After` says so. `npm run bench:goodput -- [--kinds fixed,llm] [--loads 1,2,3,5] [--seconds 30] [--no-returns]`
+// Measures the answers per second that arrive within their deadline, at 1, 2, 3 and 5 times the saturation, and prints
+// one JSON object. It measures a deployment whose calls all take the same time, and the language model. Each refused
+// client returns once, after its `Retry-After`. `npm run bench:goodput -- [--kinds fixed,llm] [--loads 1,2,3,5]
+// [--seconds 30] [--no-returns]`
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -17,13 +18,19 @@ const { values: flags } = parseArgs({
   },
 });
 
-/** `inFlight`: what saturates the deployment. The deadline is about ten times what a call takes alone. */
+/**
+ * `inFlight` is the number of requests that saturates the deployment. The deadline is about ten times the duration of a
+ * single call.
+ */
 const KINDS: Readonly<Record<string, { readonly inFlight: number; readonly deadlineS: number }>> = {
   fixed: { inFlight: 4, deadlineS: 2 },
   llm: { inFlight: 8, deadlineS: 10 },
 };
 
-/** The server gives up a little before its clients do: what an answer takes on its way is theirs. */
+/**
+ * The server's deadline as a share of the clients' deadline. The rest is the time of the answer on its way to the
+ * client.
+ */
 const SERVER_SHARE = 0.9;
 
 const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
@@ -37,7 +44,7 @@ async function measure(kind: string): Promise<object> {
     BENCH_KIND: kind,
     BENCH_DEADLINE_S: String(SERVER_SHARE * deadlineS),
   });
-  await saturation(server.port, 1, 2); // warms up, and lets the server learn what a call takes
+  await saturation(server.port, 1, 2); // warms up, and lets the server learn the duration of a call
   const most = await saturation(server.port, inFlight, Math.max(10, seconds / 2));
   const loads: object[] = [];
   for (const times of flags.loads.split(',').map(Number)) {

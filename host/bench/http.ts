@@ -1,9 +1,9 @@
-// What a request costs, as one JSON object: a no-op endpoint of an application, in host code, in a plugin and over
-// HTTPS, beside the same by hand with Koa, koa-body and zod, and beside Ray Serve where its virtual environment is
-// given. All get the same JSON and check it alike; servers and load are processes of their own; the rounds take the
-// servers in turn, every second one backwards, and ratios are medians of pairs from the same round. First all go as
-// fast as they can, then all at the same rate. `npm run bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections
-// N] [--share X] [--calm SECONDS]`
+// Measures the cost of a request and prints one JSON object. It measures a no-op endpoint of an application in host
+// code, in a plugin and over HTTPS, beside the same endpoint written by hand with Koa, koa-body and zod, and beside Ray
+// Serve if its virtual environment is given. All servers get the same JSON and check it in the same way. Servers and
+// load run in separate processes. The rounds take the servers in turn, every second round backwards, and ratios are
+// medians of pairs from the same round. First all servers run as fast as they can, then all at the same rate. `npm run
+// bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections N] [--share X] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
     ms: { type: 'string', default: '3000' },
     connections: { type: 'string', default: '32' },
-    /** Of what the slowest can do, the part that all are asked for when the rate is the same. */
+    /** The common rate of the second part, as a share of the slowest server's maximum. */
     share: { type: 'string', default: '0.5' },
     calm: { type: 'string', default: '0' },
   },
@@ -33,7 +33,7 @@ const rounds = Number(flags.rounds);
 const ms = Number(flags.ms);
 const connections = Number(flags.connections);
 const calmMs = Number(flags.calm) * 1000;
-/** The least that the first round takes: until then compilers have not seen enough. */
+/** Minimum duration of the first round. The compilers need this long to optimise the code. */
 const WARM_UP_MS = 4000;
 const RAY_HINT =
   'python3 -m venv ray-venv && ray-venv/bin/pip install "ray[serve]" uvloop httptools, then --ray ray-venv';
@@ -55,8 +55,8 @@ const BY_HAND = 'koa';
 const RAY = ['ray serve, 1 replica', 'ray serve, 2 replicas'];
 
 /**
- * Everyone in turn, every second round backwards; the first round warms up and is forgotten. `everyMs` paces each
- * connection.
+ * Measures all servers in turn, every second round backwards. The first round is a warm-up and not counted. `everyMs`
+ * is the interval between requests of each connection.
  */
 async function measure(
   load: LoadProcess,
@@ -92,7 +92,7 @@ function summary(samples: ReadonlyMap<string, readonly Sample[]>): unknown[] {
     p50Ms: round(middle(all, (one) => one.p50)),
     p99Ms: round(middle(all, (one) => one.p99)),
     otherCores: round(middle(all, (one) => one.otherCores)),
-    // Other work on the machine only ever adds, so the best round is nearest to what a quiet machine would show.
+    // Other work on the machine only slows a round down, so the best round is closest to the result of a quiet machine.
     best: {
       requestsPerSecond: Math.round(Math.max(...all.map((one) => one.perSecond))),
       cpuMsPerRequest: round(Math.min(...all.map((one) => one.cpuMs))),
@@ -101,7 +101,7 @@ function summary(samples: ReadonlyMap<string, readonly Sample[]>): unknown[] {
   }));
 }
 
-/** The median over the rounds of what two had in the same one. */
+/** Returns the median of the ratios of two servers, each from the same round. */
 function paired(
   samples: ReadonlyMap<string, readonly Sample[]>,
   mine: string,
@@ -112,7 +112,7 @@ function paired(
   return round(median((samples.get(mine) ?? []).flatMap((one, n) => (others[n] ? [ratio(one, others[n])] : []))));
 }
 
-/** A certificate for this machine, where openssl can make one. */
+/** Makes a certificate for this machine; undefined without openssl. */
 async function certificateIn(folder: string): Promise<NodeJS.ProcessEnv | undefined> {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   try {
@@ -175,11 +175,11 @@ try {
       path: '/noop',
       encrypted: true,
     });
-  else notes.push('HTTPS was left out: there is no openssl to make a certificate with');
+  else notes.push('HTTPS was left out: openssl is missing, which makes the certificate');
   let ray: unknown;
-  if (flags.ray === undefined) notes.push(`Ray Serve was left out: it was not given. ${RAY_HINT}`);
+  if (flags.ray === undefined) notes.push(`Ray Serve was left out: --ray was not given. ${RAY_HINT}`);
   else if (!existsSync(join(flags.ray, 'bin/python')))
-    notes.push(`Ray Serve was left out: there is no ${join(flags.ray, 'bin/python')}. ${RAY_HINT}`);
+    notes.push(`Ray Serve was left out: ${join(flags.ray, 'bin/python')} does not exist. ${RAY_HINT}`);
   else {
     const subject = stack.use(await startRay(flags.ray, process.env));
     ray = subject.facts;

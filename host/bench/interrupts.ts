@@ -1,6 +1,7 @@
-// What it costs that one endless loop ends alone, as one JSON object: guests whose modules look if they must end beside
-// the same without (the CPU time of their thread, in pairs of rounds), and the other way, a thread for each request.
-// Needs a Node that suspends guests (24). `npm run bench:interrupts -- [--rounds N] [--only NAME]`
+// Measures the cost of being able to end an endless loop alone, and prints one JSON object. It compares guests whose
+// modules check whether they must end with the same guests without the check, by the CPU time of their thread in pairs
+// of rounds. It also measures the alternative, a thread for each request. Needs a Node that suspends guests (24). `npm
+// run bench:interrupts -- [--rounds N] [--only NAME]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +25,7 @@ interface Pair {
   interruptible(): Promise<number>;
 }
 
-/** Pairs of rounds, in turn the one and the other first. */
+/** Measures pairs of rounds; plain and interruptible take turns at being first. */
 async function measure(name: string, pair: Pair): Promise<object> {
   const plain: number[] = [];
   const interruptible: number[] = [];

@@ -1,6 +1,6 @@
-// The main path on this machine, as one JSON object: start time, ASR time per second of audio, time to the first token,
-// memory, and how fast the server answers beside the work. `npm run bench:main-path -- [--test-models] [--rounds N]`,
-// after a first `npm start` or `npm test`.
+// Measures the main path on this machine and prints one JSON object: start time, ASR time per second of audio, time to
+// the first token, memory, and the answer times of the server beside this work. Run `npm start` or `npm test` once
+// before. `npm run bench:main-path -- [--test-models] [--rounds N]`
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -32,7 +32,7 @@ function spread(values: readonly number[]): Spread {
   return { median: at(0.5), min: at(0), max: at(1) };
 }
 
-/** CPU seconds and resident megabytes of a process (Linux). */
+/** Returns the CPU seconds and resident megabytes of a process (Linux). */
 async function usage(pid: number): Promise<{ cpu: number; rssMb: number }> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
   return {

@@ -1,7 +1,7 @@
-// What plugins cost, as one JSON object: a no-op endpoint as a component and in host code, host calls and a stream,
-// beside the same by hand (Koa, koa-body, zod) and beside `jco serve`. Servers and load are processes of their own; the
-// rounds take the servers in turn, and ratios are medians of pairs. `npm run bench:plugins -- [--node PATH]… [--rounds
-// N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
+// Measures the cost of plugins and prints one JSON object: a no-op endpoint as a component and in host code, host calls
+// and a stream, beside the same endpoints written by hand (Koa, koa-body, zod) and beside `jco serve`. Servers and load
+// run in separate processes. The rounds take the servers in turn, and ratios are medians of pairs. `npm run
+// bench:plugins -- [--node PATH]… [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -39,7 +39,7 @@ interface Scenario {
   readonly server: Server;
   readonly path: string;
   readonly count: number;
-  /** The scenario that does the same by hand. */
+  /** Names of the scenarios that this one is compared with. */
   readonly beside?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ const bodyOf = (count: number): string =>
     options: { language: 'en', temperature: 0.5 },
   });
 
-/** How many invocations of one plugin wait for the host at once, when 200 clients ask for that. */
+/** Returns how many invocations of one plugin wait for the host at the same time when 200 clients send requests. */
 async function mostWaiting(load: LoadProcess, subject: Subject): Promise<number> {
   const answered = load.run({
     port: subject.port,
@@ -84,7 +84,7 @@ async function mostWaiting(load: LoadProcess, subject: Subject): Promise<number>
     unchanged = waiting > most || waiting === 0 ? 0 : unchanged + 1;
     most = Math.max(most, waiting);
   }
-  const releasing = setInterval(() => subject.release(), 50); // those that had to queue come to wait afterwards
+  const releasing = setInterval(() => subject.release(), 50); // queued requests begin to wait later
   const { failed, failure } = await answered;
   clearInterval(releasing);
   if (failed > 0) throw new Error(`of ${WAITING} waiting requests ${failed} failed: ${failure}`);
@@ -120,7 +120,7 @@ async function measure(node: string): Promise<unknown> {
   for (const connections of connectionCounts) {
     const samples = new Map<string, Sample[]>(there.map(({ name }) => [name, []]));
     for (let number = -1; number < rounds; number++) {
-      // The first round warms up; every second one goes backwards.
+      // The first round is a warm-up. Every second round goes backwards.
       for (const { name, server, path, count } of number % 2 === 0 ? there : there.toReversed()) {
         const subject = subjects[server]!;
         try {
@@ -148,7 +148,8 @@ async function measure(node: string): Promise<unknown> {
     for (const { name, beside = [] } of there) {
       if (of(name).length === 0) continue;
       const middle = (pick: (one: Sample) => number): number => round(median(of(name).map(pick)));
-      // Other work on the machine only ever adds, so the best rounds are nearest to what a quiet machine would show.
+      // Other work on the machine only slows a round down, so the best rounds are closest to the result of a quiet
+      // machine.
       const leastCpu = (whose: string): number => Math.min(...of(whose).map((one) => one.cpuMs));
       const most = (whose: string): number => Math.max(...of(whose).map((one) => one.perSecond));
       results.push({

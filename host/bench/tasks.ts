@@ -1,7 +1,7 @@
-// What durable tasks cost, as one JSON object: tasks that do nothing, many at once and one at a time on an idle queue,
-// on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues are processes of their own; the rounds take
-// them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N]
-// [--samples N]`
+// Measures the cost of durable tasks and prints one JSON object. It measures tasks that do nothing, many at once and
+// one at a time on an idle queue, on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues run in
+// separate processes. The rounds take them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds
+// N] [--tasks N] [--callers N] [--samples N]`
 import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const { values: flags } = parseArgs({
     samples: { type: 'string', default: '40' },
   },
 });
-/** It needs Node 22.12 or later. */
+/** This version needs Node 22.12 or later. */
 const PG_BOSS = '12.30.0';
 const PAUSE_MS = 100;
 
@@ -66,18 +66,18 @@ async function start(name: string, script: string, given: QueueArguments): Promi
 async function told(child: ChildProcess): Promise<FromQueue> {
   const heard = new AbortController();
   const ended = once(child, 'exit', { signal: heard.signal }).then(([code]) => [
-    { type: 'failed', reason: `it ended with ${code}` },
+    { type: 'failed', reason: `it exited with ${code}` },
   ]);
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal: heard.signal }), ended])) as [FromQueue];
     return message;
   } finally {
-    ended.catch(() => {}); // of the listener that goes
+    ended.catch(() => {}); // rejected by the abort below
     heard.abort();
   }
 }
 
-/** pg-boss is no part of this package: it is installed once, into the cache. Gives a file to import it from. */
+/** Installs pg-boss once into the cache, because it is not a part of this package. Returns a file to import it from. */
 async function installPgBoss(cacheDir: string): Promise<string> {
   const folder = join(cacheDir, 'bench', `pg-boss-${PG_BOSS}`);
   const isThere = await access(join(folder, 'node_modules')).then(
@@ -101,7 +101,7 @@ async function installPgBoss(cacheDir: string): Promise<string> {
   return join(folder, 'index.js');
 }
 
-/** CPU time of the PostgreSQL server so far: of its processes that live, which are the connections' too. */
+/** Returns the CPU time of the running processes of the PostgreSQL server, including those of the connections. */
 async function postgresCpuSeconds(): Promise<number> {
   const servers = (await descendants(process.pid)).filter(({ command }) => command.includes('postgres'));
   return (await Promise.all(servers.map(({ pid }) => cpuSeconds(pid)))).reduce((sum, seconds) => sum + seconds, 0);
@@ -161,7 +161,7 @@ try {
   const throughput = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]));
   const pickUps = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
   for (let number = -1; number < rounds; number += 1) {
-    // The first round warms up; every second one goes backwards.
+    // The first round is a warm-up. Every second round goes backwards.
     for (const subject of number % 2 === 0 ? subjects : subjects.toReversed()) {
       const sample = await measured(subject, { type: 'throughput', tasks, callers });
       if (number >= 0) throughput.get(subject.name)?.push(sample);

@@ -9,7 +9,7 @@ const Upload = suite('the memory of an upload');
 const UPLOAD_MIB = 256;
 const FIRST_MIB = 32;
 
-/** Whether the system keeps the most memory that a process had, from a moment that is chosen (Linux). */
+/** Returns whether the system records the maximum memory of a process from a chosen moment on (Linux). */
 function canMeasure(): boolean {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
@@ -19,11 +19,11 @@ function canMeasure(): boolean {
   }
 }
 
-if (!canMeasure()) skip('the memory of an upload', 'this system does not tell what a process had at most');
+if (!canMeasure()) skip('the memory of an upload', 'this system does not record the maximum memory of a process');
 else {
-  Upload('does not grow with the upload: it is the same for a file of 256 MiB as for one of 32', async () => {
+  Upload('does not grow with the size of the file', async () => {
     await using server = await startServer(process.execPath, '../upload/server', process.env);
-    await measureUpload(server, FIRST_MIB); // code is loaded and compiled, buffers are made
+    await measureUpload(server, FIRST_MIB); // loads and compiles code, allocates buffers
     const { rssMib } = await measureUpload(server, UPLOAD_MIB);
     assert.ok(
       rssMib.peak - rssMib.before < UPLOAD_MIB / 2,

@@ -1,5 +1,5 @@
-// What an upload costs the server, as one JSON object: memory before, at most and after, throughput, CPU time (Linux).
-// `npm run bench:upload -- [--mib N] [--rounds N]`
+// Measures the cost of an upload for the server and prints one JSON object: memory before, at most and after,
+// throughput and CPU time (Linux). `npm run bench:upload -- [--mib N] [--rounds N]`
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -1,5 +1,5 @@
 /**
- * Speed of the language model engine with 1, 8 and 32 requests at the same time, as JSON on standard output.
+ * Measures the speed of the language model engine with 1, 8 and 32 requests at the same time. Prints JSON.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/llama.mjs path/to/model.gguf [--runs 3] [--threads 1] [--tokens 64] [--prefill 256] [--gpu-layers 0] > result.json
@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const [modelPath] = positionals;
-if (modelPath === undefined) throw new Error('which model? node native/bench/llama.mjs path/to/model.gguf');
+if (modelPath === undefined) throw new Error('missing model; usage: node native/bench/llama.mjs path/to/model.gguf');
 const runs = Number(values.runs);
 const maxTokens = Number(values.tokens);
 const counts = [1, 8, 32];
@@ -46,7 +46,7 @@ const engine = await binding.loadLlama(
 
 let lastId = 0;
 
-/** One request with a prompt that no other has; resolves to its counts and times. */
+/** Runs one request with a unique prompt. Resolves to its counts and times. */
 function generate() {
   const id = ++lastId;
   const text = `Tell me a very long story about number ${id * 7919}, its friends and their house at the lake.`;
@@ -88,7 +88,7 @@ async function measure(count) {
   return {
     tokens,
     tokensPerSecond: tokens / seconds,
-    // What other work on the machine disturbs least.
+    // Other work on the machine disturbs this figure least.
     tokensPerCpuSecond: tokens / ((cpu.user + cpu.system) / 1e6),
     firstTokenMs: median(results.flatMap(({ firstMs }) => firstMs ?? [])),
     promptTokens: median(results.map(({ promptTokens }) => promptTokens)),
@@ -102,7 +102,7 @@ function median(numbers) {
 
 const round = (number) => Math.round(number * 10) / 10;
 
-await generate(); // warm
+await generate(); // warm-up
 const results = [];
 for (const count of counts) {
   const measured = [];

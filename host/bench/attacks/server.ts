@@ -1,4 +1,4 @@
-// The host as it serves, with a hostile plugin and a neighbour. Started by ../attacks.ts.
+// The host with a hostile plugin and a neighbour. Started by ../attacks.ts.
 import { join } from 'node:path';
 import { loadConfig } from '../../config/index.ts';
 import { createLogger } from '../../core/log/logger.ts';
@@ -22,7 +22,7 @@ const ports: PluginPorts = {
   log,
 };
 
-/** The limits of the attack suite: an attack is to reach them while the neighbour is measured. */
+/** The limits of the attack suite, so that attacks reach them while the neighbour is measured. */
 const limits = {
   memoryBytes: 64 * 1024 * 1024,
   cpuMs: 2000,
@@ -33,8 +33,8 @@ const limits = {
   handles: 20,
 };
 /**
- * One thread, so that the CPU time of the neighbour is a thread's. The attacked plugin has as many as the benchmark
- * says.
+ * The neighbour has one thread, so that its CPU time is the time of that thread. The attacked plugin has as many
+ * threads as the benchmark says.
  */
 const quiet = new PluginHost({ cacheDir: config.cache_dir, log, limits: { ...limits, maxThreads: 1 }, ports });
 const attacked = new PluginHost({

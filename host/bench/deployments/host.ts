@@ -1,4 +1,4 @@
-// A host with one replica, in a process of its own. Started by ../deployments.ts, whose jobs it does.
+// A host with one replica in a separate process. Started by ../deployments.ts, which sends it jobs.
 import { AanaApp, type HandleOf, loadConfig, silentLogger } from '../../index.ts';
 import { NoopDeployment } from './noop-deployment.ts';
 import type { CallJob, CallResult, FromHost } from './protocol.ts';

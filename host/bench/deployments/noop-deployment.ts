@@ -6,7 +6,7 @@ export class NoopDeployment extends Deployment {
   static readonly methods = {
     noop: method({ description: 'Does nothing.', input: z.strictObject({}), output: z.null() }),
     echo: method({
-      description: 'Gives what it got.',
+      description: 'Returns its input.',
       input: z.strictObject({ text: z.string() }),
       output: z.strictObject({ text: z.string() }),
     }),

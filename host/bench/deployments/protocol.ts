@@ -1,6 +1,6 @@
 export interface CallJob {
   readonly work: 'noop' | 'echo' | 'stream';
-  /** Calls at the same time; each is followed by the next. */
+  /** Number of calls at the same time. Each is followed by the next. */
   readonly inFlight: number;
   readonly ms: number;
 }

@@ -7,12 +7,12 @@ import {
   type LlamaTensor,
 } from '../../../native/lib/fixtures/llama-shape.ts';
 
-/** Sizes of a model, and the type of its weights. */
+/** Sizes of a model, with the type of its weights. */
 export interface ModelShape extends LlamaShape {
   readonly weights: keyof typeof WEIGHTS;
 }
 
-/** Llama 2's 7 B model. */
+/** The shape of Llama 2's 7 B model. */
 export const SEVEN_BILLION: ModelShape = {
   layers: 32,
   embedding: 4096,
@@ -23,22 +23,22 @@ export const SEVEN_BILLION: ModelShape = {
   weights: 'q4_0',
 };
 
-/** The number that GGUF has for a type, numbers in a block, and bytes of a block: a 16-bit scale, then the numbers. */
+/** GGUF's number of the type, numbers in a block, and bytes of a block: a 16-bit scale, then the numbers. */
 const WEIGHTS = {
   f16: { type: 1, numbers: 1, bytes: 2 },
   q4_0: { type: 2, numbers: 32, bytes: 18 },
   q8_0: { type: 8, numbers: 32, bytes: 34 },
 } as const;
 
-/** About 0.002 as a 16-bit float, so that random weights give logits of an ordinary size. */
+/** About 0.002 as a 16-bit float, which gives random weights logits of a normal size. */
 const SCALE = 0x1819;
 const F32 = 0;
 const CHUNK_BLOCKS = 65_536;
 
 /**
- * Writes a model of that shape with random weights; what it says makes no sense, what it costs is that of a real one.
- * Vocabulary and template are those of `base`, a GGUF file of Llama's architecture, of which the beginning up to the
- * weights is enough. Returns the bytes written.
+ * Writes a model of that shape with random weights. Its text is meaningless, but it costs as much as a real model. The
+ * vocabulary and the template come from `base`, a GGUF file of Llama's architecture; the part before the weights is
+ * enough. Returns the number of bytes written.
  */
 export function writeRandomModel(base: string, out: string, shape: ModelShape): number {
   const metadata = readMetadata(readFileSync(base));
@@ -79,7 +79,7 @@ function* repeated(chunk: Buffer, bytes: number): Iterable<Uint8Array> {
 
 const chunks = new Map<keyof typeof WEIGHTS, Buffer>();
 
-/** Weights like noise, the same each time. */
+/** Returns weights like noise, the same each time. */
 function randomBlocks(weights: keyof typeof WEIGHTS): Buffer {
   const known = chunks.get(weights);
   if (known) return known;
@@ -90,25 +90,25 @@ function randomBlocks(weights: keyof typeof WEIGHTS): Buffer {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     chunk[at] = state >>> 24;
   }
-  // A scale for each block; as 16-bit floats, the numbers themselves, with either sign.
+  // Each block gets a scale. For 16-bit floats, these are the numbers themselves, with either sign.
   for (let at = 0; at < chunk.length; at += bytes)
     chunk.writeUInt16LE(weights === 'f16' ? SCALE | ((chunk[at] ?? 0) & 0x80 ? 0x8000 : 0) : SCALE, at);
   chunks.set(weights, chunk);
   return chunk;
 }
 
-/** A key with its value, as they lie in the file. */
+/** A key with its value, encoded as in the file. */
 interface Pair {
   readonly key: string;
   readonly bytes: Buffer;
-  /** Of an array: its items. */
+  /** Number of items, if the value is an array. */
   readonly count: number | undefined;
 }
 
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
 function readMetadata(file: Buffer): Pair[] {
-  if (file.toString('latin1', 0, 4) !== 'GGUF') throw new Error('no GGUF file');
+  if (file.toString('latin1', 0, 4) !== 'GGUF') throw new Error('not a GGUF file');
   let at = 24;
   const skipText = (): void => {
     at += 8 + Number(file.readBigUInt64LE(at));
@@ -133,7 +133,7 @@ function readMetadata(file: Buffer): Pair[] {
   });
 }
 
-/** Returns where the weights of a GGUF file may begin at the latest: all of its metadata is before. */
+/** Returns the offset of the end of all metadata of a GGUF file. The weights begin after it. */
 export function endOfMetadata(file: Buffer): number {
   return 24 + readMetadata(file).reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

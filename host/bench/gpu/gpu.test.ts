@@ -21,7 +21,7 @@ import { skip } from '../../test/skip.ts';
 import { endOfMetadata, type ModelShape, writeRandomModel } from './gguf-writer.ts';
 import { archivesText, splitFile } from './parts.ts';
 
-const Gpu = suite('what is staged for a machine with a GPU');
+const Gpu = suite('files staged for a machine with a GPU');
 const folder = mkdtempSync(join(tmpdir(), 'aana-gpu-'));
 Gpu.after(() => rmSync(folder, { recursive: true }));
 
@@ -36,7 +36,7 @@ const SHAPE: ModelShape = {
 };
 
 for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
-  const title = `a generated model of ${weights} is loaded and generates`;
+  const title = `a generated ${weights} model loads and generates text`;
   if (!existsSync(nativeAddonPath(packageRoot))) skip(title, 'the native addon is not built');
   else {
     Gpu(title, async () => {
@@ -87,7 +87,7 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
 const unpack = (parts: string, target: string): { status: number | null; stdout: string; stderr: string } =>
   spawnSync('sh', [join(packageRoot, 'host/bench/gpu/unpack.sh'), parts, target], { encoding: 'utf8' });
 
-Gpu('archives are joined from their parts as they come, and only whole ones', () => {
+Gpu('archives are unpacked when all of their parts have arrived', () => {
   const [from, parts, target] = ['from', 'parts', 'target'].map((name) => join(folder, name)) as [
     string,
     string,

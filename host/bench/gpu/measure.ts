@@ -1,5 +1,5 @@
-// Runs where stage.ts was unpacked, with a GPU or without: finds the devices, generates a model, loads it through
-// deployments and measures. Prints one JSON object.
+// Runs where stage.ts was unpacked, with or without a GPU. Finds the devices, generates a model, loads it through
+// deployments and measures it. Prints one JSON object.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
@@ -97,7 +97,7 @@ function textOptions(gpus: number): DeploymentOptionsInput {
   };
 }
 
-/** One deployment of the model: how long it loads, what it uses beside what was estimated, and how fast it answers. */
+/** Measures one deployment of the model: its load time, its memory compared with the estimate, and its speed. */
 async function measureText(gpus: number): Promise<object | string> {
   return withDeployments({ llm: textOptions(gpus) }, async (manager, loadS) => {
     const estimate = await llamaMemory(modelPath, {
@@ -136,7 +136,7 @@ async function speedOf(manager: DeploymentManager, requests: number): Promise<ob
   return { requests, chunks, chunks_per_s: round(chunks / seconds), first_chunk_ms: round(firstMs) };
 }
 
-/** Two deployments on one GPU, and a third one for which there is no room. */
+/** Measures two deployments on one GPU, and tries a third one that does not fit. */
 async function measureShared(): Promise<object | string> {
   return withDeployments({ one: textOptions(0.5), two: textOptions(0.5) }, async (manager) => {
     manager.register('three', textOptions(0.5));

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** An archive that is brought in parts, as a line of `archives.txt` has it. */
+/** An archive that is delivered in parts, as in a line of `archives.txt`. */
 export interface Archive {
   readonly name: string;
   readonly sha256: string;
   readonly parts: number;
 }
 
-/** Writes `<name>.000`, `<name>.001`, … of at most `maxBytes` each into a folder, from which `unpack.sh` joins them. */
+/** Writes `<name>.000`, `<name>.001`, … of at most `maxBytes` each into a folder. `unpack.sh` joins them. */
 export function splitFile(path: string, folder: string, maxBytes: number): Archive {
   const hash = createHash('sha256');
   const name = basename(path);
@@ -28,7 +28,7 @@ export function splitFile(path: string, folder: string, maxBytes: number): Archi
   }
 }
 
-/** The text of `archives.txt`. */
+/** Returns the text of `archives.txt`. */
 export function archivesText(archives: readonly Archive[]): string {
   return archives.map(({ name, sha256, parts }) => `${sha256} ${parts} ${name}\n`).join('');
 }

@@ -1,5 +1,5 @@
-// Prepares what a machine with a GPU and without a network needs: Node, this package with its CUDA backend, and models,
-// in parts that can be brought one by one. See docs/gpu.md.
+// Prepares everything for a machine with a GPU and without a network: Node, this package with its CUDA backend, and
+// models. Writes parts that can be delivered one by one. See docs/gpu.md.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -31,7 +31,7 @@ const { values, positionals } = parseArgs({
   options: {
     'cache-dir': { type: 'string', default: process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache', 'aana-host') },
     'part-mib': { type: 'string', default: '60' },
-    /** A GGUF file of Llama's architecture, whose vocabulary the generated model gets. */
+    /** A GGUF file of Llama's architecture. The generated model gets its vocabulary. */
     base: { type: 'string' },
     /** Further files, such as wheels with CUDA's libraries. */
     add: { type: 'string', multiple: true, default: [] },
@@ -41,7 +41,7 @@ const { values, positionals } = parseArgs({
 const [out] = positionals;
 if (out === undefined)
   throw new Error(
-    'where to? node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]',
+    'missing folder; usage: node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]',
   );
 const cacheDir = values['cache-dir'];
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
@@ -76,7 +76,7 @@ async function stage(folder: string): Promise<void> {
   log.info('staged', { folder, parts: split.reduce((sum, { parts }) => sum + parts, 0), mib: Math.round(bytes / MIB) });
 }
 
-/** Packs `names` below `from`. */
+/** Packs `names`, which are relative to `from`. */
 function pack(name: string, from: string, names: readonly string[], excluded: readonly string[] = []): string {
   const path = join(work, name);
   execFileSync('tar', ['-czf', path, ...excluded.map((pattern) => `--exclude=${pattern}`), '-C', from, ...names]);
@@ -89,7 +89,7 @@ function nodeArchive(): string {
   return pack('node.tar.gz', join(work, 'node'), ['node']);
 }
 
-/** The compiled package, its addon and the one dependency that deployments have. */
+/** Packs the compiled package, its addon, and the only package that deployments depend on. */
 function packageArchive(addon: string): string {
   const folder = join(work, 'package');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
@@ -113,7 +113,7 @@ function cudaArchive(libraries: string): string {
   return pack('cuda.tar.gz', work, ['cuda']);
 }
 
-/** The vocabulary for a model that is generated there, and what of Whisper is in the cache. */
+/** Packs the vocabulary for the model to generate, and the Whisper models of the cache. */
 function modelsArchive(): string {
   const folder = join(work, 'models');
   mkdirSync(folder);

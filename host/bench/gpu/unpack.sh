@@ -1,6 +1,7 @@
 #!/bin/sh
-# Joins what was brought in parts and unpacks it: sh unpack.sh <folder with archives.txt and parts> <target folder>.
-# May be called after each delivery: it unpacks what is complete and not unpacked yet, removes its parts, and ends with 3 while something is missing.
+# Joins delivered parts and unpacks them: sh unpack.sh <folder with archives.txt and parts> <target folder>. May be run
+# after each delivery. Unpacks each archive that is complete and not unpacked yet, and removes its parts. Exits with 3
+# while parts are missing.
 set -eu
 parts=$1
 target=$2
@@ -17,7 +18,7 @@ while read -r sha256 count name; do
   find "$parts" -maxdepth 1 -name "$name.[0-9][0-9][0-9]" | sort | xargs cat > "$target/$name"
   if ! echo "$sha256  $target/$name" | sha256sum -c --quiet -; then
     rm -f "$target/$name"
-    echo "$name: its parts are damaged; bring them again" >&2
+    echo "$name: its parts are damaged; deliver them again" >&2
     exit 1
   fi
   tar -xzf "$target/$name" -C "$target"

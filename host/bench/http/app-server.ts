@@ -1,5 +1,5 @@
-// An application as a user writes it: an endpoint in host code, and the benchmark's plugin; HTTPS where the environment
-// names a certificate. Started by ../http.ts.
+// An application as a user writes it: an endpoint in host code and the benchmark's plugin. Serves HTTPS if the
+// environment names a certificate. Started by ../http.ts.
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';

@@ -1,4 +1,4 @@
-// The same endpoint by hand: Koa, koa-body and zod. Started by ../http.ts.
+// The same endpoint written by hand: Koa, koa-body and zod. Started by ../http.ts.
 import { createServer } from 'node:http';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';

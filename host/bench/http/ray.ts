@@ -8,18 +8,20 @@ import { packageRoot } from '../../core/package-root.ts';
 import { freePort } from '../../test/helpers/server.ts';
 import { killTree, type Subject, treeUsage } from '../plugins/processes.ts';
 
-/** Ray Serve under measurement. */
+/** A running Ray Serve that is measured. */
 export interface RaySubject extends Subject {
-  /** What its program says of itself: versions. */
+  /** Versions that its program reports. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
 const START_MS = 180_000;
 const STOP_MS = 20_000;
 
-/** Starts Ray Serve from the virtual environment in `venv`. Throws with its last words when it does not start. */
+/**
+ * Starts Ray Serve from the virtual environment in `venv`. Throws an Error with its last output if it does not start.
+ */
 export async function startRay(venv: string, env: NodeJS.ProcessEnv): Promise<RaySubject> {
-  const folder = await mkdtemp('/tmp/ray-'); // paths of its sockets must be short
+  const folder = await mkdtemp('/tmp/ray-'); // in /tmp, because the paths of its sockets must be short
   const port = await freePort();
   const child = spawn(
     join(venv, 'bin/python'),
@@ -29,7 +31,7 @@ export async function startRay(venv: string, env: NodeJS.ProcessEnv): Promise<Ra
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-4000)));
   const failed = once(child, 'error').then(([error]) => Promise.reject(error as Error));
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`Ray Serve ended: ${words}`)));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`Ray Serve exited: ${words}`)));
   const late = sleep(START_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new Error(`Ray Serve did not start: ${words}`)),
   );

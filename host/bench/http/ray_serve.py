@@ -1,6 +1,6 @@
-"""The same endpoint with Ray Serve, as its guide to performance says: HAProxy in front, throughput mode, no access log.
-
-Started by ../http.ts with the number of a free port; ends when its standard input does. Below `/one` there is one replica, below `/two` there are two.
+"""The same endpoint with Ray Serve, set up as its guide to performance says: HAProxy in front, throughput mode, no
+access log. Started by ../http.ts with the number of a free port. It ends when its standard input ends. `/one` has one
+replica, `/two` has two.
 """
 
 import json
@@ -38,7 +38,7 @@ class Output(BaseModel):
 
 @serve.deployment(max_ongoing_requests=10_000, ray_actor_options={"num_cpus": 0})
 class Noop:
-    # Not an ASGI application: FastAPI in front of it would cost it more.
+    # Not an ASGI application, because FastAPI in front of it would cost more.
     async def __call__(self, request: Request) -> Response:
         given = Input.model_validate_json(await request.body())
         return Response(Output(text=given.text, count=given.count).model_dump_json(), media_type="application/json")

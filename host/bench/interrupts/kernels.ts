@@ -19,7 +19,7 @@ const maxBytes = 64 * 1024 * 1024;
 
 type Kernels = Record<string, (n: number) => unknown>;
 
-/** How much work each does in some tens of milliseconds. */
+/** The argument with which each function takes some tens of milliseconds. */
 const work: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   C: { hash: 20, matrix: 20, sort: 12, calls: 30, copy: 40 },
   Rust: { words: 20, primes: 40 },
@@ -27,7 +27,7 @@ const work: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 
 const sources = join(packageRoot, 'host/bench/fixtures/kernels');
 
-/** What this machine has compilers for; says in `notes` what it lacks. */
+/** Returns the kernels that this machine can compile. Adds a note for each missing compiler. */
 export async function kernels(notes: string[]): Promise<Kernel[]> {
   const dir = await mkdtemp(join(tmpdir(), 'aana-kernels-'));
   try {
@@ -71,7 +71,7 @@ function instance(code: Uint8Array<ArrayBuffer>): Kernels {
 
 async function compileC(file: string): Promise<void> {
   const clang = findCommands(versioned('clang'))[0];
-  if (clang === undefined) throw new Error('there is no clang');
+  if (clang === undefined) throw new Error('clang is missing');
   await compile(clang, [
     '--target=wasm32',
     '-nostdlib',
@@ -86,7 +86,7 @@ async function compileC(file: string): Promise<void> {
 
 async function compileRust(file: string): Promise<void> {
   const rustc = findCommands(['rustc'])[0];
-  if (rustc === undefined) throw new Error('there is no rustc');
+  if (rustc === undefined) throw new Error('rustc is missing');
   const args = [
     '--edition',
     '2021',

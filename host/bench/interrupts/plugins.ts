@@ -9,13 +9,13 @@ import { type LoadedPlugin, PluginHost } from '../../plugins/set/plugin-host.ts'
 import type { PluginPorts } from '../../plugins/ports.ts';
 import type { RuntimeMode } from '../../plugins/invocation/protocol.ts';
 
-/** A request to a plugin's endpoint. */
+/** A request to an endpoint of a plugin. */
 export interface PluginWork {
   readonly name: string;
   readonly folder: string;
   readonly endpoint: string;
   readonly input: object;
-  /** Requests in one measurement. */
+  /** Number of requests in one measurement. */
   readonly times: number;
 }
 
@@ -83,7 +83,7 @@ const transcript = {
   transcription: { text: segments.map(({ text }) => text).join('') },
 };
 
-/** Deployments that answer at once, with what is asked of them here. */
+/** Returns deployments that answer at once, with fixed answers to the methods that the plugins call. */
 function portsOf(fake: FakePorts): PluginPorts {
   const answers: Record<string, unknown> = {
     transcribe: transcript,
@@ -103,20 +103,20 @@ function portsOf(fake: FakePorts): PluginPorts {
   };
 }
 
-/** Hosts for as long as they are measured. */
+/** Hosts that live as long as they are measured. */
 export class MeasuredHosts implements AsyncDisposable {
   readonly #fake = new FakePorts();
   readonly #hosts: PluginHost[] = [];
   #dir = '';
 
-  /** The plugin as it is on this Node, and with modules that cannot be interrupted. */
+  /** Loads the plugin in two ways: as it is on this Node, and with modules that cannot be interrupted. */
   async both(folder: string): Promise<{ plain: LoadedPlugin; interruptible: LoadedPlugin }> {
     this.#dir = await mkdtemp(join(tmpdir(), 'aana-interrupts-'));
     const built = join(packageRoot, folder);
     await buildPlugin(built, { log: silentLogger });
     const cacheOf = (name: string): string => join(this.#dir, name);
     const interruptible = await this.#load(built, cacheOf('interruptible'), 'suspending');
-    // The same translation, with the modules of the one whose guests have a thread each.
+    // The same translation, with the modules of the mode in which each guest has a thread.
     await this.#load(built, cacheOf('blocking'), 'blocking');
     const plain = this.#host(cacheOf('plain'), 'suspending');
     await plain.inspect(built);
@@ -150,7 +150,7 @@ export class MeasuredHosts implements AsyncDisposable {
   }
 }
 
-/** CPU time of the plugin's thread for some requests, in milliseconds. */
+/** Returns the CPU time of the plugin's thread for `times` requests, in milliseconds. */
 export async function cpuOf(plugin: LoadedPlugin, { endpoint, input, times }: PluginWork): Promise<number> {
   const before = plugin.counters().cpuMs;
   for (let n = 0; n < times; n++) {

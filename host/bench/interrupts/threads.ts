@@ -1,5 +1,5 @@
-// Memory of a process in which so many requests of one plugin wait, in one thread or in a thread each. Started by
-// ../interrupts.ts with a mode and a number.
+// Measures the memory of a process in which many requests of one plugin wait, in one thread or in one thread each.
+// Started by ../interrupts.ts with a mode and a number of requests.
 import { join } from 'node:path';
 import { loadConfig } from '../../config/index.ts';
 import { delay } from '../../core/abort.ts';

@@ -1,5 +1,5 @@
-// The host as it serves, with the benchmark's plugin, an endpoint in host code and a deployment that answers at once.
-// Started by ../plugins.ts.
+// The host with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by
+// ../plugins.ts.
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
@@ -30,7 +30,7 @@ const echo: DeploymentPort = {
 };
 
 const unused = (): never => {
-  throw new Error('the benchmark uses deployments alone');
+  throw new Error('the benchmark uses only deployments');
 };
 
 const plugins = new PluginHost({

@@ -12,8 +12,9 @@ const jcoFolder = join(packageRoot, 'node_modules/@bytecodealliance/jco');
 export const jcoProgram = join(jcoFolder, 'dist/jco.js');
 
 /**
- * The wasi:http component that `jco serve` runs, kept in the cache. Made with StarlingMonkey, for componentize-qjs
- * cannot link wasi:http; without `fetch-event`, for such a component answers one request only.
+ * Returns the path of the wasi:http component for `jco serve`, which is kept in the cache. StarlingMonkey makes it,
+ * because componentize-qjs cannot link wasi:http. It is made without `fetch-event`, because such a component answers
+ * only one request.
  */
 export async function httpComponent(cacheDir: string): Promise<string> {
   const sources = await Promise.all(

@@ -1,4 +1,4 @@
-// The same endpoints by hand: Koa, koa-body and zod. Started by ../plugins.ts.
+// The same endpoints written by hand: Koa, koa-body and zod. Started by ../plugins.ts.
 import { createServer } from 'node:http';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
@@ -17,7 +17,8 @@ app.use((ctx: Context) => {
   ctx.respond = false;
   ctx.res.writeHead(200, { 'content-type': 'application/json-seq' });
   let sent = 0;
-  // One chunk a turn of the loop, as a model's tokens come; else Node joins all of them into one write.
+  // Writes one chunk in each turn of the event loop, like the tokens of a model. Otherwise Node would join all of them
+  // into one write.
   const next = (): void => {
     if (sent++ === count) ctx.res.end();
     else {

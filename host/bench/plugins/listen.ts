@@ -4,7 +4,7 @@ import type { Logger } from '../../core/log/logger.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
 
-/** The HTTP side of the host over these endpoints, on a free port. */
+/** Serves these endpoints over HTTP on a free port. */
 export async function listen(
   registry: EndpointRegistry,
   { limits }: Config,

@@ -1,5 +1,5 @@
-// A process that sends requests over kept-alive connections, each the next as soon as it has its answer. Started by
-// ../plugins.ts.
+// A process that sends requests over kept-alive connections. Each connection sends its next request after the answer.
+// Started by ../plugins.ts.
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { LoadJob, LoadResult } from './protocol.ts';
@@ -23,7 +23,7 @@ function requestOf({ path, body, port, as = 'form' }: LoadJob): Buffer {
   return Buffer.from(head.join('\r\n') + content);
 }
 
-/** Where the answer at the start of `text` ends, or -1 while it is not complete. */
+/** Returns where the first answer in `text` ends, or -1 if it is not complete. */
 function answerEnd(text: string): number {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return -1;

@@ -12,19 +12,19 @@ export interface Usage {
   readonly waiting: number;
 }
 
-/** A server under measurement, in a process of its own. */
+/** A server that is measured, in a separate process. */
 export interface Subject extends AsyncDisposable {
   readonly port: number;
-  /** Of the process that was started. */
+  /** The pid of the process that was started. */
   readonly pid: number;
   usage(): Promise<Usage>;
-  /** Lets held calls go on. */
+  /** Lets held calls continue. */
   release(): void;
 }
 
 const script = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
 
-/** A server of this folder, run by the Node at `node`. */
+/** Starts a server of this folder with the Node at `node`. */
 export async function startServer(
   node: string,
   name: string,
@@ -62,7 +62,7 @@ export async function startServer(
   };
 }
 
-/** `jco serve` on a component; what it uses is read from /proc, for it starts a process of its own. */
+/** Starts `jco serve` on a component. Its usage is read from /proc, because it starts a further process. */
 export async function startJco(node: string, jco: string, component: string, env: NodeJS.ProcessEnv): Promise<Subject> {
   const port = await freePort();
   const child = spawn(node, [jco, 'serve', component, '--port', String(port), '--host', '127.0.0.1'], {
@@ -92,7 +92,7 @@ const treeOf = async ({ pid = 0 }: ChildProcess): Promise<number[]> => [
   ...(await descendants(pid)).map((one) => one.pid),
 ];
 
-/** What a process and those that it started use, read from /proc. */
+/** Returns the usage of a process and its descendants, from /proc. */
 export async function treeUsage(child: ChildProcess): Promise<Usage> {
   const stats = await Promise.all(
     (await treeOf(child)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
@@ -103,13 +103,13 @@ export async function treeUsage(child: ChildProcess): Promise<Usage> {
   return { cpuMicroseconds: sum(11, 12) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
 }
 
-/** Ends a process and those that it started. */
+/** Kills a process and its descendants. */
 export async function killTree(child: ChildProcess): Promise<void> {
   const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
   for (const pid of (await treeOf(child)).toReversed()) {
     try {
       process.kill(pid, 'SIGKILL');
-    } catch {} // it ended with its parent
+    } catch {} // it has ended with its parent
   }
   await exited;
 }
@@ -122,7 +122,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** The process that makes the load; always this Node. */
+/** The process that makes the load. It always runs on this Node. */
 export class LoadProcess implements Disposable {
   readonly #child = spawn(process.execPath, [script('load')], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
 
@@ -139,7 +139,7 @@ export class LoadProcess implements Disposable {
 
 function messageOf<T>(child: ChildProcess, name: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`${name} ended with ${code}`));
+    const onExit = (code: number | null): void => reject(new Error(`${name} exited with ${code}`));
     child.once('exit', onExit);
     child.once('message', (message) => {
       child.off('exit', onExit);

@@ -1,37 +1,37 @@
-/** What the benchmark asks of a server's process, and what that tells. */
+/** Messages from the benchmark to a server's process. */
 export type ToServer = 'usage' | 'release' | 'stop';
 export type FromServer =
   | { readonly type: 'listening'; readonly port: number }
   | { readonly type: 'usage'; readonly cpuMicroseconds: number; readonly rssBytes: number; readonly waiting: number };
 
-/** One measurement, as the process that makes the load is told it. */
+/** One measurement, as the process that makes the load receives it. */
 export interface LoadJob {
   readonly port: number;
   readonly path: string;
-  /** JSON of the form's field `body`, or of the whole request. */
+  /** The JSON in the form field `body`, or in the whole request. */
   readonly body: string;
-  /** How it is sent. Default: as a form. */
+  /** The content type of the request. Default: a form. */
   readonly as?: 'form' | 'json';
-  /** Whether the server speaks HTTPS; its certificate is not looked at. */
+  /** Whether the server speaks HTTPS. Its certificate is not checked. */
   readonly encrypted?: boolean;
   readonly connections: number;
-  /** Ends after this many milliseconds… */
+  /** Ends after this many milliseconds. */
   readonly ms: number;
-  /** Milliseconds from one request of a connection to its next, where the answer does not take longer. */
+  /** Milliseconds between two requests of a connection, unless the answer takes longer. */
   readonly everyMs?: number;
-  /** …or after one answer on each connection. */
+  /** Ends after one answer on each connection. */
   readonly once?: boolean;
 }
 
 export interface LoadResult {
   readonly requests: number;
   readonly failed: number;
-  /** The first answer that was not 200. */
+  /** The first answer with a status other than 200. */
   readonly failure?: string;
   readonly seconds: number;
-  /** CPU time that making the load took. */
+  /** CPU time for making the load. */
   readonly cpuMs: number;
-  /** Milliseconds. */
+  /** Latencies in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }

@@ -7,17 +7,17 @@ import type { LoadJob } from './protocol.ts';
 
 /** One measurement of a server. */
 export interface Sample {
-  /** Of the server, for each request. */
+  /** CPU time of the server for each request. */
   readonly cpuMs: number;
-  /** Cores that neither server nor load used, on average. */
+  /** Average number of cores that other programs used. */
   readonly otherCores: number;
   readonly perSecond: number;
-  /** Milliseconds. */
+  /** Latencies in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** Waits for a calm machine, at most so long, and measures. Throws when a request fails. */
+/** Waits for a calm machine, at most `calmMs`, and then measures. Throws if a request fails. */
 export async function sample(load: LoadProcess, subject: Subject, calmMs: number, job: LoadJob): Promise<Sample> {
   await calm(calmMs);
   const machine = machineUsage();
@@ -45,7 +45,7 @@ export function median(values: readonly number[]): number {
 
 export const machineLoad = (): number[] => loadavg().map((one) => round(one, 1));
 
-/** What every report begins with. */
+/** Returns the fields with which every report begins. */
 export function reportHead(benchmark: string, loadBefore: readonly number[]): Record<string, unknown> {
   return {
     benchmark,
@@ -55,7 +55,7 @@ export function reportHead(benchmark: string, loadBefore: readonly number[]): Re
   };
 }
 
-/** Disposes of what it was given, the last first; not every Node has one. */
+/** Disposes its objects in reverse order. Needed because older versions of Node have no such class. */
 export class AsyncDisposableStack implements AsyncDisposable {
   readonly #owned: AsyncDisposable[] = [];
 

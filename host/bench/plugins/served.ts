@@ -4,13 +4,13 @@ import type { FromServer, ToServer } from './protocol.ts';
 
 export interface ServedOptions {
   readonly port: number;
-  /** Calls that are held until `release`. */
+  /** Returns the number of calls that are held until `release`. */
   readonly waiting?: () => number;
   readonly release?: () => void;
   readonly close: () => Promise<unknown>;
 }
 
-/** Ties a server to the benchmark that started its process: it tells its CPU time and ends with it. */
+/** Connects a server to the benchmark that started its process: reports its CPU time, and ends with the benchmark. */
 export function served({ port, waiting = () => 0, release = () => {}, close }: ServedOptions): void {
   const tell = (message: FromServer): unknown => process.send?.(message);
   process.on('message', (message: ToServer) => {

@@ -1,4 +1,4 @@
-// Our queue, in a process of its own. Started by ../tasks.ts, whose jobs it does.
+// Our queue in a separate process. Started by ../tasks.ts, which sends it jobs.
 import { join } from 'node:path';
 import * as z from 'zod';
 import { silentLogger } from '../../core/log/logger.ts';

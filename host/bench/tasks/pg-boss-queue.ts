@@ -1,11 +1,11 @@
-// pg-boss, set up for speed: it is told of new jobs, takes them in batches, and goes on without a pause while batches
-// are full.
+// pg-boss, configured for speed: it is notified of new jobs, takes them in batches, and continues without a pause while
+// batches are full.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { WORKERS } from './protocol.ts';
 import { type MeasuredQueue, serveJobs } from './run-job.ts';
 
-/** What is used of it. */
+/** The part of its interface that is used. */
 interface PgBoss {
   on(event: 'error', listener: (error: Error) => void): void;
   start(): Promise<unknown>;

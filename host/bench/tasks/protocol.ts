@@ -1,19 +1,19 @@
 import type { StorageConfig } from '../../storage/index.ts';
 
-/** Tasks that run at the same time, in every queue. */
+/** Number of tasks that run at the same time in every queue. */
 export const WORKERS = 64;
 
-/** What a queue is asked to do: many tasks at once, or one after the other on an idle queue. */
+/** A job for a queue: many tasks at once, or one after the other on an idle queue. */
 export type QueueJob =
   | { readonly type: 'throughput'; readonly tasks: number; readonly callers: number }
   | { readonly type: 'latency'; readonly samples: number; readonly pauseMs: number };
 
 export interface QueueResult {
-  /** Throughput: from the first accepted to the last stored as completed. */
+  /** Throughput: seconds from the first accepted task to the last task stored as completed. */
   readonly seconds: number;
-  /** Latency: from accepted to running, of each task. */
+  /** Latency: milliseconds from accepted to running, for each task. */
   readonly pickUpMs: readonly number[];
-  /** Of the process of the queue. */
+  /** CPU time of the queue's process. */
   readonly cpuMicroseconds: number;
 }
 
@@ -24,8 +24,8 @@ export type FromQueue =
 
 export interface QueueArguments {
   readonly database: StorageConfig;
-  /** A folder of its own. */
+  /** A folder for the queue's files. */
   readonly folder: string;
-  /** Where the package is that is compared with. */
+  /** A file from which to import the compared package. */
   readonly module?: string;
 }

@@ -1,11 +1,11 @@
 import { deferred } from '../../core/deferred.ts';
 import type { FromQueue, QueueArguments, QueueJob, QueueResult } from './protocol.ts';
 
-/** A queue under measurement: its tasks do nothing but call what `onRun` set. */
+/** A queue that is measured. Its tasks only call `onRun`. */
 export interface MeasuredQueue {
   /** Resolves when the task `n` is stored. */
   add(n: number): Promise<void>;
-  /** How many are stored as completed. */
+  /** Returns the number of tasks stored as completed. */
   completed(): Promise<number>;
   onRun: (n: number) => void;
   close(): Promise<void>;
@@ -13,7 +13,7 @@ export interface MeasuredQueue {
 
 const LOOK_MS = 5;
 
-/** Does the jobs that the benchmark's process sends to this one. */
+/** Runs the jobs that the benchmark's process sends to this one. */
 export async function serveJobs(open: (given: QueueArguments) => Promise<MeasuredQueue>): Promise<void> {
   const queue = await open(JSON.parse(process.argv[2] ?? '') as QueueArguments);
   let made = 0;
@@ -69,7 +69,8 @@ async function latency(
     queue.onRun = () => running.resolve(performance.now());
     await queue.add(n);
     const acceptedAt = performance.now();
-    pickUpMs.push(Math.max(0, (await running.promise) - acceptedAt)); // it may run before its caller hears that it was accepted
+    // It may run before its caller learns that it was accepted.
+    pickUpMs.push(Math.max(0, (await running.promise) - acceptedAt));
     await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
   }
   return { seconds: (performance.now() - startedAt) / 1000, pickUpMs, cpuMicroseconds: cpuSince(before) };

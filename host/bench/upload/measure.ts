@@ -6,10 +6,10 @@ import type { Subject } from '../plugins/processes.ts';
 
 export interface UploadMeasured {
   readonly mib: number;
-  /** Resident memory of the server's process: before, at most, and after, in MiB. */
+  /** Resident memory of the server's process in MiB: before, maximum, and after. */
   readonly rssMib: { readonly before: number; readonly peak: number; readonly after: number };
   readonly mibPerSecond: number;
-  /** CPU time of the server for a GiB. */
+  /** CPU time of the server for each GiB. */
   readonly cpuSecondsPerGib: number;
 }
 
@@ -17,10 +17,10 @@ const MIB = 1024 * 1024;
 const BOUNDARY = 'a-boundary-of-some-length';
 const HEAD = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="clip"; filename="clip.mp4"\r\ncontent-type: video/mp4\r\n\r\n`;
 const TAIL = `\r\n--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"file":"clip"}\r\n--${BOUNDARY}--\r\n`;
-/** Bytes that the reader of forms has to look at: none of them begins a boundary, many have its first byte. */
+/** Bytes that the parser of forms has to examine: none of them begins a boundary, but many equal its first byte. */
 const PIECE = Buffer.from(Array.from({ length: 64 * 1024 }, (_, i) => (i * 31 + (i >> 8)) % 256));
 
-/** Uploads one file of so many MiB to a server of this folder and watches its memory (Linux). */
+/** Uploads one file of `mib` MiB to a server of this folder and measures its memory (Linux). */
 export async function measureUpload({ port, pid, usage }: Subject, mib: number): Promise<UploadMeasured> {
   const before = await memoryOf(pid, { restart: true });
   const { cpuMicroseconds } = await usage();
@@ -56,7 +56,7 @@ function* pieces(mib: number): Generator<Buffer> {
   yield Buffer.from(TAIL);
 }
 
-/** MiB that a process has, and had at most since it was last asked to `restart`. */
+/** Returns the memory of a process in MiB, now and at most since the last call with `restart`. */
 async function memoryOf(pid: number, { restart = false } = {}): Promise<{ rss: number; peak: number }> {
   if (restart) await writeFile(`/proc/${pid}/clear_refs`, '5');
   const status = await readFile(`/proc/${pid}/status`, 'utf8');

@@ -1,4 +1,4 @@
-// The host as it serves, with an endpoint that takes files and looks at their size. Started by ./measure.ts.
+// The host with an endpoint that receives files and returns their size. Started by ./measure.ts.
 import * as z from 'zod';
 import { loadConfig } from '../../config/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
