@@ -84,7 +84,8 @@ const aHandler = z.custom<EventHandler>(
   'must have a method handle',
 );
 
-const Registration = z.strictObject({
+/** The keys of a registration, of every kind. */
+export const Registration = z.strictObject({
   name: z.string(),
   path: z.string(),
   summary: z.string().default(''),

@@ -1,0 +1,54 @@
+// docs/migrating.md: every name that its tables have in the column of aana-host is a name of this package.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../../core/package-root.ts';
+import { isKnownName } from '../helpers/known-names.ts';
+
+const page = readFileSync(join(packageRoot, 'docs/migrating.md'), 'utf8');
+
+/** The second cells of all rows with three. */
+const ours = [...page.matchAll(/^\|(?:[^|\n]*)\|([^|\n]*)\|(?:[^|\n]*)\|$/gm)]
+  .map(([, cell = '']) => cell.trim())
+  .filter((cell) => cell !== 'aana-host' && cell !== '---');
+
+const Migrating = suite('docs/migrating.md');
+
+Migrating('has a name of this package or a dash in each row', () => {
+  assert.ok(ours.length > 150, `${ours.length} rows`);
+  assert.equal(
+    ours.filter((cell) => cell !== '–' && cell.replaceAll(/`[^`]+`/g, '').trim() !== ''),
+    [],
+  );
+});
+
+Migrating('names only what this package has', () => {
+  const names = [...new Set(ours.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)))];
+  assert.ok(names.length > 150, `${names.length} names`);
+  assert.equal(
+    names.filter((name) => !isKnownName(name)),
+    [],
+  );
+});
+
+Migrating('would notice names that this package lacks', () => {
+  for (const name of [
+    'AanaSDK',
+    'app.registerDeploy()',
+    'ctx.frames',
+    'schemas.WhisperParams.beams',
+    'WhisperConfig.size',
+    'WhisperDeployment.transcribe_batch',
+    'Endpoint.start',
+    'repositories.videos.remove',
+    'num_replica',
+    'ray_actor_options.num_tpus',
+    'TASK_QUEUE__WORKERS',
+    'aana-host deploy --ray-address',
+    'GET /task',
+  ])
+    assert.not(isKnownName(name), name);
+});
+
+Migrating.run();
