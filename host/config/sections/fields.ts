@@ -1,0 +1,20 @@
+import * as z from 'zod';
+
+export const GIB = 1024 ** 3;
+export const MIB = 1024 ** 2;
+
+export const positiveBytes = (bytes: number, description: string) =>
+  z.int().min(1).default(bytes).describe(description);
+
+export const seconds = (value: number, description: string) =>
+  z.number().positive().max(604_800).default(value).describe(description);
+
+/** Where files are made. The kernel's own trees hold none, and Node tries for ever to make a folder in them. */
+export const place = () =>
+  z
+    .string()
+    .min(1)
+    .refine(
+      (path) => !/^\/(proc|sys)(\/|$)/.test(path),
+      'is in /proc or /sys, where no file can be made; choose another folder',
+    );
