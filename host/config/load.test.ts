@@ -44,7 +44,7 @@ Load('fills every key without a file, and names the two default deployments', ()
   assert.is(config.media.allow_private_urls, false);
 });
 
-Load('prefers flags to the environment, that to the file, that to the defaults', () => {
+Load('prefers flags to the environment, the environment to the file, and the file to the defaults', () => {
   writeConfig({ port: 1, host: 'file', log: { level: 'warn', format: 'json' }, name: 'file' });
   const config = load({
     env: { AANA_PORT: '2', AANA_LOG_LEVEL: 'error', AANA_HOST: 'environment' },
@@ -66,7 +66,7 @@ Load('lets a file replace the default deployments as a whole', () => {
   assert.is(deployments['only']?.health_check_period_s, 10);
 });
 
-Load('is frozen to the bottom', () => {
+Load('returns a deeply frozen configuration', () => {
   const config = load();
   assert.throws(() => {
     (config.media as { max_redirects: number }).max_redirects = 9;
@@ -80,24 +80,27 @@ Load('finds the cache in AANA_CACHE_DIR, else XDG_CACHE_HOME, else the home dire
   assert.is(load({ env: { AANA_CACHE_DIR: '/y' }, flags: { cache_dir: 'z' } }).cache_dir, join(cwd, 'z'));
 });
 
-Load('starts relative paths of a file from its folder, those of flags and variables from the working directory', () => {
-  mkdirSync(join(cwd, 'etc'));
-  writeConfig({ media: { allow_paths: ['videos', '/abs'] }, cache_dir: 'cache' }, 'etc/own.json');
-  const config = load({ file: 'etc/own.json' });
-  assert.equal(config.media.allow_paths, [join(cwd, 'etc/videos'), '/abs']);
-  assert.is(config.cache_dir, join(cwd, 'etc/cache'));
-  assert.equal(load({ flags: { 'media.allow_paths': ['a', '/b'] } }).media.allow_paths, [join(cwd, 'a'), '/b']);
-  assert.equal(load({ env: { AANA_ALLOW_PATHS: `a${delimiter}/b` } }).media.allow_paths, [join(cwd, 'a'), '/b']);
-});
+Load(
+  'resolves relative paths of a file from its folder, and those of flags and variables from the working directory',
+  () => {
+    mkdirSync(join(cwd, 'etc'));
+    writeConfig({ media: { allow_paths: ['videos', '/abs'] }, cache_dir: 'cache' }, 'etc/own.json');
+    const config = load({ file: 'etc/own.json' });
+    assert.equal(config.media.allow_paths, [join(cwd, 'etc/videos'), '/abs']);
+    assert.is(config.cache_dir, join(cwd, 'etc/cache'));
+    assert.equal(load({ flags: { 'media.allow_paths': ['a', '/b'] } }).media.allow_paths, [join(cwd, 'a'), '/b']);
+    assert.equal(load({ env: { AANA_ALLOW_PATHS: `a${delimiter}/b` } }).media.allow_paths, [join(cwd, 'a'), '/b']);
+  },
+);
 
-Load('takes an empty variable as unset, except that an empty CUDA_VISIBLE_DEVICES means no GPU', () => {
+Load('treats an empty variable as unset, except that an empty CUDA_VISIBLE_DEVICES means no GPU', () => {
   const config = load({ env: { AANA_PORT: '', CUDA_VISIBLE_DEVICES: '', HF_TOKEN: '' } });
   assert.is(config.port, 8000);
   assert.is(config.models.hf_token, null);
   assert.is(config.cuda_visible_devices, '');
 });
 
-Load('refuses an unknown key with the file and the whole key', () => {
+Load('names the file and the whole key when it refuses an unknown key', () => {
   const path = writeConfig({ media: { alow_paths: [] } });
   assert.is(messageOf(load), `${path}: unknown key "media.alow_paths"; the known keys are in docs/configuration.md`);
   writeConfig({ deployments: { only: { type: 'WhisperDeployment', replicas: 2 } } });
@@ -127,22 +130,22 @@ Load('names the source of a bad value: file, variable or flag', () => {
   );
   assert.match(
     messageOf(() => load({ env: { AANA_STRICT: 'perhaps' } })),
-    /AANA_STRICT: "perhaps" is neither true nor false/,
+    /AANA_STRICT: "perhaps" is not "true" or "false"/,
   );
 });
 
-Load('says in one sentence that a file is missing, not JSON, or not an object', () => {
+Load('says in one sentence that a file is missing, invalid JSON, or not an object', () => {
   assert.match(
     messageOf(() => load({ file: 'none.json' })),
     /none\.json: cannot be read: ENOENT$/,
   );
   const path = writeConfig('{"port": 1,}');
-  assert.match(messageOf(load), `${path}: not JSON: `);
+  assert.match(messageOf(load), `${path}: invalid JSON: `);
   writeConfig('[]');
-  assert.is(messageOf(load), `${path}: a JSON object is expected`);
+  assert.is(messageOf(load), `${path}: expected a JSON object`);
 });
 
-Load('refuses folders where none can be made, which Node would try for ever', () => {
+Load('refuses folders in /proc and /sys, where Node tries endlessly to make one', () => {
   for (const [name, value] of [
     ['AANA_CACHE_DIR', '/proc/cache'],
     ['AANA_DATA_DIR', '/sys'],
@@ -159,7 +162,7 @@ Load('refuses folders where none can be made, which Node would try for ever', ()
   assert.is(load({ env: { AANA_CACHE_DIR: '/process' } }).cache_dir, '/process');
 });
 
-Load('takes proxies from the variables that other programs know, in either spelling', () => {
+Load('takes proxies from the usual variables, in upper and lower case', () => {
   const { outgoing } = load({
     env: {
       HTTP_PROXY: 'http://upper:1',
@@ -198,7 +201,7 @@ Load('does not read the environment of the process when one is given', () => {
   }
 });
 
-Load('puts what an embedding program gives between the defaults and the file', () => {
+Load('lets values of an embedding program override the defaults, and the file override them', () => {
   writeConfig({ port: 2 });
   const config = load({ base: { port: 1, host: 'base' } });
   assert.is(config.port, 2);
@@ -211,7 +214,7 @@ Load('refuses a key __proto__ of the file and leaves prototypes alone', () => {
   assert.is(({} as { port?: number }).port, undefined);
 });
 
-Load('says what a name of a deployment may be', () => {
+Load('describes valid names when it refuses a name of a deployment', () => {
   writeFileSync(join(cwd, 'name.json'), '{"deployments":{"a b":{"type":"WhisperDeployment"}}}');
   assert.throws(
     () => loadConfig({ cwd, env: {}, file: 'name.json' }),
@@ -219,7 +222,7 @@ Load('says what a name of a deployment may be', () => {
   );
 });
 
-Load('takes the settings of the task queue from variables with the names of the original', () => {
+Load('takes the settings of the task queue from variables with the names of the original SDK', () => {
   const names = {
     ENABLED: 'false',
     NUM_WORKERS: '9',
@@ -266,7 +269,7 @@ Load('takes the settings of the task queue from variables with the names of the 
   );
 });
 
-Load('takes the database from DB_CONFIG as the original does, and single keys of it from their own variables', () => {
+Load('takes the database from DB_CONFIG as the original SDK does, and single keys from their own variables', () => {
   const json = JSON.stringify({
     datastore_type: 'postgresql',
     datastore_config: { host: 'db', user: 'u', password: 'p', database: 'd' },
@@ -294,7 +297,7 @@ Load('takes the database from DB_CONFIG as the original does, and single keys of
   );
   assert.match(
     messageOf(() => load({ env: { DB_CONFIG: '[]' } })),
-    /^environment variable DB_CONFIG: a JSON object is expected/,
+    /^environment variable DB_CONFIG: expected a JSON object/,
   );
   assert.match(
     messageOf(() => load({ env: { DB_CONFIG: '{"datastore_config":{"pot":1}}' } })),
@@ -302,7 +305,7 @@ Load('takes the database from DB_CONFIG as the original does, and single keys of
   );
 });
 
-Load('keeps the database in the data directory of the user, where none is named', () => {
+Load('keeps the database in the user’s data directory unless a path is given', () => {
   const path = (options: LoadOptions): string | null => load(options).db_config.datastore_config.path;
   assert.is(path({}), join(cwd, '.local/share/aana-host/aana.db'));
   assert.is(path({ env: { XDG_DATA_HOME: '/x' } }), '/x/aana-host/aana.db');

@@ -7,31 +7,26 @@ import { loadDefaults } from './process-defaults.ts';
 import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
 import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree } from './values.ts';
 
-/** The file that is read when none is named. */
+/** The configuration file that is read by default. */
 export const CONFIG_FILE = 'aana.config.json';
 
 export interface LoadOptions {
-  /**
-   * Where `aana.config.json` is looked for, and what relative paths of flags and variables start from. Default: the
-   * working directory.
-   */
+  /** Folder of `aana.config.json` and of relative paths in flags and variables. Default: the working directory. */
   readonly cwd?: string;
-  /** Default: the environment of the process. */
+  /** Environment variables. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** `--config`: a file that must exist. */
+  /** The file of `--config`. It must exist. */
   readonly file?: string | undefined;
-  /**
-   * Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`: texts, lists of texts, or
-   * booleans.
-   */
+  /** Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`. */
   readonly flags?: Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
-  /** Given by an embedding program: between the defaults and the file. */
+  /** Values of an embedding program. They take precedence over the defaults only. */
   readonly base?: ConfigInput;
 }
 
 /**
- * Defaults, then the file, then the environment, then the flags; each beats the one before, key by key. Relative paths
- * in the file start from its folder. Throws `ConfigError` with one sentence that names the source and the key.
+ * Returns the configuration, merged key by key from the defaults, the file, the environment and the flags; later
+ * sources take precedence. Relative paths in the file start from its folder. Throws `ConfigError`, which names the
+ * source and the key.
  */
 export function loadConfig(given: LoadOptions = {}): Config {
   const options = { ...loadDefaults(), ...given };
@@ -45,7 +40,7 @@ export function loadConfig(given: LoadOptions = {}): Config {
   mergeEnvironment(tree, env, cwd, sources);
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
-  if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // it registers its own
+  if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // the application registers its own
   if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
   if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
   if (getAt(tree, 'data_dir') === undefined) tree['data_dir'] = defaultDataDir(env);
@@ -96,9 +91,9 @@ function readConfigFile(path: string): Tree {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    throw configError(`${path}: not JSON: ${jsonFault(error)}`);
+    throw configError(`${path}: invalid JSON: ${jsonFault(error)}`);
   }
-  if (!isTree(value)) throw configError(`${path}: a JSON object is expected`);
+  if (!isTree(value)) throw configError(`${path}: expected a JSON object`);
   return value;
 }
 
@@ -109,7 +104,7 @@ function mergeFile(tree: Tree, file: Tree, path: string, sources: Map<string, st
     sources.set(key, path);
     if (kind === 'path' || kind === 'paths') setAt(file, key, fromFolder(value, dirname(path)));
   }
-  // All of the file goes in, so that the schema refuses by name what no setting knows.
+  // All of the file is merged, so that the schema can refuse unknown keys by name.
   for (const [key, value] of Object.entries(file)) {
     const group = tree[key];
     if (key === '$schema') continue;
@@ -136,7 +131,7 @@ function mergeEnvironment(
     if (text === undefined || text === '') continue;
     const source = `environment variable ${name}`;
     const group = parseSetting(text, 'json', source, cwd);
-    if (!isTree(group)) throw configError(`${source}: a JSON object is expected`);
+    if (!isTree(group)) throw configError(`${source}: expected a JSON object`);
     sources.set(key, source);
     for (const [path, value] of leaves(group, key)) {
       sources.set(path, source);
@@ -147,7 +142,7 @@ function mergeEnvironment(
   for (const { key, kind, env: usual, alsoEnv } of SETTINGS) {
     const name = alsoEnv !== undefined && env[alsoEnv] ? alsoEnv : usual;
     const text = env[name];
-    // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable is as unset.
+    // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable counts as unset.
     if (text === undefined || (text === '' && key !== 'cuda_visible_devices')) continue;
     const source = `environment variable ${name}`;
     sources.set(key, source);
@@ -155,7 +150,7 @@ function mergeEnvironment(
   }
 }
 
-/** The values below an object, each with its path. */
+/** Returns all values nested in an object, each with its path. */
 function leaves(tree: Tree, path: string): [path: string, value: unknown][] {
   return Object.entries(tree).flatMap(([name, value]) =>
     isTree(value) ? leaves(value, `${path}.${name}`) : [[`${path}.${name}`, value] satisfies [string, unknown]],
@@ -184,7 +179,7 @@ function mergeFlags(
   }
 }
 
-/** The environment for child processes: that of this process, with what the configuration says about devices. */
+/** Returns the environment of child processes: `env` with the configured `CUDA_VISIBLE_DEVICES`. */
 export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return config.cuda_visible_devices === null
     ? { ...env }
@@ -192,8 +187,9 @@ export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = proces
 }
 
 /**
- * PEM files of certificate authorities that outgoing requests trust besides those of Node; Node reads the variable
- * itself until others are given.
+ * Returns PEM files of certificate authorities that outgoing requests trust in addition to those of Node.
+ * NODE_EXTRA_CA_CERTS is included only with `ca_file`, because Node reads the variable itself unless it is given
+ * authorities.
  */
 export function authorityFiles({ outgoing }: Config, env: NodeJS.ProcessEnv = process.env): readonly string[] {
   if (outgoing.ca_file === null) return [];
@@ -206,12 +202,12 @@ interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly input?: unknown;
-  /** What is wrong with the name of a key. */
+  /** Issues of the name of a key. */
   readonly issues?: readonly { readonly message: string }[] | undefined;
 }
 
 function describeIssue(issue: Issue | undefined, sources: Map<string, string>, file: string): string {
-  if (!issue) return 'the configuration is not valid';
+  if (!issue) return 'the configuration is invalid';
   const path = issue.path.map(String);
   const key = path.join('.');
   if (issue.code === 'unrecognized_keys' && 'keys' in issue) {

@@ -10,14 +10,14 @@ import { configKeys } from './render-docs.ts';
 
 const Docs = suite('the configuration page');
 
-Docs('is as the schema says; `aana-host docs config` writes it anew', () => {
+Docs('matches the schema; `aana-host docs config` regenerates it', () => {
   assert.is(
     readFileSync(join(packageRoot, 'docs/configuration.md'), 'utf8'),
     renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })),
   );
 });
 
-Docs('has every key of the schema in the table of settings, and no other', () => {
+Docs('covers exactly the keys in the table of settings', () => {
   assert.equal(
     SETTINGS.map(({ key }) => key).sort(),
     configKeys()
@@ -35,7 +35,7 @@ Docs('describes every key', () => {
   );
 });
 
-Docs('has no variable and no flag twice', () => {
+Docs('uses each variable and each flag once', () => {
   const names = SETTINGS.flatMap(({ env, flag }) => [env, ...(flag ? [flag.split(' ')[0]] : [])]);
   assert.is(new Set(names).size, names.length);
 });

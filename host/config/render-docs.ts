@@ -14,7 +14,7 @@ interface JsonSchema {
   readonly maximum?: number;
 }
 
-/** Every key of the schema that is a value of its own, with its path. */
+/** Returns the path and schema of every key that is not a section. */
 export function configKeys(
   schema: JsonSchema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema,
   path = '',
@@ -41,8 +41,8 @@ function defaultOf(key: string, schema: JsonSchema): string {
 }
 
 /**
- * `docs/configuration.md`, made from the schema and the table of settings; `deployment` is the JSON schema of one
- * deployment's options.
+ * Returns `docs/configuration.md`, generated from the schema and the table of settings. `deployment` is the JSON schema
+ * of one deployment's options.
  */
 export function renderConfigurationDocs(deployment: unknown): string {
   const rows = configKeys().map(([key, value]) => {
@@ -69,23 +69,23 @@ export function renderConfigurationDocs(deployment: unknown): string {
   });
   return `# Configuration
 
-<!-- Made by \`aana-host docs config > docs/configuration.md\` from host/config/schema.ts; do not edit. -->
+<!-- Generated from host/config/ by \`aana-host docs config > docs/configuration.md\`; do not edit. -->
 
-A configuration is put together from four sources; each beats the one before, key by key:
+The configuration comes from four sources. Each one takes precedence over those before it, key by key:
 
 1. the defaults below;
 2. \`aana.config.json\` in the working directory, or the file given with \`--config\`;
-3. environment variables (an empty one is as unset; lists of paths are separated as in \`PATH\`, others by commas, or are JSON; booleans are \`true\` or \`false\`);
+3. environment variables (an empty variable counts as unset; lists of paths are separated as in \`PATH\`; other lists are JSON or separated by commas; booleans are \`true\` or \`false\`);
 4. flags of \`aana-host serve\` (a flag for a list may be repeated).
 
-A key that is not in this table is refused. Relative paths in the file start from the folder of the file, those of variables and
-flags from the working directory.
+A key that is not in this table is an error. Relative paths in the file start from its folder; relative paths of variables and
+flags start from the working directory.
 
 | key | type | default | variable | flag | meaning |
 | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-Groups are objects in the file: \`media.allow_paths\` is
+Dots in a key stand for nested objects in the file. For example, \`media.allow_paths\` is
 
 \`\`\`json
 { "media": { "allow_paths": ["/srv/videos"] } }
@@ -93,25 +93,25 @@ Groups are objects in the file: \`media.allow_paths\` is
 
 ## The database
 
-Without a word SQLite is used, in \`data_dir\`. PostgreSQL is set with the keys of \`db_config\`, or with one variable as in the original, whose JSON may have
-any of them:
+The default is SQLite in \`data_dir\`. PostgreSQL is set with the keys of \`db_config\`, or as in the original SDK with one variable, whose JSON may have
+any of these keys:
 
 \`\`\`sh
 DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.example.org", "user": "aana", "password": "…", "database": "aana"}}' npx aana-host serve plugins/
 \`\`\`
 
-The variables of single keys beat it. Tables are made and brought up to date at the start (by the first use where \`task_queue.enabled\` is false), or before it with \`aana-host migrate\`.
-With replicas, \`host\` names all servers (\`db1,db2:5433\`): connections go to the one that takes writes, and to its successor when a replica is promoted, without a restart. What was accepted survives the primary only where it
-commits to a replica synchronously (\`synchronous_standby_names\`). Connections over a network should be encrypted and checked: \`ssl_mode: "verify-full"\`.
+Variables of single keys take precedence over it. The host creates and updates the tables when it starts (or at the first use if \`task_queue.enabled\` is false); \`aana-host migrate\` does so before the start.
+For a database with replicas, \`host\` names all servers (\`db1,db2:5433\`). The host connects to the server that accepts writes, and to its successor when a replica is promoted, without a restart. Accepted tasks survive the loss of the primary only if it
+commits to a replica synchronously (\`synchronous_standby_names\`). Encrypt and check connections over a network: \`ssl_mode: "verify-full"\`.
 
-A pooler between host and PostgreSQL must give each connection a session of its own (PgBouncer: \`pool_mode = session\`): statements are prepared, and notifications heard.
+A pooler between the host and PostgreSQL must give each connection its own session (PgBouncer: \`pool_mode = session\`), because the host uses prepared statements and notifications.
 
 ## What plugins get
 
-A plugin gets what its \`plugin.json\` asks for, as far as \`plugin_grants\` allows it; what it asks for and does not get is absent. Without
-grants every plugin gets all that it asks for, except hosts and \`repositories-write\`: media are those that a request names, under the rules of \`media\`, and a deployment does the same for every caller, but a request
-can carry away what a plugin was given, and others rely on the videos, captions and transcripts that the application keeps. \`aana-host check <folder>\`
-shows what a plugin would get.
+A plugin gets the rights that its \`plugin.json\` asks for and \`plugin_grants\` allows. Rights that are not granted are absent. Without
+grants every plugin gets all rights that it asks for, except \`hosts\` and \`repositories-write\`. The other rights are harmless: a plugin opens only media that a request names, under the rules of \`media\`, and a deployment does the same for every caller. But an outgoing request
+can leak the data of a plugin, and other plugins rely on the videos, captions and transcripts that the application keeps. \`aana-host check <folder>\`
+shows the rights that a plugin would get.
 
 \`\`\`json
 {
@@ -123,13 +123,13 @@ shows what a plugin would get.
 }
 \`\`\`
 
-\`capabilities\` and \`deployments\` are taken from the entry of the plugin, else from \`*\`, else everything but \`repositories-write\` is granted. \`hosts\` is taken in the same way, but without
-an entry there is none: \`api.example.org\`, every host below one (\`*.example.net\`), each with its port where it is not the usual one, or \`*\` for every public host. Each limit is the plugin's own
-entry, else that of \`*\`, else that of \`plugin_limits\`; a manifest that asks for less lowers it.
+\`capabilities\` and \`deployments\` come from the plugin's entry, else from \`*\`, else everything but \`repositories-write\` is granted. \`hosts\` comes from the same entries, but without
+an entry no host is granted. A host is a name (\`api.example.org\`), all subdomains of a name (\`*.example.net\`), both with the port if it is not the default port, or \`*\` for every public host. Each limit comes from the plugin's
+entry, else from \`*\`, else from \`plugin_limits\`. A manifest can lower it.
 
 ## Deployments
 
-\`deployments\` names the models that endpoints can use. A file that has the key replaces the default, which is:
+\`deployments\` names the model services that endpoints can use. If the file has the key, it replaces the default, which is:
 
 \`\`\`json
 ${JSON.stringify({ deployments: DEFAULT_DEPLOYMENTS }, null, 2)}

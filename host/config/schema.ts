@@ -17,13 +17,13 @@ import { TaskQueueConfig } from './sections/task-queue.ts';
 import { TlsConfig } from './sections/tls.ts';
 import { WebhookConfig } from './sections/webhooks.ts';
 
-/** What runs when the configuration names no deployments: speech recognition and text generation. */
+/** Deployments of a configuration that names none: speech recognition and text generation. */
 export const DEFAULT_DEPLOYMENTS = {
   asr_deployment: { type: 'WhisperDeployment', user_config: { model_size: 'base', compute_type: 'int8' } },
   llm_deployment: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'qwen2.5-coder-0.5b-instruct' } },
 };
 
-/** The whole configuration. Keys are those of the file; every key has a default. */
+/** The whole configuration, with the keys of the file. Every key has a default. */
 export const ConfigSchema = z.strictObject({
   name: z.string().min(1).default('app').describe('Name of the application: the title of its API documentation.'),
   app: z
@@ -32,74 +32,82 @@ export const ConfigSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'The application that `serve` starts, `./app.js:app`: a module, and the export of it that is an `AanaApp`. `deployments` and `plugins` are put over what it registers.',
+      'Application that `serve` starts, such as `./app.js:app`: a module and its export that is an `AanaApp`. `deployments` and `plugins` are added to those that the application registers, and replace those of the same name.',
     ),
   host: z
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('Address to listen on. 0.0.0.0 is every address of the machine.'),
+    .describe('Address to listen on; 0.0.0.0 is every address of the machine.'),
   port: z.int().min(0).max(65_535).default(8000).describe('Port to listen on; 0 takes a free one.'),
   ...LISTEN_KEYS,
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
   trusted_proxies: TrustedProxies,
   allowed_hosts: AllowedHosts,
-  cors: CorsConfig.prefault({}).describe('Pages of other origins.'),
+  cors: CorsConfig.prefault({}).describe('Access for pages of other origins.'),
   plugins: z
     .array(z.string().min(1))
     .default([])
-    .describe('Plugin folders, or folders of plugin folders, besides those named on the command line.'),
+    .describe('Plugin folders, or folders that contain them, in addition to those on the command line.'),
   deployments: z
     .record(
       z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'),
       DeploymentOptions,
     )
     .prefault(DEFAULT_DEPLOYMENTS)
-    .describe('Deployments by name: the type of each and its options.'),
-  cache_dir: place().default('').describe('Where models, native builds and built components are kept.'),
+    .describe('Deployments by name, each with its type and options.'),
+  cache_dir: place().default('').describe('Folder of models, native builds and built components.'),
   data_dir: place()
     .default('')
     .describe(
-      'What must not be lost: the database of SQLite, and files of tasks. Hosts that share a database share it.',
+      'Folder of data that must not be lost: the SQLite database and the files of tasks. Hosts that share a database must share this folder.',
     ),
   include_stacktrace: z
     .boolean()
     .default(false)
-    .describe('Whether error answers carry a stack trace. It shows paths of the server: not for public servers.'),
+    .describe(
+      'Whether error answers carry a stack trace. It reveals paths of the server, so do not use it on public servers.',
+    ),
   compat_status: z
     .enum(['none', 'original'])
     .default('none')
     .describe(
-      'Whose statuses errors have: their own, or those of the original system, which are 400 but for a few (docs/errors.md).',
+      'HTTP statuses of errors: those of this project, or those of the original SDK, where most errors have status 400 (docs/errors.md).',
     ),
   cuda_visible_devices: z
     .string()
     .nullable()
     .default(null)
     .describe(
-      'GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs; an empty string is none.',
+      'GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs. An empty string means no GPU.',
     ),
-  devices: DevicesConfig.prefault({}).describe('What replicas are placed on.'),
+  devices: DevicesConfig.prefault({}).describe('Devices on which replicas are placed.'),
   native_build: z
     .enum(['auto', 'prebuilt', 'source'])
     .default('auto')
-    .describe('How the native addon is built: over published libraries, from source, or whichever fits the platform.'),
+    .describe(
+      'How the native addon is built: over published libraries, from source, or whichever of the two fits the platform.',
+    ),
   shutdown_grace_s: z
     .number()
     .min(0)
     .max(86_400)
     .default(30)
-    .describe('Time that running requests have to finish when the server stops, in seconds.'),
+    .describe('Time in which running requests may finish when the server stops, in seconds.'),
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
   outgoing: OutgoingConfig.prefault({}).describe('Requests to other servers: media, plugins, webhooks and models.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
   strict: z
     .boolean()
     .default(false)
-    .describe('Whether a plugin that cannot be loaded ends the start; otherwise it is reported and skipped.'),
-  watch: z.boolean().default(false).describe('Whether plugins are built and reloaded when their files change.'),
-  runtime_dir: place().default('').describe('Where a running server can be reached by the commands of the same user.'),
-  plugin_limits: PluginConfig.prefault({}).describe('Limits of plugins. A manifest can ask for less, not for more.'),
+    .describe('Whether the start fails when a plugin cannot be loaded. Otherwise the plugin is reported and skipped.'),
+  watch: z.boolean().default(false).describe('Whether the host rebuilds and reloads a plugin when its files change.'),
+  runtime_dir: place()
+    .default('')
+    .describe('Folder of the sockets through which commands of the same user reach a running server.'),
+  plugin_limits: PluginConfig.prefault({}).describe(
+    'Limits of plugins. A manifest can lower them, but not raise them.',
+  ),
   plugin_grants: z
     .record(
       z.union(
@@ -109,13 +117,17 @@ export const ConfigSchema = z.strictObject({
       PluginGrant,
     )
     .default({})
-    .describe('What plugins get of what their manifests ask for, by name of the plugin, `*` for all. See below.'),
-  models: ModelsConfig.prefault({}).describe('Where models come from.'),
+    .describe(
+      'Rights that plugins get of those that their manifests ask for, by the name of the plugin, or `*` for all. See below.',
+    ),
+  models: ModelsConfig.prefault({}).describe('Sources of models.'),
   db_config: DatabaseConfig.prefault({}),
   task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.'),
   api_service: ApiServiceConfig.prefault({}).describe('API keys.'),
-  rate_limits: RateLimitsConfig.prefault({}).describe('How often callers may ask; counted on each host by itself.'),
-  webhook: WebhookConfig.prefault({}).describe('Who is told what became of deferred requests.'),
+  rate_limits: RateLimitsConfig.prefault({}).describe(
+    'Limits of how often callers may send requests. Each host counts separately.',
+  ),
+  webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });
 
@@ -127,5 +139,5 @@ type DeepReadonly<T> = T extends (infer U)[]
 
 /** The configuration of a host: complete, checked and frozen. */
 export type Config = DeepReadonly<z.infer<typeof ConfigSchema>>;
-/** What a file or an embedding program may give: any part of it. */
+/** Any part of the configuration, as a file or an embedding program gives it. */
 export type ConfigInput = z.input<typeof ConfigSchema>;

@@ -1,23 +1,23 @@
-/** How a text from the environment or the command line becomes a value of its key. */
+/** How a text from the environment or the command line is turned into the value of a key. */
 export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'list' | 'json';
 
-/** One key of the configuration, and where else than in the file it can be set. */
+/** One key of the configuration, with its environment variable and flag. */
 export interface Setting {
   /** Path in the file, with dots. */
   readonly key: string;
   readonly kind: SettingKind;
   /**
-   * Environment variable. `paths` are separated as in PATH, `list` by commas unless it is a JSON list, `json` is a JSON
-   * value. Empty is as unset.
+   * Environment variable. `paths` are separated as in PATH; a `list` is JSON or separated by commas; `json` is a JSON
+   * value. An empty variable counts as unset.
    */
   readonly env: string;
-  /** Another spelling of the variable, which beats the first: programs are used to either. */
+  /** Another common spelling of the variable. It takes precedence over `env`. */
   readonly alsoEnv?: string;
-  /** Flag of `serve`, as the command line library takes it. `paths` and `list` may be repeated. */
+  /** Flag of `serve`, in the syntax of the command line library. Flags of `paths` and `list` may be repeated. */
   readonly flag?: string;
 }
 
-/** Every key once. A test compares this table with the schema. */
+/** All keys. A test compares this table with the schema. */
 export const SETTINGS: readonly Setting[] = [
   { key: 'name', kind: 'text', env: 'AANA_NAME', flag: '--name <name>' },
   { key: 'app', kind: 'path', env: 'AANA_APP' },
@@ -159,7 +159,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];
 
-/** Variables whose JSON object sets several keys below theirs; the variables of those keys beat it. */
+/** Variables with a JSON object that sets several keys of a section. Variables of single keys take precedence. */
 export const GROUP_VARIABLES = [
   { key: 'db_config', env: 'DB_CONFIG' },
   { key: 'task_queue', env: 'TASK_QUEUE' },
@@ -168,7 +168,7 @@ export const GROUP_VARIABLES = [
   { key: 'cors', env: 'CORS' },
 ] as const;
 
-/** The long name of a flag, such as `--port`. */
+/** Returns the name of the setting's flag, such as `--port`. */
 export function flagName(setting: Setting): string | undefined {
   return setting.flag?.split(' ')[0];
 }

@@ -6,7 +6,7 @@ export function configError(message: string, cause?: unknown): AanaError {
   return new AanaError('ConfigError', 'invalid-input', message, { cause });
 }
 
-/** What is wrong with a JSON text, without the piece of it that V8 shows: it may be a password. */
+/** Returns V8's message about invalid JSON without the quoted text, because that may contain a password. */
 export function jsonFault(error: unknown): string {
   return (error as Error).message.replace(/, (\.\.\.)?"[^]*"(\.\.\.)? is not valid JSON$/, '');
 }
@@ -14,7 +14,7 @@ export function jsonFault(error: unknown): string {
 const TRUE = new Set(['true', '1', 'yes', 'on']);
 const FALSE = new Set(['false', '0', 'no', 'off']);
 
-/** A value from a text; `source` names where it stood, `base` is what relative paths start from. */
+/** Returns the value of a text. Messages name `source`; relative paths start from `base`. Throws `ConfigError`. */
 export function parseSetting(text: string, kind: SettingKind, source: string, base: string): unknown {
   switch (kind) {
     case 'text':
@@ -28,7 +28,7 @@ export function parseSetting(text: string, kind: SettingKind, source: string, ba
     }
     case 'boolean': {
       const word = text.toLowerCase();
-      if (!TRUE.has(word) && !FALSE.has(word)) throw configError(`${source}: "${text}" is neither true nor false`);
+      if (!TRUE.has(word) && !FALSE.has(word)) throw configError(`${source}: "${text}" is not "true" or "false"`);
       return TRUE.has(word);
     }
     case 'paths':
@@ -53,7 +53,7 @@ function parseJson(text: string, source: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw configError(`${source}: not JSON: ${jsonFault(error)}`);
+    throw configError(`${source}: invalid JSON: ${jsonFault(error)}`);
   }
 }
 
@@ -63,14 +63,14 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path with dots, or undefined. */
+/** Returns the value at a dotted path, or undefined. */
 export function getAt(tree: Tree, key: string): unknown {
   return key
     .split('.')
     .reduce<unknown>((at, part) => (isTree(at) && Object.hasOwn(at, part) ? at[part] : undefined), tree);
 }
 
-/** Sets the value at a path with dots; a value in the way that is no object is left for the schema to refuse. */
+/** Sets the value at a dotted path. Does nothing if a parent is not an object; the schema then refuses that parent. */
 export function setAt(tree: Tree, key: string, value: unknown): void {
   const parts = key.split('.');
   const last = parts.pop() ?? '';

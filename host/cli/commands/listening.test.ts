@@ -169,7 +169,7 @@ if (hasOpenssl) {
     assert.is(missing.err, `error: ${join(folder, 'none.pem')} cannot be read: ENOENT\n`);
     const half = run('deploy', 'hello.js:app', '--tls-cert', 'none.pem');
     assert.is(half.code, 2);
-    assert.is(half.err, 'error: --tls-cert: "tls": `cert` and `key` go together: one of them is not set\n');
+    assert.is(half.err, 'error: --tls-cert: "tls": `cert` and `key` must be set together\n');
   });
 } else skip('aana-host with HTTPS', 'there is no openssl to make certificates with');
 

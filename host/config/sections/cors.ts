@@ -8,31 +8,31 @@ export const CorsConfig = z
       .array(z.string().regex(ORIGIN, 'must be an origin such as https://app.example.org, without a path, or "*"'))
       .default([])
       .describe(
-        'Origins whose pages may use the API from a browser, each as `https://app.example.org`; `*` is every one. None: no page of another origin may.',
+        'Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*` is every origin. Default: same origin.',
       ),
     allow_origin_regex: z
       .string()
       .min(1)
-      .refine(isRegularExpression, 'is no regular expression')
+      .refine(isRegularExpression, 'is not a valid regular expression')
       .nullable()
       .default(null)
-      .describe('The same, for origins that match as a whole.'),
+      .describe('Regular expression for further origins; it must match the whole origin.'),
     allow_credentials: z
       .boolean()
       .default(false)
-      .describe('Whether browsers may send cookies and client certificates with such requests.'),
+      .describe('Whether browsers may send cookies and client certificates with requests of other origins.'),
     allow_methods: z
       .array(z.string().regex(/^(\*|[A-Z]+)$/, 'must be a method such as POST, or "*"'))
       .default(['*'])
-      .describe('Methods of such requests; `*` is every one.'),
+      .describe('Methods that requests of other origins may use; `*` is all.'),
     allow_headers: z
       .array(z.string().regex(/^(\*|[\w-]+)$/, 'must be the name of a header, or "*"'))
       .default(['*'])
-      .describe('Headers that such requests may carry; `*` is every one.'),
+      .describe('Headers that requests of other origins may carry; `*` is all.'),
   })
   .refine(
     ({ allow_credentials: credentials, allow_origins: origins }) => !credentials || !origins.includes('*'),
-    '`allow_credentials` needs origins by name, not "*"',
+    'with `allow_credentials` each origin must be named; "*" is not allowed',
   );
 
 function isRegularExpression(text: string): boolean {

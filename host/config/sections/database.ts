@@ -6,45 +6,50 @@ export const DatabaseConfig = z
     datastore_type: z
       .enum(['sqlite', 'postgresql'])
       .default('sqlite')
-      .describe('SQLite needs no server; several hosts share PostgreSQL.'),
+      .describe('Kind of database. SQLite needs no server; PostgreSQL can be shared by several hosts.'),
     datastore_config: z
       .strictObject({
         path: place()
           .nullable()
           .default(null)
-          .describe('SQLite: file of the database. Without it: `aana.db` in `data_dir`.'),
+          .describe('SQLite: file of the database. Default: `aana.db` in `data_dir`.'),
         host: z
           .string()
           .min(1)
           .default('127.0.0.1')
           .describe(
-            'PostgreSQL: address of the server, or the folder of its socket. Several with commas between them, such as `db1,db2:5433`, are a primary and its replicas: the one that takes writes is used.',
+            'PostgreSQL: address of the server, or the folder of its socket. Several addresses, separated by commas, such as `db1,db2:5433`, are a primary and its replicas; the host uses the server that accepts writes.',
           ),
-        port: z.int().min(1).max(65_535).default(5432).describe('PostgreSQL: port of the server.'),
-        user: z.string().min(1).default('aana').describe('PostgreSQL: whom to connect as.'),
+        port: z
+          .int()
+          .min(1)
+          .max(65_535)
+          .default(5432)
+          .describe('PostgreSQL: port of the server, for addresses without one.'),
+        user: z.string().min(1).default('aana').describe('PostgreSQL: user to connect as.'),
         password: z
           .string()
           .nullable()
           .default(null)
-          .describe('PostgreSQL: the password of the user, where the server asks for one.'),
-        database: z.string().min(1).default('aana').describe('PostgreSQL: name of the database; it must be there.'),
+          .describe('PostgreSQL: password of the user, if the server asks for one.'),
+        database: z.string().min(1).default('aana').describe('PostgreSQL: name of the database. It must exist.'),
         ssl_mode: z
           .enum(['disable', 'require', 'verify-ca', 'verify-full'])
           .default('disable')
           .describe(
-            'PostgreSQL: whether connections are encrypted (`require`), whether the certificate of the server must be signed by an authority that is trusted (`verify-ca`), and whether it must name the host, too (`verify-full`).',
+            'PostgreSQL: encryption of connections. `require` encrypts; `verify-ca` also requires a server certificate that a trusted authority signed; `verify-full` also requires that the certificate names the host.',
           ),
         ssl_root_cert: place()
           .nullable()
           .default(null)
           .describe(
-            'PostgreSQL: PEM file of the authorities that sign certificates of servers. Without it: those of Node.',
+            'PostgreSQL: PEM file of the authorities that sign server certificates. Default: the authorities that Node trusts.',
           ),
         ssl_cert: place()
           .nullable()
           .default(null)
           .describe('PostgreSQL: PEM file of the certificate that this host shows to the server.'),
-        ssl_key: place().nullable().default(null).describe('PostgreSQL: PEM file of the key to `ssl_cert`.'),
+        ssl_key: place().nullable().default(null).describe('PostgreSQL: PEM file of the private key of `ssl_cert`.'),
       })
       .prefault({}),
     pool_size: z
@@ -52,13 +57,15 @@ export const DatabaseConfig = z
       .min(1)
       .max(1000)
       .default(5)
-      .describe('Connections to the database. PostgreSQL: besides one for notifications and one for heartbeats.'),
+      .describe(
+        'Connections to the database. With PostgreSQL there are two more, for notifications and for heartbeats.',
+      ),
     max_overflow: z
       .int()
       .min(0)
       .max(1000)
       .default(10)
-      .describe('Connections besides those of `pool_size`, while there is much to do.'),
+      .describe('Most connections that are added to `pool_size` under load.'),
     pool_recycle: z
       .number()
       .positive()
@@ -70,12 +77,12 @@ export const DatabaseConfig = z
       .min(0)
       .max(604_800)
       .default(30)
-      .describe('PostgreSQL: time for one statement, in seconds; 0 is for ever.'),
+      .describe('PostgreSQL: time limit of one statement, in seconds; 0 is no limit.'),
     connection_timeout: z
       .number()
       .positive()
       .max(3600)
       .default(10)
-      .describe('Time for getting a connection, and for waiting for other writers, in seconds.'),
+      .describe('Time limit for getting a connection, and for waiting for other writers, in seconds.'),
   })
-  .describe('Where tasks and what plugins store are kept.');
+  .describe('Database of tasks and of the data that plugins store.');

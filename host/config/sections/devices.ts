@@ -8,7 +8,7 @@ export const DevicesConfig = z.strictObject({
           .string()
           .min(1)
           .optional()
-          .describe('What CUDA_VISIBLE_DEVICES takes for it. Default: its place in the list.'),
+          .describe('The GPU’s value in CUDA_VISIBLE_DEVICES. Default: its index in the list.'),
         name: z.string().min(1).optional(),
         memory_bytes: z.int().min(0),
       }),
@@ -16,7 +16,7 @@ export const DevicesConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'GPUs of this machine in place of those that are found, each `{"memory_bytes": …}` with `id` and `name` if need be. An empty list is none.',
+      'GPUs to use instead of those that the host detects, each `{"memory_bytes": …}` with an optional `id` and `name`. An empty list means no GPU.',
     ),
   memory_bytes: z
     .int()
@@ -24,18 +24,18 @@ export const DevicesConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Main memory that models may take. Without it: what the machine, or its container, has, less what other programs use.',
+      'Main memory that models may use, in bytes. Default: the memory of the machine or its container, less what other programs use.',
     ),
   cpus: z
     .number()
     .min(1)
     .nullable()
     .default(null)
-    .describe('Processors that models may keep busy. Without it: those of the machine, or of its container.'),
+    .describe('Processors that models may keep busy. Default: all processors of the machine or its container.'),
   placement: z
     .enum(['spread', 'pack'])
     .default('spread')
     .describe(
-      'Where shares of GPUs go: `spread` to the emptiest GPU, `pack` to the fullest that has room, so that whole GPUs are left for others.',
+      'Placement of replicas that use a share of a GPU: `spread` chooses the emptiest GPU; `pack` chooses the fullest GPU with room, which leaves whole GPUs free.',
     ),
 });

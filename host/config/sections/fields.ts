@@ -9,7 +9,7 @@ export const positiveBytes = (bytes: number, description: string) =>
 export const seconds = (value: number, description: string) =>
   z.number().positive().max(604_800).default(value).describe(description);
 
-/** Where files are made. The kernel's own trees hold none, and Node tries for ever to make a folder in them. */
+/** A path at which files are made. /proc and /sys are refused because Node tries endlessly to make a folder there. */
 export const place = () =>
   z
     .string()

@@ -2,29 +2,29 @@ import * as z from 'zod';
 import { GIB, MIB, positiveBytes, seconds } from './fields.ts';
 
 export const LimitsConfig = z.strictObject({
-  max_body_bytes: positiveBytes(2 * GIB, 'Largest request: all uploaded files together, in bytes.'),
+  max_body_bytes: positiveBytes(2 * GIB, 'Largest request body, all uploaded files together, in bytes.'),
   max_file_bytes: positiveBytes(2 * GIB, 'Largest uploaded file, in bytes.'),
-  max_files: z.int().min(0).max(1000).default(16).describe('Uploaded files in one request.'),
+  max_files: z.int().min(0).max(1000).default(16).describe('Most uploaded files in one request.'),
   max_json_bytes: positiveBytes(4 * MIB, 'Largest JSON input of an endpoint, in bytes.'),
   max_json_depth: z.int().min(1).max(1000).default(64).describe('Deepest nesting of the JSON input.'),
-  invocation_timeout_s: seconds(3600, 'Time for one run of an endpoint, in seconds.'),
-  header_timeout_s: seconds(30, 'Time for a client to send the head of a request, in seconds.'),
-  request_timeout_s: seconds(900, 'Time for a client to send a whole request, in seconds.'),
-  keep_alive_timeout_s: seconds(10, 'Time an idle connection stays open, in seconds.'),
+  invocation_timeout_s: seconds(3600, 'Time limit of one run of an endpoint, in seconds.'),
+  header_timeout_s: seconds(30, 'Time that a client has to send the header of a request, in seconds.'),
+  request_timeout_s: seconds(900, 'Time that a client has to send a whole request, in seconds.'),
+  keep_alive_timeout_s: seconds(10, 'Time that an idle connection stays open, in seconds.'),
   stream_keep_alive_s: seconds(
     15,
-    'Silence on a stream after which a sign of life is sent, where its format has one, in seconds.',
+    'Silence on a stream, in seconds, after which the host sends a keep-alive message if the stream’s format has one.',
   ),
   max_header_bytes: z
     .int()
     .min(1024)
     .max(MIB)
     .default(16_384)
-    .describe('Largest head of a request, in bytes (status 431).'),
+    .describe('Largest header of a request, in bytes (status 431).'),
   max_connections: z
     .int()
     .min(1)
     .max(1_000_000)
     .default(10_000)
-    .describe('Connections at the same time; more are closed at once.'),
+    .describe('Most open connections; further ones are closed at once.'),
 });

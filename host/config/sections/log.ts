@@ -1,12 +1,12 @@
 import * as z from 'zod';
 
 export const LogConfig = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lines below this level are dropped.'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lowest level that is written.'),
   content: z
     .boolean()
     .default(false)
     .describe(
-      'Whether lines may hold what requests and models say: the messages of unexpected errors. See [security.md](security.md#what-logs-and-errors-leave-out).',
+      'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. See [security.md](security.md#what-logs-and-errors-leave-out).',
     ),
-  format: z.enum(['text', 'json']).default('text').describe('Lines for people, or one JSON object a line.'),
+  format: z.enum(['text', 'json']).default('text').describe('Text for people, or one JSON object per line.'),
 });

@@ -5,7 +5,7 @@ export const MediaConfig = z.strictObject({
   allow_paths: z
     .array(z.string().min(1))
     .default([])
-    .describe('Directories whose files a request may name by path. None: no path is allowed.'),
+    .describe('Directories whose files a request may name by path. Default: none, so no path is allowed.'),
   allow_private_urls: z.boolean().default(false).describe('Whether a URL may lead to a private or local address.'),
   ffmpeg_path: z
     .string()
@@ -13,14 +13,16 @@ export const MediaConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'The ffmpeg to use. Without it: that of ffmpeg-static if its install script fetched one, then the one on the PATH, then a downloaded one.',
+      'Path of the ffmpeg to use. Default: the binary of ffmpeg-static if its install script fetched one, then the one on the PATH, then a downloaded one.',
     ),
   yt_dlp_path: z
     .string()
     .min(1)
     .nullable()
     .default(null)
-    .describe('The yt-dlp that downloads the video of a web page given as URL. Without it pages are refused.'),
+    .describe(
+      'Path of the yt-dlp that downloads the video of a web page given as URL. Without it, URLs of web pages are refused.',
+    ),
   max_bytes: positiveBytes(2 * GIB, 'Largest media file that is fetched from a URL, in bytes.'),
   max_duration_s: seconds(4 * 3600, 'Longest media that is decoded, in seconds.'),
   fetch_timeout_s: seconds(300, 'Time for fetching one URL, in seconds.'),
@@ -31,6 +33,6 @@ export const MediaConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Where uploads and decoded audio lie while a request runs. Without it: the temporary directory of the system.',
+      'Folder of uploads and decoded audio while a request runs. Default: the temporary directory of the system.',
     ),
 });

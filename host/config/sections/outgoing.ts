@@ -1,37 +1,37 @@
 import * as z from 'zod';
 
-const proxy = (what: string) =>
+const proxy = (scheme: string) =>
   z
     .string()
     .refine(isProxyUrl, 'must be the address of an HTTP proxy, such as http://proxy.example.org:3128')
     .nullable()
     .default(null)
     .describe(
-      `Proxy for ${what}, \`http://user:password@host:port\`; \`https://\` is a proxy that is spoken to over TLS.`,
+      `Proxy for ${scheme} URLs, \`http://user:password@host:port\`. With \`https://\` the host speaks TLS to the proxy.`,
     );
 
 export const OutgoingConfig = z.strictObject({
-  http_proxy: proxy('URLs with http'),
-  https_proxy: proxy('URLs with https'),
+  http_proxy: proxy('http'),
+  https_proxy: proxy('https'),
   no_proxy: z
     .string()
     .nullable()
     .default(null)
     .describe(
-      'Hosts that are asked directly, with commas between them: `example.org` (and all below it), `10.0.0.0/8`, `host:port`, or `*`.',
+      'Hosts that are reached without a proxy, separated by commas: `example.org` (with its subdomains), `10.0.0.0/8`, `host:port`, or `*` for all.',
     ),
   proxy_resolves: z
     .boolean()
     .default(false)
     .describe(
-      'Whether the proxy looks names up, where this machine cannot. Private addresses are then refused only where a URL names them: the proxy must refuse the others.',
+      'Whether the proxy resolves host names, for machines that cannot. The host then refuses private addresses only where a URL contains one; the proxy must refuse names that lead to them.',
     ),
   ca_file: z
     .string()
     .min(1)
     .nullable()
     .default(null)
-    .describe('PEM file of certificate authorities that are trusted besides those of Node and of NODE_EXTRA_CA_CERTS.'),
+    .describe('PEM file of certificate authorities to trust in addition to those of Node and of NODE_EXTRA_CA_CERTS.'),
 });
 
 function isProxyUrl(text: string): boolean {

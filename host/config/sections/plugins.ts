@@ -1,52 +1,56 @@
 import * as z from 'zod';
 import { MIB } from './fields.ts';
 
-/** Limits that both all plugins and one plugin can have. */
+/** Limits that can be set for all plugins and for one plugin. */
 const pluginLimits = {
   memory_bytes: z
     .int()
     .min(65_536)
     .describe(
-      'Memory of one component instance, in bytes, all of its memories and tables together; more is a trap (status 502).',
+      'Memory of one component instance, in bytes: all its memories and tables together. Exceeding it is a trap (status 502).',
     ),
   total_memory_bytes: z
     .int()
     .min(65_536)
     .describe(
-      'Memory of all instances of one plugin, in bytes. An instance may always have its equal share, this divided by `concurrency`; more is a trap (status 502) while there is no more.',
+      'Memory of all instances of one plugin, in bytes. Each instance is sure of an equal share, which is this value divided by `concurrency`. Growing beyond the share is a trap (status 502) when the rest is in use.',
     ),
   cpu_ms: z
     .int()
     .min(1)
-    .describe('Milliseconds that one invocation may compute in all, with what the host computes for it (status 504).'),
+    .describe(
+      'CPU time of one invocation, in milliseconds, including the work that the host does for it (status 504).',
+    ),
   cpu_slice_ms: z
     .int()
     .min(1)
-    .describe('Milliseconds that a plugin may compute without calling the host (status 504).'),
+    .describe('CPU time that a plugin may use without calling the host, in milliseconds (status 504).'),
   timeout_s: z
     .number()
     .positive()
     .max(604_800)
-    .describe('Time for one invocation, waiting for its turn included, in seconds (status 504).'),
+    .describe('Time limit of one invocation, including its wait in the queue, in seconds (status 504).'),
   output_bytes: z
     .int()
     .min(1)
-    .describe('Largest answer of one invocation, all streamed values together, in bytes (status 413).'),
+    .describe('Largest answer of one invocation, in bytes, all streamed values together (status 413).'),
   host_calls: z
     .int()
     .min(1)
-    .describe('Calls of one invocation to the host; streamed values are no calls (status 413).'),
+    .describe('Most calls that one invocation makes to the host (status 413). Streamed values are not counted.'),
   handles: z
     .int()
     .min(1)
-    .describe('Videos, audios, images, streams and helpers that one invocation holds at a time (status 413).'),
-  concurrency: z.int().min(1).max(10_000).describe('Invocations of one plugin at the same time.'),
+    .describe(
+      'Most videos, audios, images, streams and helpers that one invocation holds at the same time (status 413).',
+    ),
+  concurrency: z.int().min(1).max(10_000).describe('Most invocations of one plugin at the same time.'),
   queue: z
     .int()
     .min(0)
     .max(100_000)
     .describe(
-      'Invocations of one plugin that wait for their turn; more are refused (status 503 with Retry-After), first those of the user with the most. Users take turns.',
+      'Most invocations of one plugin that wait. Further ones are refused (status 503 with Retry-After), first those of the user with the most waiting. Users take turns.',
     ),
 };
 
@@ -66,19 +70,23 @@ export const PluginConfig = z.strictObject({
     .max(64)
     .default(8)
     .describe(
-      'Threads of one plugin. Before Node 24 each holds one invocation; later Nodes need one, and start further ones while a guest computes for long.',
+      'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one thread runs many, and the host adds threads while guest code computes for a long time.',
     ),
   queue: pluginLimits.queue.default(256),
 });
 
 export const PluginGrant = z.strictObject({
-  capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that it may use; `*` is every one.'),
-  deployments: z.array(z.string().min(1)).optional().describe('Deployments that it may call; `*` is every one.'),
+  capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that the plugin may use; `*` is all.'),
+  deployments: z.array(z.string().min(1)).optional().describe('Deployments that the plugin may call; `*` is all.'),
   hosts: z
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Hosts that it may make requests to, with `http`, and open media of that its request does not name, with `media`; `*` is every public one. Default: none.',
+      'Hosts that the plugin may reach: with `http` for requests, with `media` for media that the client’s request does not name. `*` is every public host. Default: none.',
     ),
-  limits: z.strictObject(pluginLimits).partial().optional().describe('Limits in place of those of `plugin_limits`.'),
+  limits: z
+    .strictObject(pluginLimits)
+    .partial()
+    .optional()
+    .describe('Limits of this plugin that replace those of `plugin_limits`.'),
 });

@@ -1,15 +1,19 @@
 import * as z from 'zod';
 
 const RateLimit = z.strictObject({
-  capacity: z.int().min(1).max(1_000_000).describe('Requests that may come at once.'),
-  interval_seconds: z.number().positive().max(31_536_000).describe('Time in which so many are there again, evenly.'),
+  capacity: z.int().min(1).max(1_000_000).describe('Most requests at once.'),
+  interval_seconds: z
+    .number()
+    .positive()
+    .max(31_536_000)
+    .describe('Time in which the whole capacity refills, evenly, in seconds.'),
 });
 
 export const RateLimitsConfig = z.strictObject({
   default: RateLimit.nullable()
     .default(null)
     .describe(
-      'Requests of each caller in all, such as `{"capacity": 60, "interval_seconds": 60}`: of each API key or, without keys, each address.',
+      'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is an API key or, without keys, an address.',
     ),
   endpoints: z
     .record(
@@ -17,19 +21,19 @@ export const RateLimitsConfig = z.strictObject({
       RateLimit,
     )
     .default({})
-    .describe('Requests of each caller to an endpoint, by its path or `/video/*`.'),
+    .describe('Limits of each caller’s requests to an endpoint, by a path such as `/video/transcribe` or `/video/*`.'),
   keys: z
     .record(z.string().min(1), RateLimit.nullable())
     .default({})
-    .describe('In place of `rate_limits.default`, by the `key_id` of an API key; null is no limit.'),
+    .describe('Limits that replace `rate_limits.default`, by the `key_id` of an API key; null is no limit.'),
   documentation: RateLimit.nullable()
     .default({ capacity: 300, interval_seconds: 60 })
     .describe(
-      'Requests of each address to `/openapi.json`, `/docs` and `/redoc`, which need no key; null is no limit.',
+      'Limit of each address’s requests to `/openapi.json`, `/docs` and `/redoc`, which need no key; null is no limit.',
     ),
   refused_keys: RateLimit.nullable()
     .default({ capacity: 100, interval_seconds: 60 })
     .describe(
-      'API keys from each address that are looked up and not found; null is no limit. Keys that are known to this host go on working.',
+      'Limit of unknown API keys from each address; null is no limit. Beyond it only keys that this host has already seen work from the address.',
     ),
 });

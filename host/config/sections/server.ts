@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
 
-/** Where to listen instead of on a port. */
+/** A Unix socket to listen on instead of a port. */
 export const LISTEN_KEYS = {
   listen: z
     .string()
@@ -13,17 +13,17 @@ export const LISTEN_KEYS = {
     .string()
     .regex(/^0?[0-7]{3}$/, 'must be an octal mode such as 0660')
     .default('0660')
-    .describe('Mode of that socket: who may connect.'),
+    .describe('File mode of the socket in `listen`, which decides who may connect.'),
 };
 
 export const TrustedProxies = z
   .array(z.string().refine(isProxyName, 'must be an address, a network such as 10.0.0.0/8, "loopback" or "unix"'))
   .default([])
   .describe(
-    'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` are believed: addresses, networks (`10.0.0.0/8`), `loopback`, `unix` (whoever connects to the socket of `listen`).',
+    'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` the host believes: addresses, networks (`10.0.0.0/8`), `loopback`, or `unix` (every client of the socket in `listen`).',
   );
 
-/** A name, one with all below it, or every name; no port. */
+/** A name, a name with its subdomains (`.example.org`), or `*`; without a port. */
 const HOST_NAME = /^(\*|\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*)$/i;
 
 export const AllowedHosts = z
@@ -33,15 +33,15 @@ export const AllowedHosts = z
       .max(255)
       .regex(
         HOST_NAME,
-        'must be a name such as aana.example.org without a port, ".example.org" for that name and all below it, or "*"',
+        'must be a name without a port, such as aana.example.org; ".example.org" for it and its subdomains; or "*"',
       ),
   )
   .default([])
   .describe(
-    'Names under which browsers may use the server, besides addresses, localhost and the name of the machine: `aana.example.org`, `.example.org` (that name and all below it), or `*`. See [operating.md](operating.md#names-of-the-server).',
+    'Host names under which browsers may use the server: `aana.example.org`, `.example.org` (with its subdomains), or `*` for all. Addresses, localhost and the name of the machine are always allowed. See [operating.md](operating.md#names-of-the-server).',
   );
 
-/** Whether a text names proxies: an address, a network, or one of the two words. */
+/** Returns whether the text is an address, a network, "loopback" or "unix". */
 function isProxyName(text: string): boolean {
   return text === 'loopback' || text === 'unix' || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }

@@ -8,59 +8,63 @@ export const WebhookConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'What deliveries are signed with, unless the webhook or its user’s key has a secret. Without it, each new webhook gets one of its own.',
+      'Secret that signs deliveries, unless the webhook or its user’s key has a secret. Without it, each new webhook gets its own secret.',
     ),
   retry_attempts: z
     .int()
     .min(1)
     .max(100)
     .default(16)
-    .describe('Attempts at a delivery, the first one included. With the default waits 16 of them last about a day.'),
-  retry_delay: seconds(5, 'Wait after the first attempt, in seconds; each further one is twice as long.'),
+    .describe(
+      'Most attempts at a delivery, including the first. With the default waits, 16 attempts take about a day.',
+    ),
+  retry_delay: seconds(5, 'Wait after the first attempt, in seconds. Each further wait is twice as long.'),
   max_retry_delay: seconds(
     21_600,
-    'Longest wait between two attempts, in seconds; also the longest that a target may ask for with `Retry-After`.',
+    'Longest wait between two attempts, in seconds. A target’s `Retry-After` is limited to it, too.',
   ),
   timeout: z
     .number()
     .positive()
     .max(300)
     .default(10)
-    .describe('Time for one attempt, the answer included, in seconds.'),
+    .describe('Time limit of one attempt, including the answer, in seconds.'),
   max_concurrent: z
     .int()
     .min(1)
     .max(10_000)
     .default(50)
-    .describe('Deliveries that a host sends at the same time. Targets that fail get half of them at most.'),
+    .describe('Most deliveries that a host sends at the same time. Failing targets get at most half of them.'),
   max_concurrent_per_target: z
     .int()
     .min(1)
     .max(1000)
     .default(4)
     .describe(
-      'Deliveries to one target (scheme, host and port) at the same time, of all hosts together; one while it fails.',
+      'Most deliveries to one target (scheme, host and port) at the same time, for all hosts together; one while the target fails.',
     ),
   disable_after_failures: z
     .int()
     .min(1)
     .default(20)
-    .describe('So many failed attempts in a row disable a webhook, when they last for `disable_after`.'),
+    .describe(
+      'Failed attempts in a row after which a webhook is disabled, once it has also failed for `disable_after`.',
+    ),
   disable_after: z
     .number()
     .min(0)
     .max(31_536_000)
     .default(172_800)
-    .describe('How long a webhook must have failed before it is disabled, in seconds.'),
+    .describe('Time for which a webhook must have failed before it is disabled, in seconds.'),
   retention: z
     .number()
     .min(0)
     .max(31_536_000)
     .default(604_800)
     .describe(
-      'How long deliveries that ended are kept, and those that wait for a disabled webhook, in seconds; 0 is for ever.',
+      'Time for which the host keeps deliveries that ended or wait for a disabled webhook, in seconds; 0 keeps them without limit.',
     ),
-  max_webhooks: z.int().min(1).max(10_000).default(100).describe('Webhooks of one user.'),
+  max_webhooks: z.int().min(1).max(10_000).default(100).describe('Most webhooks of one user.'),
   allow_private_urls: z
     .boolean()
     .default(false)
