@@ -1,7 +1,7 @@
 import type { Logger, LogLevel } from '../../core/log/logger.ts';
+import type { AcceptedInvocation } from './accepted-invocation.ts';
 import { guestFields } from './invocation-errors.ts';
 import { PacedLog } from './paced-log.ts';
-import type { Task } from './task.ts';
 
 export interface GuestLinesOptions {
   /** For lines that are no invocation's. */
@@ -23,20 +23,20 @@ export class GuestLines {
   }
 
   /** The time that a line takes is the guest's, also when it is written after the guest has ended. */
-  add(task: Task | undefined, level: LogLevel, message: string, fields: string): void {
+  add(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
     const { log, inSources, onFault } = this.#options;
-    this.#paced.add(task?.id, message.length + fields.length, () => {
+    this.#paced.add(invocation?.id, message.length + fields.length, () => {
       const startedAt = performance.now();
       try {
-        (task?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
+        (invocation?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
       } catch (error) {
-        onFault(task?.id, error);
+        onFault(invocation?.id, error);
       }
-      task?.scope.charge(performance.now() - startedAt);
+      invocation?.scope.charge(performance.now() - startedAt);
     });
   }
 
-  addProgress({ id, log, invocation: { endpoint } }: Task, fraction: number, text: string): void {
+  addProgress({ id, log, request: { endpoint } }: AcceptedInvocation, fraction: number, text: string): void {
     this.#paced.add(id, text.length, () => log.info('progress', { endpoint, fraction, text }));
   }
 

@@ -19,7 +19,7 @@ import { PluginThreads } from '../threads/plugin-threads.ts';
 import type { PluginWorker, PluginWorkerEvents } from '../threads/plugin-worker.ts';
 import type { PluginPorts } from '../ports.ts';
 import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
-import type { Task } from './task.ts';
+import type { AcceptedInvocation } from './accepted-invocation.ts';
 
 export interface PluginRuntimeOptions {
   readonly name: string;
@@ -43,8 +43,8 @@ export class PluginRuntime {
   readonly #options: PluginRuntimeOptions;
   readonly #log: Logger;
   readonly #threads: PluginThreads;
-  readonly #queue = new FairQueue<Task>();
-  readonly #tasks = new Map<number, Task>();
+  readonly #queue = new FairQueue<AcceptedInvocation>();
+  readonly #invocations = new Map<number, AcceptedInvocation>();
   readonly #settling = new Set<Promise<void>>();
   readonly #lines: GuestLines;
   readonly #held: HeldChars;
@@ -68,25 +68,26 @@ export class PluginRuntime {
     const { component, mode, granted, helperThreads, pages } = options;
     const events: PluginWorkerEvents = {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
-      onOutput: (id) => this.#tasks.get(id)?.scope.output.take(),
-      onDrop: (id, handle) => this.#tasks.get(id)?.scope.drop(handle),
+      onOutput: (id) => this.#invocations.get(id)?.scope.output.take(),
+      onDrop: (id, handle) => this.#invocations.get(id)?.scope.drop(handle),
       onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
       onLog: (id, level, message, fields) =>
-        this.#lines.add(id === undefined ? undefined : this.#tasks.get(id), level, message, fields),
+        this.#lines.add(id === undefined ? undefined : this.#invocations.get(id), level, message, fields),
       onFree: () => this.#dispatch(),
       onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
       onFault: (id, error) => this.#onFault(id, error),
       onStuck: (worker, slot) =>
-        this.#lose(worker, slot, 'computed too long', (task) =>
-          overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs),
+        this.#lose(worker, slot, 'computed too long', (invocation) =>
+          overCpuSlice(invocation.request.endpoint, this.#limits.cpuSliceMs),
         ),
       onDeath: (worker, slot, reason) =>
-        this.#lose(worker, slot, reason, (task) => trapError(options.name, task.invocation.endpoint, reason)),
+        this.#lose(worker, slot, reason, (invocation) => trapError(options.name, invocation.request.endpoint, reason)),
     };
     this.#threads = new PluginThreads({
       ...{ component, mode, limits: granted.limits, helperThreads, pages, events },
       onRoom: () => this.#dispatch(),
-      onTakenBack: (ids) => this.#waitAgain(ids.map((id) => this.#tasks.get(id)).filter((task) => task !== undefined)),
+      onTakenBack: (ids) =>
+        this.#waitAgain(ids.map((id) => this.#invocations.get(id)).filter((invocation) => invocation !== undefined)),
       onStartFailed: (error, isLast) => this.#onStartFailed(error, isLast),
     });
   }
@@ -104,23 +105,23 @@ export class PluginRuntime {
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
     const record = this.#options.telemetry.invocation(given.endpoint, given.traceparent);
-    const invocation = record.traceparent === given.traceparent ? given : { ...given, traceparent: record.traceparent };
-    const onAbort = (): void => this.#end(task, endReason(signal.reason));
-    const deadline = setTimeout(() => this.#end(task, overDeadline(invocation.endpoint, deadlineMs)), deadlineMs);
+    const request = record.traceparent === given.traceparent ? given : { ...given, traceparent: record.traceparent };
+    const onAbort = (): void => this.#end(invocation, endReason(signal.reason));
+    const deadline = setTimeout(() => this.#end(invocation, overDeadline(request.endpoint, deadlineMs)), deadlineMs);
     signal.addEventListener('abort', onAbort, { once: true });
-    const task: Task = {
+    const invocation: AcceptedInvocation = {
       id,
-      invocation,
+      request,
       record,
       log: this.#log.child({ request: requestId }),
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
-      scope: this.#newScope(invocation, Date.now() + deadlineMs, (error) => this.#end(task, error)),
+      scope: this.#newScope(request, Date.now() + deadlineMs, (error) => this.#end(invocation, error)),
       worker: undefined,
       wasLost: false,
-      userId: invocation.userId ?? null,
-      priority: invocation.priority ?? 0,
+      userId: request.userId ?? null,
+      priority: request.priority ?? 0,
       cost: 1, // how long an invocation takes is not known before
       cpuMs: 0,
       ending: undefined,
@@ -130,22 +131,22 @@ export class PluginRuntime {
         signal.removeEventListener('abort', onAbort);
       },
     };
-    this.#tasks.set(id, task);
+    this.#invocations.set(id, invocation);
     const isFull = this.#queue.size >= this.#limits.maxQueued;
-    const refused = isFull ? (this.#queue.victimFor(task.userId) ?? task) : undefined;
+    const refused = isFull ? (this.#queue.victimFor(invocation.userId) ?? invocation) : undefined;
     if (refused) this.#settle(refused, { error: this.#unavailable('has too many requests waiting') });
-    if (refused !== task) {
-      this.#queue.add(task);
+    if (refused !== invocation) {
+      this.#queue.add(invocation);
       this.#dispatch();
     }
-    return task.settled.promise;
+    return invocation.settled.promise;
   }
 
   counters(): InvocationCounters {
     const queued = this.#queue.size;
     const ended = this.#ended.counters();
-    const cpuMs = [...this.#tasks.values()].reduce((total, task) => total + task.cpuMs, ended.cpuMs);
-    return { ...ended, running: this.#tasks.size - queued, queued, cpuMs };
+    const cpuMs = [...this.#invocations.values()].reduce((total, invocation) => total + invocation.cpuMs, ended.cpuMs);
+    return { ...ended, running: this.#invocations.size - queued, queued, cpuMs };
   }
 
   /** Threads that are ready for invocations. */
@@ -156,7 +157,7 @@ export class PluginRuntime {
   /** Lets what it has run to its end, then closes. */
   async drain(): Promise<void> {
     this.#idle ??= deferred();
-    if (this.#tasks.size > 0) await this.#idle.promise;
+    if (this.#invocations.size > 0) await this.#idle.promise;
     await this.close();
   }
 
@@ -164,7 +165,8 @@ export class PluginRuntime {
   async close(): Promise<void> {
     this.#isClosed = true;
     const ended = this.#threads.close();
-    for (const task of this.#tasks.values()) this.#settle(task, { error: this.#unavailable('was closed') });
+    for (const invocation of this.#invocations.values())
+      this.#settle(invocation, { error: this.#unavailable('was closed') });
     this.#lines.flush();
     await Promise.all([ended, ...this.#settling]);
   }
@@ -176,33 +178,33 @@ export class PluginRuntime {
     while (this.#queue.size > 0) {
       const worker = this.#threads.choose();
       if (!worker) break;
-      const task = this.#queue.take()!;
-      task.worker = worker;
-      task.record.begin();
-      const { endpoint, input, requestId, userId, priority, traceparent, write } = task.invocation;
+      const invocation = this.#queue.take()!;
+      invocation.worker = worker;
+      invocation.record.begin();
+      const { endpoint, input, requestId, userId, priority, traceparent, write } = invocation.request;
       const ring = worker.run({
-        id: task.id,
+        id: invocation.id,
         endpoint,
         input,
         requestId,
         userId,
         priority,
         traceparent,
-        deadlineAt: task.deadlineAt,
+        deadlineAt: invocation.deadlineAt,
         outputBytes: write && outputBytes,
         answerBytes: outputBytes,
       });
-      if (ring) task.scope.output.attach(ring);
+      if (ring) invocation.scope.output.attach(ring);
     }
     this.#threads.wanted(this.#queue.size);
   }
 
   /** Invocations that are to be run by another thread come before those that came later. */
-  #waitAgain(tasks: readonly Task[]): void {
-    for (const task of tasks.toSorted((a, b) => b.id - a.id)) {
-      void task.scope.output.detach();
-      task.worker = undefined;
-      this.#queue.giveBack(task);
+  #waitAgain(invocations: readonly AcceptedInvocation[]): void {
+    for (const invocation of invocations.toSorted((a, b) => b.id - a.id)) {
+      void invocation.scope.output.detach();
+      invocation.worker = undefined;
+      this.#queue.giveBack(invocation);
     }
   }
 
@@ -213,83 +215,85 @@ export class PluginRuntime {
   #onStartFailed(error: unknown, isLast: boolean): void {
     this.#log.error('plugin thread did not start', { error });
     if (isLast)
-      for (let task = this.#queue.peek(); task; task = this.#queue.peek())
-        this.#settle(task, { error: this.#unavailable('cannot start') });
+      for (let invocation = this.#queue.peek(); invocation; invocation = this.#queue.peek())
+        this.#settle(invocation, { error: this.#unavailable('cannot start') });
   }
 
   /** A guest that floods the host, or has computed enough, is ended: telling it alone would let it go on. */
   #onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply> {
-    const task = this.#tasks.get(id);
-    if (!task) return new Promise(() => {});
-    const answer = task.scope.answer(request);
-    task.cpuMs = cpuMs + task.scope.hostMs;
+    const invocation = this.#invocations.get(id);
+    if (!invocation) return new Promise(() => {});
+    const answer = invocation.scope.answer(request);
+    invocation.cpuMs = cpuMs + invocation.scope.hostMs;
     if (this.#queue.size > 0) this.#dispatch(); // the guest has given its thread back
     const exceeded =
-      task.scope.callsExceeded ??
-      (task.cpuMs > this.#limits.cpuMs ? overCpuLimit(task.invocation.endpoint, this.#limits.cpuMs) : undefined);
-    if (exceeded) this.#end(task, exceeded);
+      invocation.scope.callsExceeded ??
+      (invocation.cpuMs > this.#limits.cpuMs
+        ? overCpuLimit(invocation.request.endpoint, this.#limits.cpuMs)
+        : undefined);
+    if (exceeded) this.#end(invocation, exceeded);
     return answer;
   }
 
   #onDone(id: number, outcome: Outcome, cpuMs: number): void {
-    const task = this.#tasks.get(id);
-    if (task) task.cpuMs = cpuMs + task.scope.hostMs;
-    if (task) this.#finish(task, this.#resultOf(task, outcome));
+    const invocation = this.#invocations.get(id);
+    if (invocation) invocation.cpuMs = cpuMs + invocation.scope.hostMs;
+    if (invocation) this.#finish(invocation, this.#resultOf(invocation, outcome));
     this.#dispatch();
   }
 
   /** A message of the guest cannot be taken or answered: its invocation fails, and no other. */
   #onFault(id: number | undefined, error: unknown): void {
-    const task = id === undefined ? undefined : this.#tasks.get(id);
+    const invocation = id === undefined ? undefined : this.#invocations.get(id);
     const reason = error instanceof Error ? error.message : String(error);
-    if (task)
+    if (invocation)
       this.#end(
-        task,
-        trapError(this.#options.name, task.invocation.endpoint, `a message of it could not be handled: ${reason}`),
+        invocation,
+        trapError(this.#options.name, invocation.request.endpoint, `a message of it could not be handled: ${reason}`),
       );
   }
 
   /** The guest has ended: settles as soon as the client has what it sent before. */
-  #finish(task: Task, result: Result): void {
-    task.worker = undefined; // has its place for another one
-    const sent = task.scope.output.detach();
-    if (sent && !task.ending) void sent.then(() => this.#settle(task, result));
-    else this.#settle(task, result);
+  #finish(invocation: AcceptedInvocation, result: Result): void {
+    invocation.worker = undefined; // has its place for another one
+    const sent = invocation.scope.output.detach();
+    if (sent && !invocation.ending) void sent.then(() => this.#settle(invocation, result));
+    else this.#settle(invocation, result);
   }
 
-  #resultOf(task: Task, outcome: Outcome): Result {
-    if (task.ending) return { error: task.ending.reason };
+  #resultOf(invocation: AcceptedInvocation, outcome: Outcome): Result {
+    if (invocation.ending) return { error: invocation.ending.reason };
     switch (outcome.state) {
       case 'returned':
         return { json: outcome.json };
       case 'failed':
-        return { error: task.scope.errorOf(outcome.error) };
+        return { error: invocation.scope.errorOf(outcome.error) };
       case 'stopped':
-        return { error: overCpuSlice(task.invocation.endpoint, this.#limits.cpuSliceMs) };
+        return { error: overCpuSlice(invocation.request.endpoint, this.#limits.cpuSliceMs) };
       case 'trapped':
-        task.log.warn('plugin trapped', {
-          endpoint: task.invocation.endpoint,
+        invocation.log.warn('plugin trapped', {
+          endpoint: invocation.request.endpoint,
           reason: outcome.reason,
           content: outcome.said,
         });
-        return { error: trapError(this.#options.name, task.invocation.endpoint, outcome.reason, outcome.said) };
+        return { error: trapError(this.#options.name, invocation.request.endpoint, outcome.reason, outcome.said) };
     }
   }
 
   /** Asks an invocation to end, and ends it when it does not. */
-  #end(task: Task, reason: unknown): void {
-    if (task.ending || task.isSettled) return;
-    task.ending = { reason };
-    const { worker } = task;
-    if (!worker || worker.slots.takeBack(task.id)) {
-      this.#settle(task, { error: reason });
+  #end(invocation: AcceptedInvocation, reason: unknown): void {
+    if (invocation.ending || invocation.isSettled) return;
+    invocation.ending = { reason };
+    const { worker } = invocation;
+    if (!worker || worker.slots.takeBack(invocation.id)) {
+      this.#settle(invocation, { error: reason });
       return;
     }
-    worker.slots.markClientGone(task.id);
-    task.scope.abort(reason);
-    const grace = setTimeout(() => this.#give(task, worker, reason), this.#limits.graceMs);
-    const { release } = task;
-    task.release = () => {
+    worker.slots.markClientGone(invocation.id);
+    invocation.scope.abort(reason);
+    const grace = setTimeout(() => this.#give(invocation, worker, reason), this.#limits.graceMs);
+    const { release } = invocation;
+    invocation.release = () => {
       release();
       clearTimeout(grace);
     };
@@ -299,12 +303,12 @@ export class PluginRuntime {
    * Gives an invocation up: a suspended guest is never resumed, one that computes is stopped, a thread that it holds
    * alone is ended.
    */
-  #give(task: Task, worker: PluginWorker, reason: unknown): void {
-    task.log.warn('plugin did not stop in time', { endpoint: task.invocation.endpoint });
-    this.#settle(task, { error: reason });
+  #give(invocation: AcceptedInvocation, worker: PluginWorker, reason: unknown): void {
+    invocation.log.warn('plugin did not stop in time', { endpoint: invocation.request.endpoint });
+    this.#settle(invocation, { error: reason });
     if (this.#options.mode === 'suspending') {
-      worker.abandon(task.id);
-      worker.interrupt(task.id);
+      worker.abandon(invocation.id);
+      worker.interrupt(invocation.id);
     } else this.#lose(worker, undefined, 'did not stop', () => reason);
   }
 
@@ -312,65 +316,70 @@ export class PluginRuntime {
    * A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried
    * again by their clients.
    */
-  #lose(worker: PluginWorker, slot: number | undefined, reason: string, errorFor: (task: Task) => unknown): void {
+  #lose(
+    worker: PluginWorker,
+    slot: number | undefined,
+    reason: string,
+    errorFor: (invocation: AcceptedInvocation) => unknown,
+  ): void {
     const culprit = slot === undefined ? undefined : worker.slots.idIn(slot);
-    const tasks = worker.slots.ids.map((id) => this.#tasks.get(id)).filter((task) => task !== undefined);
-    const notBegun = tasks.filter(({ id }) => worker.slots.takeBack(id));
+    const invocations = worker.slots.ids
+      .map((id) => this.#invocations.get(id))
+      .filter((invocation) => invocation !== undefined);
+    const notBegun = invocations.filter(({ id }) => worker.slots.takeBack(id));
     if (!this.#threads.remove(worker)) return; // not ready yet, or lost already
-    this.#log.warn('plugin thread ended', { reason, invocations: tasks.length });
+    this.#log.warn('plugin thread ended', { reason, invocations: invocations.length });
     const again = [...notBegun];
-    for (const task of tasks) {
-      if (notBegun.includes(task)) continue;
-      task.scope.output.take(); // what it has sent tells that it was there
-      if (task.ending) this.#settle(task, { error: task.ending.reason });
-      else if (task.id === culprit) this.#finish(task, { error: errorFor(task) });
-      else if (!task.scope.isTouched && !task.wasLost) {
-        task.wasLost = true;
-        again.push(task);
+    for (const invocation of invocations) {
+      if (notBegun.includes(invocation)) continue;
+      invocation.scope.output.take(); // what it has sent tells that it was there
+      if (invocation.ending) this.#settle(invocation, { error: invocation.ending.reason });
+      else if (invocation.id === culprit) this.#finish(invocation, { error: errorFor(invocation) });
+      else if (!invocation.scope.isTouched && !invocation.wasLost) {
+        invocation.wasLost = true;
+        again.push(invocation);
       } else
-        this.#finish(task, { error: this.#unavailable('had to be restarted because of another request; try again') });
+        this.#finish(invocation, {
+          error: this.#unavailable('had to be restarted because of another request; try again'),
+        });
     }
     this.#waitAgain(again);
     this.#dispatch();
   }
 
   /** Settles once, after everything the invocation had is released. */
-  #settle(task: Task, result: Result): void {
-    if (task.isSettled) return;
-    task.isSettled = true;
-    this.#lines.end(task.id);
-    task.release();
-    this.#tasks.delete(task.id);
-    this.#ended.add(result, task.cpuMs);
-    task.record.end({ ...('error' in result && { error: result.error }), cpuMs: task.cpuMs });
-    if ('json' in result) this.#called.add(task.invocation.endpoint, task.scope.calledDeployments);
-    if (this.#tasks.size === 0) this.#idle?.resolve();
-    this.#queue.remove(task);
-    const settling = this.#dispose(task).then(() =>
-      'json' in result ? task.settled.resolve(result.json) : task.settled.reject(result.error),
+  #settle(invocation: AcceptedInvocation, result: Result): void {
+    if (invocation.isSettled) return;
+    invocation.isSettled = true;
+    this.#lines.end(invocation.id);
+    invocation.release();
+    this.#invocations.delete(invocation.id);
+    this.#ended.add(result, invocation.cpuMs);
+    invocation.record.end({ ...('error' in result && { error: result.error }), cpuMs: invocation.cpuMs });
+    if ('json' in result) this.#called.add(invocation.request.endpoint, invocation.scope.calledDeployments);
+    if (this.#invocations.size === 0) this.#idle?.resolve();
+    this.#queue.remove(invocation);
+    const settling = this.#dispose(invocation).then(() =>
+      'json' in result ? invocation.settled.resolve(result.json) : invocation.settled.reject(result.error),
     );
     this.#settling.add(settling);
     void settling.then(() => this.#settling.delete(settling));
   }
 
-  async #dispose(task: Task): Promise<void> {
+  async #dispose(invocation: AcceptedInvocation): Promise<void> {
     try {
-      await task.scope[Symbol.asyncDispose]();
+      await invocation.scope[Symbol.asyncDispose]();
     } catch (error) {
-      task.log.error('invocation not cleaned up', { error });
+      invocation.log.error('invocation not cleaned up', { error });
     }
   }
 
-  #newScope(
-    invocation: PluginInvocation,
-    deadlineAt: number,
-    onOutputFailed: (error: unknown) => void,
-  ): InvocationScope {
+  #newScope(request: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
-    const { files, write, requestUrls = new RequestUrls(invocation.input) } = invocation;
-    const context = { ...requestContextOf(invocation), requestId: invocation.requestId, deadlineAt };
+    const { files, write, requestUrls = new RequestUrls(request.input) } = request;
+    const context = { ...requestContextOf(request), requestId: request.requestId, deadlineAt };
     return new InvocationScope({
-      expectedDeployments: this.#called.expectedOf(invocation.endpoint),
+      expectedDeployments: this.#called.expectedOf(request.endpoint),
       ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held, telemetry },
       startHelper:
         runHelper &&
@@ -385,15 +394,15 @@ export class PluginRuntime {
             files,
             requestUrls,
           })),
-      write: write && ((chunk) => invocation.write!(chunk)),
+      write: write && ((chunk) => request.write!(chunk)),
     });
   }
 
   #onProgress(id: number, fraction: number, text: string): void {
-    const task = this.#tasks.get(id);
-    if (!task) return;
-    this.#lines.addProgress(task, fraction, text);
-    task.invocation.onProgress?.(fraction, text);
+    const invocation = this.#invocations.get(id);
+    if (!invocation) return;
+    this.#lines.addProgress(invocation, fraction, text);
+    invocation.request.onProgress?.(fraction, text);
   }
 
   #unavailable(what: string): AanaError {

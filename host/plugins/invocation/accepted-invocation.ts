@@ -6,10 +6,10 @@ import type { PluginInvocation } from './invocation.ts';
 import type { InvocationRecord } from './plugin-telemetry.ts';
 import type { PluginWorker } from '../threads/plugin-worker.ts';
 
-/** An invocation on its way through a plugin's threads. */
-export interface Task extends Queued {
+/** An invocation that the plugin's runtime has accepted: it waits for a thread, or runs in one. */
+export interface AcceptedInvocation extends Queued {
   readonly id: number;
-  readonly invocation: PluginInvocation;
+  readonly request: PluginInvocation;
   readonly record: InvocationRecord;
   readonly log: Logger;
   readonly deadlineMs: number;
