@@ -1,5 +1,6 @@
 import type { AsrOutput } from '../../schemas/asr.ts';
 import { whisperParams, type WitTranscriptionParams, witTranscription } from './asr-records.ts';
+import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Speech recognition in typed records. */
@@ -11,7 +12,7 @@ export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr
     return witTranscription(output as AsrOutput);
   },
   async 'asr.transcribe-stream'(scope, deployment, audio, params) {
-    return scope.openStream(deployment, 'transcribe_stream', transcribeArguments(scope, audio, params));
+    return openStream(scope, deployment, 'transcribe_stream', transcribeArguments(scope, audio, params));
   },
   async 'asr.next'(scope, stream) {
     const values = await scope.get(stream, 'stream').stream.nextValues();

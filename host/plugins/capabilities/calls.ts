@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, ImageInfo } from '../ports.ts';
+import type { HttpRequest, HttpResponse, ImageInfo, VideoInfo } from '../ports.ts';
 import type { WitSource } from '../invocation/protocol.ts';
 import type { WitChatOptions, WitMessage, WitTokenCount } from './llm-records.ts';
 import type { WitTranscription, WitTranscriptionParams } from './asr-records.ts';
@@ -13,8 +13,24 @@ import type {
   WitVideoRecord,
 } from './repositories-records.ts';
 
-/** What a guest asks of the host through the capabilities of this folder. Handles are numbers of one invocation. */
-export interface CapabilityCalls {
+/** What a guest asks of the host, as it crosses between the threads. Handles are numbers of one invocation. */
+export interface HostCalls {
+  'media.open': { args: readonly [source: WitSource]; value: { readonly video: number; readonly info: VideoInfo } };
+  'media.extract-audio': {
+    args: readonly [video: number, channels: 'mix' | 'separate'];
+    value: { readonly audio: number; readonly duration: number };
+  };
+  'deployments.call': {
+    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
+    value: string;
+  };
+  'deployments.open': {
+    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
+    value: number;
+  };
+  'deployments.next': { args: readonly [stream: number]; value: readonly string[] };
+  'output.write': { args: readonly [chunk: string]; value: undefined };
+  'output.forward': { args: readonly [stream: number]; value: undefined };
   'media.open-image': {
     args: readonly [source: WitSource];
     value: { readonly image: number; readonly info: ImageInfo };
@@ -78,3 +94,7 @@ export interface CapabilityCalls {
   'remote.start': { args: readonly [name: string, input: string]; value: number };
   'remote.wait': { args: readonly [task: number]; value: string };
 }
+export type HostOperation = keyof HostCalls;
+export type HostCall = {
+  readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] };
+}[HostOperation];

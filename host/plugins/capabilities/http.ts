@@ -2,6 +2,6 @@ import type { CallsOf } from './scope/scope.ts';
 
 /** Requests to the hosts that are granted. */
 export const httpCalls: CallsOf<'http.fetch'> = {
-  'http.fetch': ({ ports, granted, signal }, request) =>
-    ports.http.fetch(request, { refusalOf: (url) => granted.refusalOfUrl(url), signal }),
+  'http.fetch': ({ http, granted, signal }, request) =>
+    http.fetch(request, { refusalOf: (url) => granted.refusalOfUrl(url), signal }),
 };

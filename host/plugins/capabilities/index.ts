@@ -1,15 +1,18 @@
 import { asrCalls } from './asr.ts';
-import type { CapabilityCalls } from './calls.ts';
+import type { HostCall } from './calls.ts';
+import { deploymentsCalls } from './deployments.ts';
 import { httpCalls } from './http.ts';
-import { imageCalls } from './image.ts';
 import { llmCalls } from './llm.ts';
+import { mediaCalls } from './media.ts';
+import { outputCalls } from './output.ts';
 import { remoteCalls } from './remote.ts';
 import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import { storageCalls } from './storage.ts';
 
-const calls: CallsOf<keyof CapabilityCalls> = {
-  ...imageCalls,
+const calls: CallsOf<HostCall['operation']> = {
+  ...mediaCalls,
+  ...deploymentsCalls,
   ...asrCalls,
   ...llmCalls,
   ...storageCalls,
@@ -17,13 +20,11 @@ const calls: CallsOf<keyof CapabilityCalls> = {
   ...repositoriesWriteCalls,
   ...httpCalls,
   ...remoteCalls,
+  ...outputCalls,
 };
 
-/** Does what a guest asks of a capability. */
-export function callCapability<O extends keyof CapabilityCalls>(
-  scope: CapabilityScope,
-  operation: O,
-  args: CapabilityCalls[O]['args'],
-): Promise<CapabilityCalls[O]['value']> {
-  return calls[operation](scope, ...args);
+/** Answers one call of a guest. */
+export function callHost(scope: CapabilityScope, { operation, args }: HostCall): Promise<unknown> {
+  const answer = calls[operation] as (scope: CapabilityScope, ...args: HostCall['args']) => Promise<unknown>;
+  return answer(scope, ...args);
 }

@@ -1,5 +1,6 @@
 import type { ChatOutput, TextChunk } from '../../schemas/chat.ts';
 import { chatOptions, dialogOf, type WitChatOptions, type WitMessage, type WitTokenCount } from './llm-records.ts';
+import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Text generation in typed records. */
@@ -11,7 +12,7 @@ export const llmCalls: CallsOf<
     return (output as ChatOutput).message;
   },
   async 'llm.chat-stream'(scope, deployment, dialog, options) {
-    return scope.openStream(deployment, 'chat_stream', chatArguments(dialog, options));
+    return openStream(scope, deployment, 'chat_stream', chatArguments(dialog, options));
   },
   async 'llm.next'(scope, stream) {
     const values = await scope.get(stream, 'stream').stream.nextValues();

@@ -1,6 +1,6 @@
 import { AanaError, cancelledError } from '../../core/errors.ts';
 import type { HeldChars } from './scope/held-chars.ts';
-import type { CallsOf, HelperTask } from './scope/scope.ts';
+import type { CallsOf, RunningHelper } from './scope/scope.ts';
 
 const helperName = /^[a-z][\w-]{0,63}$/i;
 
@@ -11,21 +11,21 @@ export const remoteCalls: CallsOf<'remote.start' | 'remote.wait'> = {
     if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
     if (!helperName.test(name))
       throw new AanaError('InvalidArguments', 'invalid-input', `"${name}" cannot be the name of a helper`);
-    const task = heldTask(scope.held, input, (signal) =>
+    const helper = heldHelper(scope.held, input, (signal) =>
       startHelper(name, input, AbortSignal.any([scope.signal, signal])),
     );
     try {
-      return scope.keep({ kind: 'task', task });
+      return scope.keep({ kind: 'helper', helper });
     } catch (error) {
-      task.cancel();
+      helper.cancel();
       throw error;
     }
   },
-  'remote.wait': (scope, task) => scope.get(task, 'task').task.result,
+  'remote.wait': (scope, handle) => scope.get(handle, 'helper').helper.result,
 };
 
 /** A helper whose input, and later whose result, counts as held until it is cancelled. */
-function heldTask(held: HeldChars, input: string, start: (signal: AbortSignal) => Promise<string>): HelperTask {
+function heldHelper(held: HeldChars, input: string, start: (signal: AbortSignal) => Promise<string>): RunningHelper {
   let chars = 0;
   let isDropped = false;
   const hold = (next: number): void => {

@@ -37,29 +37,29 @@ type WriteCall =
 
 /** Reads what the application keeps of its media. */
 export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
-  'repositories.media-exists': ({ ports }, mediaId) =>
-    ports.repositories.read(({ media }) => media.exists(idOf(mediaId))),
-  'repositories.read-video': async ({ ports }, mediaId) =>
-    witVideo(await ports.repositories.read(({ videos }) => videos.getMetadata(idOf(mediaId)))),
-  async 'repositories.list-videos'({ ports }, after, limit) {
+  'repositories.media-exists': ({ user }, mediaId) =>
+    user.repositories.read(({ media }) => media.exists(idOf(mediaId))),
+  'repositories.read-video': async ({ user }, mediaId) =>
+    witVideo(await user.repositories.read(({ videos }) => videos.getMetadata(idOf(mediaId)))),
+  async 'repositories.list-videos'({ user }, after, limit) {
     const page = { limit: entries(limit), after: after === undefined ? undefined : idOf(after) };
-    return (await ports.repositories.read(({ videos }) => videos.list(page))).map(witVideo);
+    return (await user.repositories.read(({ videos }) => videos.list(page))).map(witVideo);
   },
-  'repositories.read-caption': async ({ ports }, id) =>
-    witCaption(await ports.repositories.read(({ captions }) => captions.read(id))),
-  async 'repositories.list-captions'({ ports }, mediaId, after, limit) {
+  'repositories.read-caption': async ({ user }, id) =>
+    witCaption(await user.repositories.read(({ captions }) => captions.read(id))),
+  async 'repositories.list-captions'({ user }, mediaId, after, limit) {
     if (after && (Number.isNaN(after.timestamp) || !Number.isSafeInteger(after.id)))
       throw invalid('the place to begin after is not that of a caption');
     const page = { limit: entries(limit), after };
-    return (await ports.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
+    return (await user.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
   },
-  'repositories.read-transcript': async ({ ports }, id) =>
-    witTranscript(await ports.repositories.read(({ transcripts }) => transcripts.read(id))),
-  async 'repositories.list-transcripts'({ ports }, mediaId, after, limit) {
+  'repositories.read-transcript': async ({ user }, id) =>
+    witTranscript(await user.repositories.read(({ transcripts }) => transcripts.read(id))),
+  async 'repositories.list-transcripts'({ user }, mediaId, after, limit) {
     if (after !== undefined && !Number.isSafeInteger(after))
       throw invalid('the id to begin after is not that of a transcript');
     const page = { limit: entries(limit), after };
-    return (await ports.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(
+    return (await user.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(
       witTranscriptInfo,
     );
   },
@@ -67,36 +67,36 @@ export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
 
 /** Changes it; each call is one transaction. */
 export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> = {
-  async 'repositories-write.create-media'({ ports }, mediaId, mediaType) {
-    await ports.repositories.write(({ media }) =>
+  async 'repositories-write.create-media'({ user }, mediaId, mediaType) {
+    await user.repositories.write(({ media }) =>
       media.create(idOf(mediaId), checked('the media type', mediaType, 'name')),
     );
     return undefined;
   },
   async 'repositories-write.save-video'(scope, video) {
     const row = videoRow(checkedVideo(video));
-    return (await scope.ports.repositories.write(({ videos }) => videos.save(row))).media_id;
+    return (await scope.user.repositories.write(({ videos }) => videos.save(row))).media_id;
   },
   async 'repositories-write.save-captions'(scope, captions) {
     const rows = checkedCaptions(captions).map(captionRow);
-    return (await scope.ports.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(
+    return (await scope.user.repositories.write((repositories) => repositories.captions.saveAll(rows))).map(
       ({ id }) => id,
     );
   },
   async 'repositories-write.save-transcript'(scope, transcript) {
     const row = transcriptRow(transcript, checkedSegments(transcript));
-    return (await scope.ports.repositories.write(({ transcripts }) => transcripts.save(row))).id;
+    return (await scope.user.repositories.write(({ transcripts }) => transcripts.save(row))).id;
   },
-  async 'repositories-write.delete-media'({ ports }, mediaId) {
-    await ports.repositories.write(({ media }) => media.delete(idOf(mediaId)));
+  async 'repositories-write.delete-media'({ user }, mediaId) {
+    await user.repositories.write(({ media }) => media.delete(idOf(mediaId)));
     return undefined;
   },
-  async 'repositories-write.delete-caption'({ ports }, id) {
-    await ports.repositories.write(({ captions }) => captions.delete(id));
+  async 'repositories-write.delete-caption'({ user }, id) {
+    await user.repositories.write(({ captions }) => captions.delete(id));
     return undefined;
   },
-  async 'repositories-write.delete-transcript'({ ports }, id) {
-    await ports.repositories.write(({ transcripts }) => transcripts.delete(id));
+  async 'repositories-write.delete-transcript'({ user }, id) {
+    await user.repositories.write(({ transcripts }) => transcripts.delete(id));
     return undefined;
   },
 };

@@ -1,8 +1,8 @@
 import type { ErrorKind } from '../../core/errors.ts';
 import type { LogLevel } from '../../core/log/logger.ts';
-import type { CapabilityCalls } from '../capabilities/calls.ts';
+import type { HostCall } from '../capabilities/calls.ts';
+export type { HostCall, HostCalls, HostOperation } from '../capabilities/calls.ts';
 import { stopCell } from '../component/core-modules/hooks.ts';
-import type { VideoInfo } from '../ports.ts';
 import type { MemoryLimits } from '../guest/instance-memory.ts';
 
 /**
@@ -38,29 +38,6 @@ export interface WitEndpoint {
   readonly streaming: boolean;
 }
 
-/** What a guest asks of the host, as it crosses between the threads. Handles are numbers of one invocation. */
-export interface HostCalls extends CapabilityCalls {
-  'media.open': { args: readonly [source: WitSource]; value: { readonly video: number; readonly info: VideoInfo } };
-  'media.extract-audio': {
-    args: readonly [video: number, channels: 'mix' | 'separate'];
-    value: { readonly audio: number; readonly duration: number };
-  };
-  'deployments.call': {
-    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
-    value: string;
-  };
-  'deployments.open': {
-    args: readonly [deployment: string, method: string, args: string, audio: readonly number[]];
-    value: number;
-  };
-  'deployments.next': { args: readonly [stream: number]; value: readonly string[] };
-  'output.write': { args: readonly [chunk: string]; value: undefined };
-  'output.forward': { args: readonly [stream: number]; value: undefined };
-}
-export type HostOperation = keyof HostCalls;
-export type HostCall = {
-  readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] };
-}[HostOperation];
 export type HostReply = { readonly value: unknown } | { readonly error: WitError };
 
 export type Outcome =

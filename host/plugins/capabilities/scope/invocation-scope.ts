@@ -3,19 +3,15 @@ import { AanaError, cancelledError } from '../../../core/errors.ts';
 import { KeptPlaces } from '../../../core/kept-places.ts';
 import type { RequestContext } from '../../../core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
-import type { DeploymentCallOptions, DeploymentPort, MediaScopePort, PluginPorts, UploadedFile } from '../../ports.ts';
+import type { DeploymentPort, MediaScopePort, PluginPorts, UploadedFile, UserPorts } from '../../ports.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
-import { withAudio } from './audio-arguments.ts';
-import { mediaSource } from './media-source.ts';
 import type { Capability } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
-import { hostWork } from './host-work.ts';
-import { callCapability } from '../index.ts';
+import { callHost } from '../index.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
-import { ValueStream } from './value-stream.ts';
 import { fromWitError, toWitError } from './wit-error.ts';
 
 export interface InvocationScopeOptions {
@@ -163,7 +159,7 @@ export class InvocationScope {
     const resource = this.#resources.get(handle);
     this.#resources.delete(handle);
     if (resource?.kind === 'stream') resource.stream.close();
-    if (resource?.kind === 'task') resource.task.cancel();
+    if (resource?.kind === 'helper') resource.helper.cancel();
   }
 
   /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
@@ -198,70 +194,31 @@ export class InvocationScope {
         data: { capability },
       });
     }
-    switch (call.operation) {
-      case 'media.open': {
-        const { files, granted, requestUrls } = this.#options;
-        const { source, refusalOf } = mediaSource(call.args[0], granted, requestUrls);
-        this.charge(hostWork.process);
-        const video = await this.#openMedia().open(source, { files, signal: this.#signal, refusalOf, traceparent });
-        return { video: this.#keep({ kind: 'video', video }), info: video.info };
-      }
-      case 'media.extract-audio': {
-        const [handle, channels] = call.args;
-        const audio = await this.#get(handle, 'video').video.extractAudio(channels, {
-          signal: this.#signal,
-          traceparent,
-        });
-        this.charge(hostWork.audio(audio.duration));
-        return { audio: this.#keep({ kind: 'audio', audio }), duration: audio.duration };
-      }
-      case 'deployments.call': {
-        const [deployment, method, args, audio] = call.args;
-        const value = await this.#deployment(deployment).call(
-          method,
-          this.#arguments(args, audio),
-          this.#callOptions(this.#signal, traceparent),
-        );
-        return this.#charged(() => JSON.stringify(value ?? null));
-      }
-      case 'deployments.open': {
-        const [deployment, method, args, audio] = call.args;
-        return this.#openStream(deployment, method, this.#arguments(args, audio), traceparent);
-      }
-      case 'deployments.next':
-        return this.#get(call.args[0], 'stream').stream.next();
-      case 'output.write':
-        return this.output.send(call.args[0]);
-      case 'output.forward': {
-        const { stream } = this.#get(call.args[0], 'stream');
-        for (let values = await stream.next(); values.length > 0; values = await stream.next())
-          for (const value of values) await this.output.send(value);
-        return undefined;
-      }
-      default:
-        return callCapability(this.#forCapabilities(traceparent), call.operation, call.args);
-    }
+    return callHost(this.#forCalls(traceparent), call);
   }
 
-  /** Made again for each call that has a place of its own in the trace. */
-  #forCapabilities(traceparent: string | undefined): CapabilityScope {
+  /** One object serves all calls at the same place in the trace. */
+  #forCalls(traceparent: string | undefined): CapabilityScope {
     if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
       return this.#capabilityScope;
     const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
-    const context = this.#contextAt(traceparent);
+    const { context: given } = this.#options;
+    const context = given.traceparent === traceparent ? given : { ...given, traceparent };
+    let userPorts: UserPorts | undefined;
     this.#capabilityScope = {
-      ports: { http: ports.http, ...ports.forUser(context.userId ?? null) },
-      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal },
+      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal, http: ports.http },
+      get user() {
+        return (userPorts ??= ports.forUser(context.userId ?? null));
+      },
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: () => this.#callOptions(this.#signal, traceparent),
+      callOptions: (signal = this.#signal) => ({ ...context, signal, places: this.#places }),
       held: this.#held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),
       get: (handle, kind) => this.#get(handle, kind),
-      openStream: (deployment, method, args) => this.#openStream(deployment, method, args, traceparent),
     };
     return this.#capabilityScope;
   }
@@ -272,18 +229,6 @@ export class InvocationScope {
     return this.#media;
   }
 
-  #openStream(
-    deployment: string,
-    method: string,
-    args: Record<string, unknown>,
-    traceparent: string | undefined,
-  ): number {
-    const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, this.#signal]);
-    const values = this.#deployment(deployment).stream(method, args, this.#callOptions(signal, traceparent));
-    return this.#keep({ kind: 'stream', stream: new ValueStream(values, abort) });
-  }
-
   #deployment(name: string): DeploymentPort {
     const refusal = this.#options.granted.refusalOf(name);
     if (refusal !== undefined)
@@ -291,29 +236,6 @@ export class InvocationScope {
         data: { deployment: name },
       });
     return this.#options.ports.deployments.handle(name);
-  }
-
-  #arguments(json: string, audio: readonly number[]): Record<string, unknown> {
-    return withAudio(
-      json,
-      audio.map((handle) => this.#get(handle, 'audio').audio.reference),
-    );
-  }
-
-  #contextAt(traceparent: string | undefined): RequestContext {
-    const { context } = this.#options;
-    return context.traceparent === traceparent ? context : { ...context, traceparent };
-  }
-
-  #callOptions(signal: AbortSignal, traceparent: string | undefined): DeploymentCallOptions {
-    return { ...this.#contextAt(traceparent), signal, places: this.#places };
-  }
-
-  #charged<T>(work: () => T): T {
-    const startedAt = performance.now();
-    const result = work();
-    this.charge(performance.now() - startedAt);
-    return result;
   }
 
   #track(helper: Promise<string>): Promise<string> {

@@ -4,14 +4,14 @@ import type {
   AudioPort,
   DeploymentCallOptions,
   DeploymentPort,
+  HttpPort,
   ImagePort,
   MediaScopePort,
-  PluginPorts,
   UploadedFile,
   UserPorts,
   VideoPort,
 } from '../../ports.ts';
-import type { CapabilityCalls } from '../calls.ts';
+import type { HostCalls, HostOperation } from '../calls.ts';
 import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
@@ -22,17 +22,19 @@ export type Resource =
   | { readonly kind: 'audio'; readonly audio: AudioPort }
   | { readonly kind: 'image'; readonly image: ImagePort }
   | { readonly kind: 'stream'; readonly stream: ValueStream }
-  | { readonly kind: 'task'; readonly task: HelperTask };
+  | { readonly kind: 'helper'; readonly helper: RunningHelper };
 
 /** A helper at work. */
-export interface HelperTask {
+export interface RunningHelper {
   readonly result: Promise<string>;
   cancel(): void;
 }
 
 /** One invocation, as the capabilities of this folder see it. */
 export interface CapabilityScope {
-  readonly ports: Pick<PluginPorts, 'http'> & UserPorts;
+  readonly http: HttpPort;
+  /** The data of the user whom the invocation serves. */
+  readonly user: UserPorts;
   /** The plugin's name. */
   readonly plugin: string;
   readonly granted: Granted;
@@ -46,8 +48,8 @@ export interface CapabilityScope {
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
   media(): MediaScopePort;
   deployment(name: string): DeploymentPort;
-  /** The options of each call of a deployment. */
-  callOptions(): DeploymentCallOptions;
+  /** Options for a call of a deployment. The signal is by default the signal of the invocation. */
+  callOptions(signal?: AbortSignal): DeploymentCallOptions;
   /** What the host holds for the guest's helpers. */
   readonly held: HeldChars;
   /** Counts so many milliseconds as computed by the guest. */
@@ -56,14 +58,9 @@ export interface CapabilityScope {
   write(chunk: string): Promise<void>;
   keep(resource: Resource): number;
   get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
-  /** A stream of a deployment's values, kept. */
-  openStream(deployment: string, method: string, args: Record<string, unknown>): number;
 }
 
 /** How the calls of some capabilities are done. */
-export type CallsOf<O extends keyof CapabilityCalls> = {
-  readonly [K in O]: (
-    scope: CapabilityScope,
-    ...args: CapabilityCalls[K]['args']
-  ) => Promise<CapabilityCalls[K]['value']>;
+export type CallsOf<O extends HostOperation> = {
+  readonly [K in O]: (scope: CapabilityScope, ...args: HostCalls[K]['args']) => Promise<HostCalls[K]['value']>;
 };

@@ -1,0 +1,25 @@
+import { withAudio } from './scope/audio-arguments.ts';
+import { openStream } from './scope/open-stream.ts';
+import type { CallsOf, CapabilityScope } from './scope/scope.ts';
+
+/** Deployed models in JSON. */
+export const deploymentsCalls: CallsOf<'deployments.call' | 'deployments.open' | 'deployments.next'> = {
+  async 'deployments.call'(scope, deployment, method, args, audio) {
+    const value = await scope.deployment(deployment).call(method, argumentsOf(scope, args, audio), scope.callOptions());
+    const startedAt = performance.now();
+    const json = JSON.stringify(value ?? null);
+    scope.charge(performance.now() - startedAt);
+    return json;
+  },
+  async 'deployments.open'(scope, deployment, method, args, audio) {
+    return openStream(scope, deployment, method, argumentsOf(scope, args, audio));
+  },
+  'deployments.next': async (scope, stream) => scope.get(stream, 'stream').stream.next(),
+};
+
+function argumentsOf(scope: CapabilityScope, json: string, audio: readonly number[]): Record<string, unknown> {
+  return withAudio(
+    json,
+    audio.map((handle) => scope.get(handle, 'audio').audio.reference),
+  );
+}
