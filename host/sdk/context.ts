@@ -2,7 +2,8 @@ import type { ImageInput, VideoInput } from '../schemas/index.ts';
 import { type Asr, AsrDeployment, Deployment, type Llm, LlmDeployment } from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { hostCall, HostError } from './host-error.ts';
-import type { Host, HostVideoSource, LogLevel } from './host.ts';
+import type { Source } from '../../wit/generated/world/media.ts';
+import type { Host, LogLevel } from './host.ts';
 import { uuid } from './guest/uuid.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -63,7 +64,7 @@ export class Context {
     return {
       open: (input) =>
         new Image(
-          hostCall(() => this.host.openImage(mediaSource(input))),
+          hostCall(() => this.host.media.Image.open(mediaSource(input))),
           this.#scope,
         ),
     };
@@ -73,7 +74,7 @@ export class Context {
     return {
       open: (input) =>
         new Video(
-          hostCall(() => this.host.openVideo(mediaSource(input))),
+          hostCall(() => this.host.media.Video.open(mediaSource(input))),
           this.#scope,
         ),
     };
@@ -81,7 +82,7 @@ export class Context {
 
   /** Randomness of the host. */
   get random(): Random {
-    return { bytes: (length) => this.host.randomBytes(length), uuid: () => uuid(this.host.randomBytes(16)) };
+    return { bytes: (length) => this.host.random.bytes(length), uuid: () => uuid(this.host.random.bytes(16)) };
   }
 
   get clock(): Clock {
@@ -90,7 +91,7 @@ export class Context {
 
   /** When the host ends this run. */
   get deadline(): Date {
-    return (this.#deadline ??= new Date(this.host.now() + this.host.remainingMs()));
+    return (this.#deadline ??= new Date(this.host.now() + this.remainingMs));
   }
 
   /**
@@ -102,12 +103,12 @@ export class Context {
 
   /** The id of the request, as in the `x-request-id` header. */
   get requestId(): string {
-    return this.host.requestId();
+    return this.host.invocation.requestId();
   }
 
   /** The user whose API key the request came with; undefined where no key is asked for. */
   get user(): string | undefined {
-    return this.host.user();
+    return this.host.invocation.user();
   }
 
   /**
@@ -115,7 +116,7 @@ export class Context {
    * too.
    */
   get priority(): number {
-    return this.host.priority();
+    return this.host.invocation.priority();
   }
 
   /**
@@ -123,22 +124,22 @@ export class Context {
    * no trace.
    */
   get traceparent(): string | undefined {
-    return this.host.traceparent();
+    return this.host.invocation.traceparent();
   }
 
   /** Milliseconds until the host ends this run. */
   get remainingMs(): number {
-    return this.host.remainingMs();
+    return Number(this.host.invocation.remainingMs());
   }
 
   /** Whether the client has gone away; the next host call then fails with `cancelled`. */
   isCancelled(): boolean {
-    return this.host.isCancelled();
+    return this.host.invocation.isCancelled();
   }
 
   /** Says how far the run has come, from 0 to 1, and what is being done. The host logs it. */
   progress(fraction: number, text = ''): void {
-    this.host.progress(fraction, text);
+    this.host.progress.report(fraction, text);
   }
 
   /** Speech recognition: of the deployment `asr_deployment`, or of another one: `ctx.asr('name')`. */
@@ -173,10 +174,11 @@ export interface CancelSignal {
 function cancelSignal(host: Host): CancelSignal {
   return {
     get aborted() {
-      return host.isCancelled();
+      return host.invocation.isCancelled();
     },
     throwIfAborted() {
-      if (host.isCancelled()) throw new HostError('CancelledError', 'cancelled', 'the request was cancelled');
+      if (host.invocation.isCancelled())
+        throw new HostError('CancelledError', 'cancelled', 'the request was cancelled');
     },
   };
 }
@@ -194,7 +196,7 @@ export class StreamContext<T> extends Context {
   /** Sends one value; returns when the client has room for more, throws `cancelled` when it has gone. */
   write(value: T): void {
     const chunk = this.#encode(value);
-    hostCall(() => this.host.write(chunk));
+    hostCall(() => this.host.output.write(chunk));
   }
 
   /** Sends all that is left of a stream, as its values are made, and frees it. */
@@ -207,12 +209,12 @@ export function createLog(host: Host): Log {
   const at =
     (level: LogLevel) =>
     (message: string, fields?: LogFields): void =>
-      host.log(level, message, fields === undefined ? '' : JSON.stringify(fields));
+      host.log.log(level, message, fields === undefined ? '' : JSON.stringify(fields));
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function mediaSource(input: VideoInput | ImageInput): HostVideoSource {
-  const source: HostVideoSource = {};
+function mediaSource(input: VideoInput | ImageInput): Source {
+  const source: { -readonly [K in keyof Source]: Source[K] } = {};
   if (input.path != null) source.path = input.path;
   if (input.url != null) source.url = input.url;
   if (input.content != null) source.content = input.content;

@@ -9,8 +9,8 @@ import { running } from './guest/running.ts';
 
 export * from './public.ts';
 
-installConsole(host);
-installRandom(host.randomBytes);
+installConsole(host.log);
+installRandom(host.random.bytes);
 
 /** Export the result as `endpoint`. */
 export function definePlugin(endpoints: readonly Endpoint[], options: PluginOptions = {}): Plugin {

@@ -1,4 +1,4 @@
-import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
+import { type Capability, capabilityNames, deniedExports } from '../capabilities/catalogue.ts';
 
 /**
  * The world for a plugin that asks for these capabilities: `wit/world.wit` without the imports of the others. Of those
@@ -30,5 +30,5 @@ export function absentInterface(specifier: string, capabilities: readonly Capabi
   if (absent === undefined) return undefined;
   const message = `this plugin does not ask for the capability ${absent}: add "${absent}" to "capabilities" in its plugin.json`;
   const error = { kind: 'denied', name: 'CapabilityDenied', message, data: JSON.stringify({ capability: absent }) };
-  return `const denied = () => { throw ${JSON.stringify(error)}; };\ndenied.isDenied = true;\n${capabilityDefinitions[absent].absent}\n`;
+  return `const denied = () => { throw ${JSON.stringify(error)}; };\nexport const isDenied = true;\n${deniedExports(absent)}\n`;
 }

@@ -1,41 +1,8 @@
 import type { AsrOutput, AsrSegment, AsrWord } from '../../schemas/asr.ts';
-
-/** The records of the interface `asr`, as the glue gives and takes them. */
-export interface WitTranscriptionParams {
-  readonly language?: string | undefined;
-  readonly beamSize?: number | undefined;
-  readonly bestOf?: number | undefined;
-  readonly temperatures: ArrayLike<number>;
-  readonly withoutTimestamps?: boolean | undefined;
-  readonly wordTimestamps?: boolean | undefined;
-  readonly vadFilter?: boolean | undefined;
-  readonly channels?: 'mix' | 'separate' | undefined;
-}
-
-interface WitWord {
-  readonly word: string;
-  readonly speaker: string | undefined;
-  readonly timeInterval: { readonly start: number; readonly end: number };
-  readonly alignmentConfidence: number;
-}
-
-interface WitSegment {
-  readonly text: string;
-  readonly timeInterval: { readonly start: number; readonly end: number };
-  readonly confidence: number | undefined;
-  readonly noSpeechConfidence: number | undefined;
-  readonly words: readonly WitWord[];
-  readonly speaker: string | undefined;
-}
-
-export interface WitTranscription {
-  readonly text: string;
-  readonly info: { readonly language: string; readonly languageConfidence: number };
-  readonly segments: readonly WitSegment[];
-}
+import type { Params, Segment, Transcription, Word } from '../../../wit/generated/world/asr.ts';
 
 /** The `params` of the deployment's method; none when everything is absent. */
-export function whisperParams(params: WitTranscriptionParams): Record<string, unknown> | undefined {
+export function whisperParams(params: Params): Record<string, unknown> | undefined {
   const given = Object.entries({
     language: params.language,
     beam_size: params.beamSize,
@@ -49,7 +16,7 @@ export function whisperParams(params: WitTranscriptionParams): Record<string, un
   return given.length > 0 ? Object.fromEntries(given) : undefined;
 }
 
-export function witTranscription({ segments, transcription, transcription_info: info }: AsrOutput): WitTranscription {
+export function witTranscription({ segments, transcription, transcription_info: info }: AsrOutput): Transcription {
   return {
     text: transcription.text,
     info: { language: info.language, languageConfidence: info.language_confidence },
@@ -57,7 +24,7 @@ export function witTranscription({ segments, transcription, transcription_info: 
   };
 }
 
-function witSegment(segment: AsrSegment): WitSegment {
+function witSegment(segment: AsrSegment): Segment {
   return {
     text: segment.text,
     timeInterval: segment.time_interval,
@@ -68,7 +35,7 @@ function witSegment(segment: AsrSegment): WitSegment {
   };
 }
 
-function witWord(word: AsrWord): WitWord {
+function witWord(word: AsrWord): Word {
   return {
     word: word.word,
     speaker: word.speaker ?? undefined,

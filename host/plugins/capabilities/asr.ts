@@ -1,10 +1,11 @@
 import type { AsrOutput } from '../../schemas/asr.ts';
-import { whisperParams, type WitTranscriptionParams, witTranscription } from './asr-records.ts';
+import type { AsrCalls, Params } from '../../../wit/generated/world/asr.ts';
+import { whisperParams, witTranscription } from './asr-records.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Speech recognition in typed records. */
-export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr.next'> = {
+export const asrCalls: CallsOf<keyof AsrCalls> = {
   async 'asr.transcribe'(scope, deployment, audio, params) {
     const output = await scope
       .deployment(deployment)
@@ -20,11 +21,7 @@ export const asrCalls: CallsOf<'asr.transcribe' | 'asr.transcribe-stream' | 'asr
   },
 };
 
-function transcribeArguments(
-  scope: CapabilityScope,
-  audio: number,
-  params: WitTranscriptionParams,
-): Record<string, unknown> {
+function transcribeArguments(scope: CapabilityScope, audio: number, params: Params): Record<string, unknown> {
   const given = whisperParams(params);
   return { audio: scope.get(audio, 'audio').audio.reference, ...(given && { params: given }) };
 }

@@ -1,9 +1,10 @@
+import type { DeploymentsCalls } from '../../../wit/generated/world/deployments.ts';
 import { withAudio } from './scope/audio-arguments.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Deployed models in JSON. */
-export const deploymentsCalls: CallsOf<'deployments.call' | 'deployments.open' | 'deployments.next'> = {
+export const deploymentsCalls: CallsOf<keyof DeploymentsCalls> = {
   async 'deployments.call'(scope, deployment, method, args, audio) {
     const value = await scope.deployment(deployment).call(method, argumentsOf(scope, args, audio), scope.callOptions());
     const startedAt = performance.now();

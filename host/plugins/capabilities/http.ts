@@ -1,7 +1,8 @@
+import type { HttpCalls } from '../../../wit/generated/world/http.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 /** Requests to the hosts that are granted. */
-export const httpCalls: CallsOf<'http.fetch'> = {
+export const httpCalls: CallsOf<keyof HttpCalls> = {
   'http.fetch': ({ http, granted, signal }, request) =>
     http.fetch(request, { refusalOf: (url) => granted.refusalOfUrl(url), signal }),
 };

@@ -1,5 +1,5 @@
 import { asrCalls } from './asr.ts';
-import type { HostCall } from './calls.ts';
+import type { HostCall } from '../invocation/protocol.ts';
 import { deploymentsCalls } from './deployments.ts';
 import { httpCalls } from './http.ts';
 import { llmCalls } from './llm.ts';

@@ -1,32 +1,7 @@
-/** The records of the interface `llm`, as the glue gives and takes them. */
-export interface WitMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-}
-
-export interface WitSamplingParams {
-  readonly temperature?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly topK?: number | undefined;
-  readonly minP?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly repetitionPenalty?: number | undefined;
-  readonly seed?: number | undefined;
-  readonly stop: readonly string[];
-}
-
-export interface WitChatOptions {
-  readonly samplingParams: WitSamplingParams;
-  readonly assistantPrefix?: string | undefined;
-}
-
-export interface WitTokenCount {
-  readonly tokens: number;
-  readonly maxTokens: number;
-}
+import type { Message, Options } from '../../../wit/generated/world/llm.ts';
 
 /** The arguments of the deployment's `chat` and `chat_stream`, beside the dialog. */
-export function chatOptions({ samplingParams: params, assistantPrefix }: WitChatOptions): Record<string, unknown> {
+export function chatOptions({ samplingParams: params, assistantPrefix }: Options): Record<string, unknown> {
   const sampling = Object.entries({
     temperature: params.temperature,
     top_p: params.topP,
@@ -43,6 +18,6 @@ export function chatOptions({ samplingParams: params, assistantPrefix }: WitChat
   };
 }
 
-export function dialogOf(messages: readonly WitMessage[]): { messages: readonly WitMessage[] } {
+export function dialogOf(messages: readonly Message[]): { messages: readonly Message[] } {
   return { messages: messages.map(({ role, content }) => ({ role, content })) };
 }

@@ -1,12 +1,11 @@
 import type { ChatOutput, TextChunk } from '../../schemas/chat.ts';
-import { chatOptions, dialogOf, type WitChatOptions, type WitMessage, type WitTokenCount } from './llm-records.ts';
+import type { LlmCalls, Message, Options, TokenCount } from '../../../wit/generated/world/llm.ts';
+import { chatOptions, dialogOf } from './llm-records.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Text generation in typed records. */
-export const llmCalls: CallsOf<
-  'llm.chat' | 'llm.chat-stream' | 'llm.next' | 'llm.forward' | 'llm.count-dialog-tokens' | 'llm.count-tokens'
-> = {
+export const llmCalls: CallsOf<keyof LlmCalls> = {
   async 'llm.chat'(scope, deployment, dialog, options) {
     const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions());
     return (output as ChatOutput).message;
@@ -29,7 +28,7 @@ export const llmCalls: CallsOf<
   'llm.count-tokens': (scope, deployment, text) => countTokens(scope, deployment, { text }),
 };
 
-function chatArguments(dialog: readonly WitMessage[], options: WitChatOptions): Record<string, unknown> {
+function chatArguments(dialog: readonly Message[], options: Options): Record<string, unknown> {
   return { dialog: dialogOf(dialog), ...chatOptions(options) };
 }
 
@@ -37,7 +36,7 @@ async function countTokens(
   scope: CapabilityScope,
   deployment: string,
   args: Record<string, unknown>,
-): Promise<WitTokenCount> {
+): Promise<TokenCount> {
   const { tokens, max_tokens: maxTokens } = (await scope
     .deployment(deployment)
     .call('count_tokens', args, scope.callOptions())) as { tokens: number; max_tokens: number };

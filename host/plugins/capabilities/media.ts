@@ -1,29 +1,30 @@
+import type { MediaCalls } from '../../../wit/generated/world/media.ts';
 import { hostWork } from './scope/host-work.ts';
 import { mediaSource } from './scope/media-source.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 /** Videos, their audio, and images. */
-export const mediaCalls: CallsOf<'media.open' | 'media.extract-audio' | 'media.open-image' | 'media.image-pixels'> = {
+export const mediaCalls: CallsOf<keyof MediaCalls> = {
   async 'media.open'(scope, wanted) {
     const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
     scope.charge(hostWork.process);
     const { files, signal, context } = scope;
     const video = await scope.media().open(source, { files, signal, refusalOf, traceparent: context.traceparent });
-    return { video: scope.keep({ kind: 'video', video }), info: video.info };
+    return { handle: scope.keep({ kind: 'video', video }), info: video.info, metadata: video.info };
   },
   async 'media.extract-audio'(scope, handle, channels) {
     const { video } = scope.get(handle, 'video');
     const { signal, context } = scope;
     const audio = await video.extractAudio(channels, { signal, traceparent: context.traceparent });
     scope.charge(hostWork.audio(audio.duration));
-    return { audio: scope.keep({ kind: 'audio', audio }), duration: audio.duration };
+    return { handle: scope.keep({ kind: 'audio', audio }), duration: audio.duration };
   },
   async 'media.open-image'(scope, wanted) {
     const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
     scope.charge(hostWork.process);
     const { files, signal, context } = scope;
     const image = await scope.media().openImage(source, { files, signal, refusalOf, traceparent: context.traceparent });
-    return { image: scope.keep({ kind: 'image', image }), info: image.info };
+    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
   },
   async 'media.image-pixels'(scope, handle, width, height) {
     const { image } = scope.get(handle, 'image');

@@ -1,7 +1,8 @@
+import type { OutputCalls } from '../../../wit/generated/world/output.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 /** The streamed answer of a streaming endpoint. Every plugin has it. */
-export const outputCalls: CallsOf<'output.write' | 'output.forward'> = {
+export const outputCalls: CallsOf<keyof OutputCalls> = {
   async 'output.write'(scope, chunk) {
     await scope.write(chunk);
     return undefined;

@@ -1,11 +1,12 @@
 import { AanaError, cancelledError } from '../../core/errors.ts';
+import type { RemoteCalls } from '../../../wit/generated/world/remote.ts';
 import type { HeldChars } from './scope/held-chars.ts';
 import type { CallsOf, RunningHelper } from './scope/scope.ts';
 
 const helperName = /^[a-z][\w-]{0,63}$/i;
 
 /** Helpers of the same component in invocations of their own. */
-export const remoteCalls: CallsOf<'remote.start' | 'remote.wait'> = {
+export const remoteCalls: CallsOf<keyof RemoteCalls> = {
   async 'remote.start'(scope, name, input) {
     const { startHelper } = scope;
     if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');

@@ -1,4 +1,11 @@
 import type {
+  CaptionRecord,
+  TranscriptInfo,
+  TranscriptRecord,
+  VideoRecord,
+} from '../../../wit/generated/world/repositories.ts';
+import type { NewCaption, NewTranscript, NewVideo } from '../../../wit/generated/world/repositories-write.ts';
+import type {
   CaptionRow,
   NewCaptionRow,
   NewTranscriptRow,
@@ -8,57 +15,7 @@ import type {
   VideoRow,
 } from '../ports.ts';
 
-/** The records of the interfaces `repositories` and `repositories-write`, as the glue gives and takes them. */
-export interface WitVideoRecord {
-  readonly mediaId: string;
-  readonly path?: string | undefined;
-  readonly url?: string | undefined;
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-}
-
-export interface WitCaptionRecord {
-  readonly id: number;
-  readonly mediaId?: string | undefined;
-  readonly model: string;
-  readonly frameId: number;
-  readonly caption: string;
-  readonly timestamp: number;
-  readonly captionType: string;
-}
-
-export interface WitCaptionPlace {
-  readonly timestamp: number;
-  readonly id: number;
-}
-
-export interface WitTranscriptInfo {
-  readonly id: number;
-  readonly mediaId?: string | undefined;
-  readonly model: string;
-  readonly language: string;
-  readonly languageConfidence: number;
-  readonly transcriptType: string;
-}
-
-export interface WitTranscriptRecord {
-  readonly info: WitTranscriptInfo;
-  readonly transcript: string;
-  /** JSON. */
-  readonly segments: string;
-}
-
-export type WitNewVideo = Partial<WitVideoRecord>;
-export type WitNewCaption = Omit<WitCaptionRecord, 'id' | 'captionType'> & {
-  readonly captionType?: string | undefined;
-};
-export type WitNewTranscript = Omit<WitTranscriptInfo, 'id' | 'transcriptType'> & {
-  readonly transcript: string;
-  readonly segments: string;
-  readonly transcriptType?: string | undefined;
-};
-
-export function witVideo({ media_id: mediaId, path, url, title, description }: VideoRow): WitVideoRecord {
+export function witVideo({ media_id: mediaId, path, url, title, description }: VideoRow): VideoRecord {
   return {
     mediaId,
     path: path ?? undefined,
@@ -76,7 +33,7 @@ export function witCaption({
   caption,
   timestamp,
   caption_type: captionType,
-}: CaptionRow): WitCaptionRecord {
+}: CaptionRow): CaptionRecord {
   return { id, mediaId: mediaId ?? undefined, model, frameId, caption, timestamp, captionType };
 }
 
@@ -87,15 +44,15 @@ export function witTranscriptInfo({
   language,
   language_confidence: languageConfidence,
   transcript_type: transcriptType,
-}: TranscriptInfoRow): WitTranscriptInfo {
+}: TranscriptInfoRow): TranscriptInfo {
   return { id, mediaId: mediaId ?? undefined, model, language, languageConfidence, transcriptType };
 }
 
-export function witTranscript(row: TranscriptRow): WitTranscriptRecord {
+export function witTranscript(row: TranscriptRow): TranscriptRecord {
   return { info: witTranscriptInfo(row), transcript: row.transcript, segments: JSON.stringify(row.segments) };
 }
 
-export function videoRow({ mediaId, path, url, title, description }: WitNewVideo): NewVideoRow {
+export function videoRow({ mediaId, path, url, title, description }: NewVideo): NewVideoRow {
   return {
     media_id: mediaId,
     path: path ?? null,
@@ -112,12 +69,12 @@ export function captionRow({
   caption,
   timestamp,
   captionType = 'caption',
-}: WitNewCaption): NewCaptionRow {
+}: NewCaption): NewCaptionRow {
   return { media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
 /** @param segments what the text of the record's says. */
-export function transcriptRow(transcript: WitNewTranscript, segments: readonly unknown[]): NewTranscriptRow {
+export function transcriptRow(transcript: NewTranscript, segments: readonly unknown[]): NewTranscriptRow {
   const { mediaId, model, language, languageConfidence, transcriptType = 'transcript' } = transcript;
   return {
     media_id: mediaId ?? null,

@@ -1,12 +1,16 @@
 import { AanaError } from '../../core/errors.ts';
+import type { RepositoriesCalls } from '../../../wit/generated/world/repositories.ts';
+import type {
+  NewCaption,
+  NewTranscript,
+  NewVideo,
+  RepositoriesWriteCalls,
+} from '../../../wit/generated/world/repositories-write.ts';
 import {
   captionRow,
   transcriptRow,
   videoRow,
   witCaption,
-  type WitNewCaption,
-  type WitNewTranscript,
-  type WitNewVideo,
   witTranscript,
   witTranscriptInfo,
   witVideo,
@@ -18,25 +22,8 @@ const maxCaptions = 1000;
 /** Most characters of texts of one kind. */
 const maxChars = { id: 255, name: 255, place: 4096, prose: 16_384 } as const;
 
-type ReadCall =
-  | 'media-exists'
-  | 'read-video'
-  | 'list-videos'
-  | 'read-caption'
-  | 'list-captions'
-  | 'read-transcript'
-  | 'list-transcripts';
-type WriteCall =
-  | 'create-media'
-  | 'save-video'
-  | 'save-captions'
-  | 'save-transcript'
-  | 'delete-media'
-  | 'delete-caption'
-  | 'delete-transcript';
-
 /** Reads what the application keeps of its media. */
-export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
+export const repositoriesCalls: CallsOf<keyof RepositoriesCalls> = {
   'repositories.media-exists': ({ user }, mediaId) =>
     user.repositories.read(({ media }) => media.exists(idOf(mediaId))),
   'repositories.read-video': async ({ user }, mediaId) =>
@@ -66,7 +53,7 @@ export const repositoriesCalls: CallsOf<`repositories.${ReadCall}`> = {
 };
 
 /** Changes it; each call is one transaction. */
-export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> = {
+export const repositoriesWriteCalls: CallsOf<keyof RepositoriesWriteCalls> = {
   async 'repositories-write.create-media'({ user }, mediaId, mediaType) {
     await user.repositories.write(({ media }) =>
       media.create(idOf(mediaId), checked('the media type', mediaType, 'name')),
@@ -101,7 +88,7 @@ export const repositoriesWriteCalls: CallsOf<`repositories-write.${WriteCall}`> 
   },
 };
 
-function checkedVideo(video: WitNewVideo): WitNewVideo {
+function checkedVideo(video: NewVideo): NewVideo {
   const { mediaId, path, url, title, description } = video;
   if (mediaId !== undefined) idOf(mediaId);
   for (const [what, text] of Object.entries({ path, url, title })) checked(what, text, 'place');
@@ -109,7 +96,7 @@ function checkedVideo(video: WitNewVideo): WitNewVideo {
   return video;
 }
 
-function checkedCaptions(captions: readonly WitNewCaption[]): readonly WitNewCaption[] {
+function checkedCaptions(captions: readonly NewCaption[]): readonly NewCaption[] {
   if (captions.length > maxCaptions)
     throw new AanaError(
       'ArgumentsTooLarge',
@@ -127,7 +114,7 @@ function checkedCaptions(captions: readonly WitNewCaption[]): readonly WitNewCap
 }
 
 /** Checks a transcript; gives its segments. */
-function checkedSegments(transcript: WitNewTranscript): readonly unknown[] {
+function checkedSegments(transcript: NewTranscript): readonly unknown[] {
   const { mediaId, model, language, transcriptType, segments } = transcript;
   if (mediaId !== undefined) idOf(mediaId);
   for (const [what, text] of Object.entries({ model, language, transcript_type: transcriptType }))

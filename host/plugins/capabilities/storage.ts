@@ -1,9 +1,10 @@
+import type { StorageCalls } from '../../../wit/generated/world/storage.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
 
 /** Values by key, in the plugin's own namespace. */
-export const storageCalls: CallsOf<'storage.get' | 'storage.set' | 'storage.delete' | 'storage.list'> = {
+export const storageCalls: CallsOf<keyof StorageCalls> = {
   'storage.get': ({ user, plugin }, key) => user.storage.get(plugin, key),
   async 'storage.set'({ user, plugin }, key, value) {
     await user.storage.set(plugin, key, value);

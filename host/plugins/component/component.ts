@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { boundLifting } from './bounded-lifting.ts';
-import { capabilityDefinitions, capabilityNames, suspendingFunctions } from '../capabilities/catalogue.ts';
+import { capabilityNames, entryPoints, suspendingFunctions } from '../capabilities/catalogue.ts';
 import type { Interrupts } from './core-modules/hooks.ts';
 import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
 import { leanGlue } from './lean-glue.ts';
@@ -79,9 +79,7 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   }).catch(broken);
 
   const glue = new TextDecoder().decode(files[glueFile]);
-  const uses = capabilityNames.filter((name) =>
-    capabilityDefinitions[name].entryPoints.some((point) => takes(glue, name, point)),
-  );
+  const uses = capabilityNames.filter((name) => entryPoints(name).some((point) => takes(glue, name, point)));
   const kept: Record<string, Uint8Array | string> = {};
   const modules: Record<string, ModuleFacts> = {};
   for (const [name, content] of Object.entries(files)) {

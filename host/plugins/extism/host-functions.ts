@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
-import type { WitError, WitSource } from '../invocation/protocol.ts';
-import { type Awaitable, type Bridge, type Invocation, map } from '../guest/bridge.ts';
-import { report } from '../guest/capability-imports.ts';
+import { type Awaitable, map } from '../../../wit/generated/world/imports.ts';
+import type { Source as MediaSource } from '../../../wit/generated/world/media.ts';
+import type { WitError } from '../invocation/protocol.ts';
+import type { Bridge, Invocation } from '../guest/bridge.ts';
+import { report } from '../guest/progress.ts';
 import { maxRandomBytes } from '../guest/imports.ts';
 import type { Blocks } from './blocks.ts';
 import type { UserFunction } from './interface.ts';
@@ -79,7 +81,7 @@ export function hostFunctions(
   const optional = (context: CallContext, value: string | null | undefined): bigint =>
     typeof value === 'string' ? blocks.store(context, value) : failed;
   const json = (context: CallContext, value: unknown): bigint => blocks.store(context, JSON.stringify(value));
-  const open = (context: CallContext, source: bigint): WitSource => {
+  const open = (context: CallContext, source: bigint): MediaSource => {
     const { media_id: mediaId, ...rest } = parsed(Source, text(context, source), 'the source');
     return { ...rest, mediaId };
   };
@@ -90,27 +92,27 @@ export function hostFunctions(
   return {
     waiting: {
       output_write: attempt((context, chunk) => map(bridge.write(current(), text(context, chunk)), () => done)),
-      output_forward: attempt((_, stream) =>
-        map(bridge.forward(current(), 'output.forward', Number(stream)), () => done),
-      ),
+      output_forward: attempt((_, stream) => map(call(current(), 'output.forward', Number(stream)), () => done)),
       media_open: attempt((context, source) =>
-        map(call(current(), 'media.open', open(context, source)), ({ video, info }) =>
+        map(call(current(), 'media.open', open(context, source)), ({ handle: video, info, metadata }) =>
           handle(video, {
             duration: info.duration,
             has_audio: info.hasAudio,
             has_video: info.hasVideo,
-            title: info.title,
-            description: info.description,
+            title: metadata.title,
+            description: metadata.description,
           }),
         ),
       ),
       media_open_image: attempt((context, source) =>
-        map(call(current(), 'media.open-image', open(context, source)), ({ image, info }) => handle(image, info)),
+        map(call(current(), 'media.open-image', open(context, source)), ({ handle: image, info }) =>
+          handle(image, info),
+        ),
       ),
       media_extract_audio: attempt((_, video, separate) =>
         map(
           call(current(), 'media.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'),
-          ({ audio: number, duration }) => handle(number, { duration }),
+          ({ handle: number, duration }) => handle(number, { duration }),
         ),
       ),
       image_pixels: attempt((context, image, width, height) =>

@@ -1,8 +1,8 @@
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
-import type { WitCaptionRecord, WitTranscriptInfo, WitVideoRecord } from '../capabilities/repositories-records.ts';
+import { type Awaitable, map } from '../../../wit/generated/world/imports.ts';
+import type { CaptionRecord, TranscriptInfo, VideoRecord } from '../../../wit/generated/world/repositories.ts';
 import type { HostCalls, HostOperation } from '../invocation/protocol.ts';
-import { type Awaitable, map } from '../guest/bridge.ts';
 import type { Blocks } from './blocks.ts';
 import type { HostFunction } from './host-functions.ts';
 import type { UserFunction } from './interface.ts';
@@ -142,7 +142,7 @@ function withoutNull<T extends Readonly<Record<string, string | null | undefined
   };
 }
 
-function videoOf({ mediaId, path, url, title, description }: WitVideoRecord): object {
+function videoOf({ mediaId, path, url, title, description }: VideoRecord): object {
   return {
     media_id: mediaId,
     path: path ?? null,
@@ -152,11 +152,11 @@ function videoOf({ mediaId, path, url, title, description }: WitVideoRecord): ob
   };
 }
 
-function captionOf({ id, mediaId, model, frameId, caption, timestamp, captionType }: WitCaptionRecord): object {
+function captionOf({ id, mediaId, model, frameId, caption, timestamp, captionType }: CaptionRecord): object {
   return { id, media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
-function infoOf({ id, mediaId, model, language, languageConfidence, transcriptType }: WitTranscriptInfo): object {
+function infoOf({ id, mediaId, model, language, languageConfidence, transcriptType }: TranscriptInfo): object {
   return {
     id,
     media_id: mediaId ?? null,

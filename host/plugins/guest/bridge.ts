@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { Awaitable } from '../../../wit/generated/world/imports.ts';
 import { boundedArguments, isDeep } from '../invocation/border.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
 import type { OutputRing } from '../invocation/output-ring.ts';
@@ -26,9 +27,6 @@ const threadCpuMs = threadCpuUsage
   ? (): number => cpuMsOf(threadCpuUsage.call(process))
   : (): number => performance.now();
 const cpuMsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
-
-/** A value now (blocking) or later (suspending). */
-export type Awaitable<T> = T | Promise<T>;
 
 /** An invocation as its worker sees it. */
 export interface Invocation extends RunMessage {
@@ -123,12 +121,6 @@ export abstract class Bridge {
     return this.call(invocation, 'output.write', chunk);
   }
 
-  /** The host sends to the client by itself: it alone knows then how much may follow. */
-  forward(invocation: Invocation, operation: 'output.forward' | 'llm.forward', stream: number): Awaitable<undefined> {
-    invocation.output = undefined;
-    return this.call(invocation, operation, stream);
-  }
-
   #isTurnOver(): boolean {
     return this.#entered === undefined || performance.now() - this.#entered.at > maxTurnMs;
   }
@@ -148,6 +140,8 @@ export abstract class Bridge {
   /** Throws as {@link call} does when the arguments are more than may cross. They are looked at in the guest's time. */
   protected send(invocation: Invocation, operation: HostOperation, given: readonly unknown[]): number {
     const args = bounded(operation, given, invocation.answerBytes);
+    // From now on the host alone knows how much the invocation may still stream.
+    if (operation === 'output.forward' || operation === 'llm.forward') invocation.output = undefined;
     const call = ++this.#lastCall;
     this.leave();
     this.post({
@@ -257,9 +251,4 @@ function bounded(operation: HostOperation, args: readonly unknown[], answerBytes
 /** What the glue takes for a WIT error. */
 function guestErrorOf(payload: WitError): Error {
   return Object.assign(new Error(payload.message), { payload });
-}
-
-/** Applies `fn` to a value that is there or will be. */
-export function map<T, R>(value: Awaitable<T>, fn: (value: T) => R): Awaitable<R> {
-  return value instanceof Promise ? value.then(fn) : fn(value);
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { LogLevel } from '../../core/log/logger.ts';
+import { worldImports } from '../../../wit/generated/world/imports.ts';
 import { isDeep } from '../invocation/border.ts';
-import type { VideoInfo } from '../ports.ts';
-import type { WitSource } from '../invocation/protocol.ts';
-import { type Awaitable, type Bridge, type Invocation, map } from './bridge.ts';
-import { capabilityImports } from './capability-imports.ts';
+import type { Bridge, Invocation } from './bridge.ts';
+import { report } from './progress.ts';
 
 /** Most bytes of one call. */
 export const maxRandomBytes = 65_536;
@@ -32,55 +31,7 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
     }
   }
 
-  class Audio extends Resource {
-    readonly #duration: number;
-
-    constructor(handle: number, duration: number) {
-      super(handle);
-      this.#duration = duration;
-    }
-
-    duration(): number {
-      return this.#duration;
-    }
-  }
-
-  class Video extends Resource {
-    readonly #info: VideoInfo;
-
-    constructor(handle: number, info: VideoInfo) {
-      super(handle);
-      this.#info = info;
-    }
-
-    static open(source: WitSource): Awaitable<Video> {
-      return map(bridge.call(current(), 'media.open', source), ({ video, info }) => new Video(video, info));
-    }
-
-    info(): VideoInfo {
-      return this.#info;
-    }
-
-    metadata(): Pick<VideoInfo, 'title' | 'description'> {
-      return this.#info;
-    }
-
-    extractAudio(channels: 'mix' | 'separate'): Awaitable<Audio> {
-      return map(
-        bridge.call(current(), 'media.extract-audio', this.handle, channels),
-        ({ audio, duration }) => new Audio(audio, duration),
-      );
-    }
-  }
-
-  class Chunks extends Resource {
-    next(): Awaitable<readonly string[]> {
-      return bridge.call(current(), 'deployments.next', this.handle);
-    }
-  }
-
-  const { Image, interfaces } = capabilityImports(bridge, current, Resource);
-  const handles = (audio: readonly Audio[]): number[] => audio.map((each) => each.handle);
+  const asking = worldImports((operation, ...args) => bridge.call(current(), operation, ...args), Resource);
 
   return {
     'aana:host/types': {},
@@ -96,22 +47,9 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
       priority: () => current().priority ?? 0,
       traceparent: () => current().traceparent,
     },
-    ...interfaces,
-    'aana:host/media': { Video, Audio, Image },
-    'aana:host/deployments': {
-      Chunks,
-      call: (deployment: string, method: string, args: string, audio: readonly Audio[]) =>
-        bridge.call(current(), 'deployments.call', deployment, method, args, handles(audio)),
-      open: (deployment: string, method: string, args: string, audio: readonly Audio[]) =>
-        map(
-          bridge.call(current(), 'deployments.open', deployment, method, args, handles(audio)),
-          (stream) => new Chunks(stream),
-        ),
-    },
-    'aana:host/output': {
-      write: (chunk: string) => bridge.write(current(), chunk),
-      forward: (source: Chunks) => bridge.forward(current(), 'output.forward', source.handle),
-    },
+    'aana:host/progress': { report: (fraction: number, text: string) => report(bridge, current(), fraction, text) },
+    ...asking,
+    'aana:host/output': { ...asking['aana:host/output'], write: (chunk: string) => bridge.write(current(), chunk) },
   };
 }
 

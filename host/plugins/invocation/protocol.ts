@@ -1,43 +1,22 @@
-import type { ErrorKind } from '../../core/errors.ts';
 import type { LogLevel } from '../../core/log/logger.ts';
-import type { HostCall } from '../capabilities/calls.ts';
-export type { HostCall, HostCalls, HostOperation } from '../capabilities/calls.ts';
+import type { HostCalls } from '../../../wit/generated/world/calls.ts';
+import type { Info as WitEndpoint } from '../../../wit/generated/world/endpoint.ts';
+import type { Error as WitError } from '../../../wit/generated/world/types.ts';
 import { stopCell } from '../component/core-modules/hooks.ts';
 import type { MemoryLimits } from '../guest/instance-memory.ts';
+
+export type { HostCalls, WitEndpoint, WitError };
 
 /**
  * How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one).
  */
 export type RuntimeMode = 'suspending' | 'blocking';
 
-/** The record `error` of the world. */
-export interface WitError {
-  readonly kind: Exclude<ErrorKind, 'plugin-failed' | 'unauthenticated' | 'rate-limited'>;
-  readonly name: string;
-  readonly message: string;
-  /** JSON. */
-  readonly data: string;
-}
-
-/** The record `source` of the world. */
-export interface WitSource {
-  readonly path?: string | undefined;
-  readonly url?: string | undefined;
-  readonly content?: string | undefined;
-  readonly mediaId?: string | undefined;
-}
-
-/** The record `info` of the world. */
-export interface WitEndpoint {
-  readonly name: string;
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly inputSchema: string;
-  readonly outputSchema: string;
-  readonly streaming: boolean;
-}
-
+export type HostOperation = keyof HostCalls;
+/** A call of a guest as it crosses between the threads. Handles are numbers of one invocation. */
+export type HostCall = {
+  readonly [O in HostOperation]: { readonly operation: O; readonly args: HostCalls[O]['args'] };
+}[HostOperation];
 export type HostReply = { readonly value: unknown } | { readonly error: WitError };
 
 export type Outcome =

@@ -43,7 +43,7 @@ const Manifest = z.strictObject({
     .array(
       z.enum(
         capabilityNames,
-        `must be one of ${capabilityNames.join(', ')}; ${Object.keys(commonInterfaces).join(', ')} are always there`,
+        `must be one of ${capabilityNames.join(', ')}; ${commonInterfaces.join(', ')} are always there`,
       ),
     )
     .default([]),

@@ -8,7 +8,8 @@ import {
 } from '../../schemas/index.ts';
 import { Audio, type HandleScope, Stream } from './handles.ts';
 import { hostCall } from '../host-error.ts';
-import type { Host, HostAudio } from '../host.ts';
+import type { Audio as HostAudio } from '../../../wit/generated/world/media.ts';
+import type { Host } from '../host.ts';
 
 /**
  * What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words
@@ -44,14 +45,14 @@ export class Deployment {
   /** Calls a method and waits for its result. */
   call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
     const { json, audio } = encodeArgs(args);
-    return JSON.parse(hostCall(() => this.#host.call(this.name, method, json, audio))) as T;
+    return JSON.parse(hostCall(() => this.#host.deployments.call(this.name, method, json, audio))) as T;
   }
 
   /** Calls a streaming method. */
   stream<T = unknown>(method: string, args: DeploymentArgs = {}): Stream<T> {
     const { json, audio } = encodeArgs(args);
     return new Stream<T>(
-      hostCall(() => this.#host.open(this.name, method, json, audio)),
+      hostCall(() => this.#host.deployments.open(this.name, method, json, audio)),
       this.#scope,
     );
   }

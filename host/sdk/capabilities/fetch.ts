@@ -1,5 +1,5 @@
 import { hostCall } from '../host-error.ts';
-import type { HostHttp, HostResponse } from '../host.ts';
+import type { Http, Response } from '../../../wit/generated/world/http.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 export interface FetchOptions {
@@ -17,7 +17,7 @@ export class FetchResponse {
   readonly body: Uint8Array;
   readonly #headers: readonly (readonly [string, string])[];
 
-  constructor({ status, url, headers, body }: HostResponse) {
+  constructor({ status, url, headers, body }: Response) {
     this.status = status;
     this.url = url;
     this.body = body;
@@ -50,7 +50,7 @@ export class FetchResponse {
  */
 export type Fetch = (url: string, options?: FetchOptions) => FetchResponse;
 
-export function createFetch(host: HostHttp): Fetch {
+export function createFetch(host: Http): Fetch {
   return (url, { method, headers = {}, body } = {}) => {
     const bytes = typeof body === 'string' ? encodeUtf8(body) : body;
     const post = (method ?? (bytes === undefined ? 'GET' : 'POST')) === 'POST';

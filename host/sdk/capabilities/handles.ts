@@ -1,5 +1,8 @@
 import { hostCall } from '../host-error.ts';
-import type { Host, HostAudio, HostChunks, HostImage, HostTask, HostVideo } from '../host.ts';
+import type { Chunks } from '../../../wit/generated/world/deployments.ts';
+import type { Audio as HostAudio, Image as HostImage, Video as HostVideo } from '../../../wit/generated/world/media.ts';
+import type { Task as HostTask } from '../../../wit/generated/world/remote.ts';
+import type { Host } from '../host.ts';
 
 /** Disposes what was opened during a run, newest first. */
 export class HandleScope {
@@ -149,9 +152,9 @@ export class RemoteTask<T> implements Disposable {
  */
 export class Stream<T> implements Iterable<T>, Disposable {
   readonly #scope: HandleScope;
-  readonly #handle: HostChunks;
+  readonly #handle: Chunks;
 
-  constructor(handle: HostChunks, scope: HandleScope) {
+  constructor(handle: Chunks, scope: HandleScope) {
     this.#handle = scope.track(handle);
     this.#scope = scope;
   }
@@ -171,7 +174,7 @@ export class Stream<T> implements Iterable<T>, Disposable {
   /** Sends all that is left to the client, without entering the sandbox for each value. */
   forwardTo(host: Host): void {
     try {
-      hostCall(() => host.forward(this.#handle));
+      hostCall(() => host.output.forward(this.#handle));
     } finally {
       this[Symbol.dispose]();
     }

@@ -3,7 +3,8 @@ import { checked, fromHelper, runInScope } from '../checked.ts';
 import { Context } from '../context.ts';
 import { type HandleScope, RemoteTask } from './handles.ts';
 import { hostCall } from '../host-error.ts';
-import type { Host, HostRemote } from '../host.ts';
+import type { Remote } from '../../../wit/generated/world/remote.ts';
+import type { Host } from '../host.ts';
 
 type Schema = z.ZodMiniType;
 
@@ -48,10 +49,10 @@ export interface RemoteMembers {
   startRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): RemoteTask<z.output<O>>;
 }
 
-export function createRemote(host: HostRemote, scope: HandleScope): RemoteMembers {
+export function createRemote(host: Remote, scope: HandleScope): RemoteMembers {
   const startRemote: RemoteMembers['startRemote'] = ({ name }, input) =>
     new RemoteTask(
-      hostCall(() => host.start(name, JSON.stringify(input) ?? 'null')),
+      hostCall(() => host.Task.start(name, JSON.stringify(input) ?? 'null')),
       scope,
     );
   return {

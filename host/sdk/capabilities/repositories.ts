@@ -1,11 +1,11 @@
 import { hostCall, HostError } from '../host-error.ts';
 import type {
-  HostCaption,
-  HostRepositories,
-  HostRepositoriesWrite,
-  HostTranscriptInfo,
-  HostVideoRow,
-} from '../host.ts';
+  CaptionRecord as HostCaption,
+  Repositories as HostRepositories,
+  TranscriptInfo as HostTranscriptInfo,
+  VideoRecord as HostVideo,
+} from '../../../wit/generated/world/repositories.ts';
+import type { RepositoriesWrite as HostRepositoriesWrite } from '../../../wit/generated/world/repositories-write.ts';
 
 const PAGE = 200;
 const MAX_FRAME_ID = 2 ** 31 - 1;
@@ -119,8 +119,7 @@ export function createRepositories(host: HostRepositories): Repositories {
     media: { exists: (mediaId) => hostCall(() => host.mediaExists(mediaId)) },
     videos: {
       getMetadata: (mediaId) => videoOf(hostCall(() => host.readVideo(mediaId))),
-      list: (after) =>
-        pages<HostVideoRow, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
+      list: (after) => pages<HostVideo, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
     },
     captions: {
       read: (id) => captionOf(hostCall(() => host.readCaption(id))),
@@ -238,7 +237,7 @@ export function given<T extends Readonly<Record<string, string | null | undefine
 
 // Bindings give null or undefined for none.
 
-function videoOf({ mediaId, path, url, title, description }: HostVideoRow): VideoRecord {
+function videoOf({ mediaId, path, url, title, description }: HostVideo): VideoRecord {
   return {
     media_id: mediaId,
     path: path ?? null,

@@ -1,5 +1,5 @@
 import { hostCall } from '../host-error.ts';
-import type { HostStorage } from '../host.ts';
+import type { Storage as HostStorage } from '../../../wit/generated/world/storage.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 const PAGE = 1000;

@@ -4,11 +4,11 @@ import { running } from './running.ts';
 type Write = (...values: unknown[]) => void;
 
 /** Gives the sandbox a `console` whose lines go to the host's log; plugins better use `ctx.log`, which has fields. */
-export function installConsole(host: Host): void {
+export function installConsole(log: Host['log']): void {
   const at =
     (level: LogLevel): Write =>
     (...values) => {
-      if (running.isOn) host.log(level, formatted(values), '');
+      if (running.isOn) log.log(level, formatted(values), '');
     };
   const [debug, info, warn, error] = [at('debug'), at('info'), at('warn'), at('error')];
   const counts = new Map<string, number>();

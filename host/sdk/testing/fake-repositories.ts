@@ -1,11 +1,11 @@
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type {
-  HostCaption,
-  HostRepositories,
-  HostRepositoriesWrite,
-  HostTranscriptInfo,
-  HostVideoRow,
-} from '../host.ts';
+  CaptionRecord as HostCaption,
+  Repositories as HostRepositories,
+  TranscriptInfo as HostTranscriptInfo,
+  VideoRecord as HostVideo,
+} from '../../../wit/generated/world/repositories.ts';
+import type { RepositoriesWrite as HostRepositoriesWrite } from '../../../wit/generated/world/repositories-write.ts';
 import {
   type CaptionRecord,
   given,
@@ -116,7 +116,7 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
           frame_id: frameId,
           caption,
           timestamp,
-          caption_type: captionType,
+          caption_type: captionType ?? 'caption',
         });
         return all.lastId;
       });
@@ -130,7 +130,7 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
         model,
         language,
         language_confidence: languageConfidence,
-        transcript_type: transcriptType,
+        transcript_type: transcriptType ?? 'transcript',
         transcript,
         segments: JSON.parse(segments) as unknown[],
       };
@@ -173,7 +173,7 @@ const invalid = (message: string): unknown => failure('ValidationError', 'invali
 const failure = (name: string, kind: HostError['kind'], message: string, data?: unknown): unknown =>
   toErrorRecord(new HostError(name, kind, message, { data }));
 
-function hostVideo({ media_id: mediaId, path, url, title, description }: VideoRecord): HostVideoRow {
+function hostVideo({ media_id: mediaId, path, url, title, description }: VideoRecord): HostVideo {
   return { mediaId, ...given({ path, url, title, description }) };
 }
 

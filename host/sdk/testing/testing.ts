@@ -1,19 +1,12 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for what the host gives. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type ErrorRecord, HostError, toErrorRecord } from '../host-error.ts';
-import type {
-  Host,
-  HostAudio,
-  HostChunks,
-  HostHttp,
-  HostImage,
-  HostRemote,
-  HostStorage,
-  HostTask,
-  HostVideo,
-  HostVideoSource,
-  LogLevel,
-} from '../host.ts';
+import type { Chunks, Deployments } from '../../../wit/generated/world/deployments.ts';
+import type { Http } from '../../../wit/generated/world/http.ts';
+import type { Audio, Image, Media, Source, Video } from '../../../wit/generated/world/media.ts';
+import type { Remote, Task } from '../../../wit/generated/world/remote.ts';
+import type { Storage } from '../../../wit/generated/world/storage.ts';
+import type { Host, LogLevel } from '../host.ts';
 import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
@@ -69,9 +62,9 @@ export { FakeRepositories } from './fake-repositories.ts';
 export interface FakeHost {
   readonly deployments?: Readonly<Record<string, FakeDeployment>>;
   /** Gives the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
-  readonly video?: (source: HostVideoSource) => FakeVideo;
+  readonly video?: (source: Source) => FakeVideo;
   /** Gives the image for a source, or throws a `HostError`. Default: a PNG of 640 × 480. */
-  readonly image?: (source: HostVideoSource) => FakeImage;
+  readonly image?: (source: Source) => FakeImage;
   /** Default: an empty one for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
   /**
@@ -144,7 +137,7 @@ class FakeRun {
   readonly #fakes: FakeHost;
   readonly #plugin: Plugin;
   readonly #open = new Set<object>();
-  readonly #audio = new Map<HostAudio, FakeAudio>();
+  readonly #audio = new Map<Audio, FakeAudio>();
 
   constructor(fakes: FakeHost, plugin: Plugin) {
     this.#fakes = fakes;
@@ -160,33 +153,47 @@ class FakeRun {
 
   readonly host: Host;
 
-  readonly #remote: HostRemote = { start: (name, input) => atBorder(() => this.#startHelper(name, input)) };
+  readonly #remote: Remote = { Task: { start: (name, input) => atBorder(() => this.#startHelper(name, input)) } };
 
-  readonly #always: Host = {
-    progress: (fraction, text) => void this.progress.push({ fraction, text }),
-    openImage: (source) => atBorder(() => this.#openImage(source)),
-    now: () => this.#fakes.now?.() ?? Date.UTC(2024, 0, 1),
-    monotonicNow: () => this.#fakes.now?.() ?? 0,
-    log: (level, message, fields) =>
-      void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),
-    randomBytes: (length) => Uint8Array.from({ length }, (_, at) => (at * 151 + 17) % 256),
-    requestId: () => 'test-request',
-    remainingMs: () => this.#fakes.remainingMs?.() ?? 60_000,
-    isCancelled: () => this.#fakes.isCancelled?.() ?? false,
-    user: () => this.#fakes.user,
-    priority: () => this.#fakes.priority ?? 0,
-    traceparent: () => this.#fakes.traceparent,
-    openVideo: (source) => atBorder(() => this.#openVideo(source)),
+  readonly #media: Media = {
+    Video: { open: (source) => atBorder(() => this.#openVideo(source)) },
+    Image: { open: (source) => atBorder(() => this.#openImage(source)) },
+  };
+
+  readonly #deployments: Deployments = {
     call: (deployment, method, args, audio) =>
       atBorder(() => JSON.stringify(this.#invoke(deployment, method, args, audio))),
     open: (deployment, method, args, audio) =>
       atBorder(() => this.#openChunks(this.#invoke(deployment, method, args, audio) as Iterable<unknown>)),
-    write: (chunk) => atBorder(() => this.#write(chunk)),
-    forward: (source) =>
-      atBorder(() => {
-        for (let values = source.next(); values.length > 0; values = source.next())
-          values.forEach((value) => this.#write(value));
-      }),
+  };
+
+  readonly #always: Host = {
+    log: {
+      log: (level, message, fields) =>
+        void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),
+    },
+    random: { bytes: (length) => Uint8Array.from({ length }, (_, at) => (at * 151 + 17) % 256) },
+    invocation: {
+      requestId: () => 'test-request',
+      remainingMs: () => BigInt(Math.round(this.#fakes.remainingMs?.() ?? 60_000)),
+      isCancelled: () => this.#fakes.isCancelled?.() ?? false,
+      user: () => this.#fakes.user,
+      priority: () => this.#fakes.priority ?? 0,
+      traceparent: () => this.#fakes.traceparent,
+    },
+    progress: { report: (fraction, text) => void this.progress.push({ fraction, text }) },
+    output: {
+      write: (chunk) => atBorder(() => this.#write(chunk)),
+      forward: (source) =>
+        atBorder(() => {
+          for (let values = source.next(); values.length > 0; values = source.next())
+            values.forEach((value) => this.#write(value));
+        }),
+    },
+    media: this.#media,
+    deployments: this.#deployments,
+    now: () => this.#fakes.now?.() ?? Date.UTC(2024, 0, 1),
+    monotonicNow: () => this.#fakes.now?.() ?? 0,
   };
 
   assertClosed(): void {
@@ -199,7 +206,7 @@ class FakeRun {
     this.written.push(value);
   }
 
-  #openVideo(source: HostVideoSource): HostVideo {
+  #openVideo(source: Source): Video {
     const { duration = 10, hasAudio = true, hasVideo = true, title, description } = this.#fakes.video?.(source) ?? {};
     return this.#handle({
       info: () => ({ duration, hasAudio, hasVideo }),
@@ -212,7 +219,7 @@ class FakeRun {
     });
   }
 
-  #openImage(source: HostVideoSource): HostImage {
+  #openImage(source: Source): Image {
     const { width = 640, height = 480, format = 'png', pixels = black } = this.#fakes.image?.(source) ?? {};
     return this.#handle({
       info: () => ({ width, height, format }),
@@ -221,7 +228,7 @@ class FakeRun {
   }
 
   /** A helper runs at once, with the same fakes; what it opens must be closed, too. */
-  #startHelper(name: string, input: string): HostTask {
+  #startHelper(name: string, input: string): Task {
     const helper = this.#plugin.helpers.find((one) => one.name === name);
     if (!helper)
       throw new HostError(
@@ -243,7 +250,7 @@ class FakeRun {
     });
   }
 
-  #http(answer: NonNullable<FakeHost['fetch']>): HostHttp {
+  #http(answer: NonNullable<FakeHost['fetch']>): Http {
     return {
       fetch: ({ method, url, headers, body }) =>
         atBorder(() => {
@@ -265,7 +272,7 @@ class FakeRun {
     };
   }
 
-  #openChunks(values: Iterable<unknown>): HostChunks {
+  #openChunks(values: Iterable<unknown>): Chunks {
     const iterator = values[Symbol.iterator]();
     return this.#handle(
       {
@@ -279,7 +286,7 @@ class FakeRun {
     );
   }
 
-  #invoke(deployment: string, method: string, args: string, audio: readonly HostAudio[]): unknown {
+  #invoke(deployment: string, method: string, args: string, audio: readonly Audio[]): unknown {
     const known = this.#fakes.deployments ?? {};
     const target = known[deployment];
     if (!target)
@@ -328,7 +335,7 @@ function bodyBytes(body: unknown): Uint8Array {
   return encodeUtf8(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function fakeStorage(values: FakeStorage): HostStorage {
+function fakeStorage(values: FakeStorage): Storage {
   return {
     get: (key) => (values.has(key) ? bytesOf(values.get(key)) : undefined),
     set: (key, bytes) => {

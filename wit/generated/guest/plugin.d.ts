@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 /// <reference path="./interfaces/aana-host-asr.d.ts" />
 /// <reference path="./interfaces/aana-host-deployments.d.ts" />
 /// <reference path="./interfaces/aana-host-endpoint.d.ts" />

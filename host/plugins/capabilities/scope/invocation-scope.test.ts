@@ -51,12 +51,12 @@ Scope('processes that are started for a guest count as computed by it', async ()
     spent = scope.hostMs;
     return value;
   };
-  const { video } = await estimated<{ video: number }>(
+  const { handle: video } = await estimated<{ handle: number }>(
     20,
     scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }),
   );
   await estimated(20 + 2.25 / 2, scope.answer({ operation: 'media.extract-audio', args: [video, 'mix'] }));
-  const { image } = await estimated<{ image: number }>(
+  const { handle: image } = await estimated<{ handle: number }>(
     20,
     scope.answer({ operation: 'media.open-image', args: [{ path: '/i' }] }),
   );

@@ -1,7 +1,7 @@
 import { AanaError } from '../../../core/errors.ts';
 import type { Granted } from '../../rights/grants.ts';
 import type { MediaSource, OpenMediaOptions } from '../../ports.ts';
-import type { WitSource } from '../../invocation/protocol.ts';
+import type { Source } from '../../../../wit/generated/world/media.ts';
 import type { RequestUrls } from './request-urls.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { RequestUrls } from './request-urls.ts';
  * `HostDenied`.
  */
 export function mediaSource(
-  source: WitSource,
+  source: Source,
   granted: Granted,
   requestUrls: RequestUrls,
 ): { readonly source: MediaSource; readonly refusalOf?: OpenMediaOptions['refusalOf'] } {

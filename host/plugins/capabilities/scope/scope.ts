@@ -11,7 +11,7 @@ import type {
   UserPorts,
   VideoPort,
 } from '../../ports.ts';
-import type { HostCalls, HostOperation } from '../calls.ts';
+import type { HostCalls, HostOperation } from '../../invocation/protocol.ts';
 import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';

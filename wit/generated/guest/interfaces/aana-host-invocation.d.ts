@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/invocation@0.1.0' {
   /**
    * The id of the request, as in the `x-request-id` header.

@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 /// <reference path="./aana-host-deployments.d.ts" />
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/output@0.1.0' {

@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/progress@0.1.0' {
   /**
    * Says what was done, from 0 to 1, and what is being done now. The host logs it, and may show it to the client. A report that

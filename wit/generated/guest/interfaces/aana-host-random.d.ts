@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/random@0.1.0' {
   /**
    * At most 65,536 bytes.

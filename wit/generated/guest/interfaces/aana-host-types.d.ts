@@ -1,4 +1,4 @@
-// Generated from wit/world.wit; do not edit.
+// Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/types@0.1.0' {
   /**
    * Which of the host's error classes this is; each has one HTTP status.

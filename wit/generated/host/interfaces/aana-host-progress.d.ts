@@ -1,7 +1,0 @@
-// Generated from wit/world.wit; do not edit.
-/** @module Interface aana:host/progress@0.1.0 **/
-/**
- * Says what was done, from 0 to 1, and what is being done now. The host logs it, and may show it to the client. A report that
- * changes neither the whole percent nor the text is dropped, and so are those after the thousandth.
- */
-export function report(fraction: number, text: string): void;

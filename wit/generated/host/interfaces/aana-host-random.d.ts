@@ -1,6 +1,0 @@
-// Generated from wit/world.wit; do not edit.
-/** @module Interface aana:host/random@0.1.0 **/
-/**
- * At most 65,536 bytes.
- */
-export function bytes(length: number): Uint8Array;

@@ -1,0 +1,23 @@
+// Generated from wit/world.wit by `npm run generate`; do not edit.
+import type { Audio } from './media.ts';
+
+/** A running stream of JSON values. */
+export interface Chunks extends Disposable {
+  /** The values made since the last call, at least one; empty when the stream has ended. */
+  next(): readonly string[];
+}
+
+/** The interface `deployments` as a guest sees it. A function that fails throws the record `error`. */
+export interface Deployments {
+  /** Calls a method. `args` is a JSON object of its parameters by name; `{"$audio": n}` in it stands for `audio[n]`. */
+  call(deployment: string, method: string, args: string, audio: readonly Audio[]): string;
+  /** Calls a streaming method. Dropping the stream cancels it. */
+  open(deployment: string, method: string, args: string, audio: readonly Audio[]): Chunks;
+}
+
+/** Its calls as they cross to the host. A resource is the number of its handle. */
+export interface DeploymentsCalls {
+  'deployments.next': { readonly args: readonly [chunks: number]; readonly value: readonly string[] };
+  'deployments.call': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: string };
+  'deployments.open': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: number };
+}

@@ -1,0 +1,31 @@
+// Generated from wit/world.wit by `npm run generate`; do not edit.
+
+export interface Info {
+  /** Unique name, such as `transcribe_video`. */
+  readonly name: string;
+  /** URL path, such as `/video/transcribe`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the input object; its keys are the parameters. */
+  readonly inputSchema: string;
+  /** JSON Schema of the output, or of one streamed value. */
+  readonly outputSchema: string;
+  readonly streaming: boolean;
+}
+
+/** The interface `endpoint` as a guest sees it. A function that fails throws the record `error`. */
+export interface Endpoint {
+  /** The endpoints of this component; called once when it is loaded. */
+  describe(): readonly Info[];
+  /**
+   * Runs the endpoint `name`, or the helper when it is `helper:<name>`. `input` is a JSON object that matches its input schema (for
+   * a helper any JSON). Returns the output as JSON; a streaming endpoint writes to `output` instead and returns `null`.
+   */
+  run(name: string, input: string): string;
+}
+
+/** Its calls as they cross to the host. A resource is the number of its handle. */
+export interface EndpointCalls {
+  'endpoint.run': { readonly args: readonly [name: string, input: string]; readonly value: string };
+}

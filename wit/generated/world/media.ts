@@ -1,0 +1,100 @@
+// Generated from wit/world.wit by `npm run generate`; do not edit.
+
+/** Where a video or an image comes from: exactly one of `path`, `url` and `content`. */
+export interface Source {
+  readonly path?: string | undefined;
+  readonly url?: string | undefined;
+  /** The field name of an uploaded file part. */
+  readonly content?: string | undefined;
+  readonly mediaId?: string | undefined;
+}
+
+/** What a video holds. */
+export interface VideoInfo {
+  /** Seconds; absent when the file does not say. */
+  readonly duration?: number | undefined;
+  readonly hasAudio: boolean;
+  readonly hasVideo: boolean;
+}
+
+/** What a site says of a video. Strangers wrote it. */
+export interface VideoMetadata {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** How channels become audio: one mix, or each by itself. */
+export type Channels = 'mix' | 'separate';
+
+/** Decoded audio: mono 16 kHz, one or more channels, held by the host. */
+export interface Audio extends Disposable {
+  /** Seconds of the longest channel; 0 when the media has no audio track. */
+  duration(): number;
+}
+
+/** A new audio as it crosses from the host: its handle, and the facts about it. */
+export interface AudioHandle {
+  readonly handle: number;
+  readonly duration: number;
+}
+
+/** A fetched and probed media file, held by the host until the invocation ends. */
+export interface Video extends Disposable {
+  info(): VideoInfo;
+  /** What the page says that the video was downloaded from; nothing for a file, and where a page says nothing. */
+  metadata(): VideoMetadata;
+  /** Decodes the audio track. A media without one gives audio of 0 seconds. */
+  extractAudio(channels: Channels): Audio;
+}
+
+/** A new video as it crosses from the host: its handle, and the facts about it. */
+export interface VideoHandle {
+  readonly handle: number;
+  readonly info: VideoInfo;
+  readonly metadata: VideoMetadata;
+}
+
+/** What an image is. */
+export interface ImageInfo {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** How the file is encoded, such as `png` or `mjpeg` (JPEG). */
+  readonly format: string;
+}
+
+/** A fetched and probed image, held by the host until the invocation ends. */
+export interface Image extends Disposable {
+  info(): ImageInfo;
+  /**
+   * Decodes the image and scales it to this size: red, green and blue of each pixel, row by row from the top, without transparency.
+   * At most 4,194,304 pixels, and of an image of at most 67,108,864.
+   */
+  pixels(width: number, height: number): Uint8Array;
+}
+
+/** A new image as it crosses from the host: its handle, and the facts about it. */
+export interface ImageHandle {
+  readonly handle: number;
+  readonly info: ImageInfo;
+}
+
+/** The interface `media` as a guest sees it. A function that fails throws the record `error`. */
+export interface Media {
+  readonly Video: {
+    /** Fetches (or finds) and probes the media. */
+    open(source: Source): Video;
+  };
+  readonly Image: {
+    /** Fetches (or finds) and probes the image. */
+    open(source: Source): Image;
+  };
+}
+
+/** Its calls as they cross to the host. A resource is the number of its handle. */
+export interface MediaCalls {
+  'media.open': { readonly args: readonly [source: Source]; readonly value: VideoHandle };
+  'media.extract-audio': { readonly args: readonly [video: number, channels: Channels]; readonly value: AudioHandle };
+  'media.open-image': { readonly args: readonly [source: Source]; readonly value: ImageHandle };
+  'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Uint8Array };
+}

@@ -1,0 +1,16 @@
+// Generated from wit/world.wit by `npm run generate`; do not edit.
+import type { Chunks } from './deployments.ts';
+
+/** The interface `output` as a guest sees it. A function that fails throws the record `error`. */
+export interface Output {
+  /** Sends one JSON value to the client; returns when the client has room for more, fails with `cancelled` when it has gone. */
+  write(chunk: string): void;
+  /** Sends all that is left of a stream without entering the guest for each value. */
+  forward(source: Chunks): void;
+}
+
+/** Its calls as they cross to the host. A resource is the number of its handle. */
+export interface OutputCalls {
+  'output.write': { readonly args: readonly [chunk: string]; readonly value: undefined };
+  'output.forward': { readonly args: readonly [source: number]; readonly value: undefined };
+}
