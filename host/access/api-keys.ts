@@ -26,30 +26,37 @@ const scopes = z
   )
   .min(1)
   .max(100)
-  .nullable();
+  .nullable()
+  .describe(
+    '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path` or `/a/*`; null for everything that the user may do.',
+  );
 const expiry = z.iso
   .datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' })
-  .transform((text) => Date.parse(text))
   .nullable();
-const secret = z.string().min(16).max(255).nullable();
+const secret = z.string().min(16).max(255).nullable().describe('Signs the messages to webhooks of the user.');
 
 /** What a new key is made of; all but the user has defaults. */
-const NewKey = z.strictObject({
+export const NewKey = z.strictObject({
   user_id: name('a user_id'),
-  key_id: name('a key_id')
+  key_id: z
+    .string()
+    .min(1)
+    .max(255)
     .regex(/^[\w.@:-]+$/, 'a key_id has letters, digits and any of _ . @ : -')
     .optional(),
-  subscription_id: name('a subscription_id').optional(),
+  subscription_id: name('a subscription_id').optional().describe('Default: the user.'),
   is_subscription_active: z.boolean().default(true),
   is_admin: z.boolean().default(false),
   scopes: scopes.default(null),
   hmac_secret: secret.default(null),
   expired_at: expiry.default(null),
 });
-const Changes = z.strictObject({ is_admin: z.boolean(), scopes, hmac_secret: secret, expired_at: expiry }).partial();
+export const KeyChanges = z
+  .strictObject({ is_admin: z.boolean(), scopes, hmac_secret: secret, expired_at: expiry })
+  .partial();
 
 export type NewKeyInput = z.input<typeof NewKey>;
-export type KeyChangesInput = z.input<typeof Changes>;
+export type KeyChangesInput = z.input<typeof KeyChanges>;
 
 /** What may be said of a key; times in ISO 8601. */
 export interface ApiKeyInfo extends Omit<ApiKeyRecord, 'hmac_secret' | 'expired_at' | 'created_at' | 'last_used_at'> {
@@ -164,6 +171,7 @@ export class ApiKeys {
     const {
       key_id: keyId = `key-${newId().slice(0, 8)}`,
       subscription_id: subscription,
+      expired_at: expiresAt,
       ...rest
     } = parse(NewKey, input);
     if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey))
@@ -171,8 +179,13 @@ export class ApiKeys {
     if (isMistyped(apiKey))
       throw new AanaError('ValidationError', 'invalid-input', 'the API key has a mistake in it, or is not complete');
     const record = await this.#storage.write(async ({ apiKeys, connection }) => {
-      checkExpiry(rest.expired_at, connection.now());
-      return apiKeys.save(apiKey, { ...rest, key_id: keyId, subscription_id: subscription ?? rest.user_id });
+      const expired_at = checkedExpiry(expiresAt, connection.now());
+      return apiKeys.save(apiKey, {
+        ...rest,
+        key_id: keyId,
+        subscription_id: subscription ?? rest.user_id,
+        expired_at,
+      });
     });
     return { apiKey, record };
   }
@@ -197,13 +210,14 @@ export class ApiKeys {
 
   /** Throws `ValidationError`, `NotFoundException`. */
   async update(keyId: string, input: KeyChangesInput): Promise<ApiKeyRecord> {
-    const changes = Object.fromEntries(
-      Object.entries(parse(Changes, input)).filter(([, value]) => value !== undefined),
+    const { expired_at: expiresAt, ...given } = parse(KeyChanges, input);
+    const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const record = await this.#storage.write(async ({ apiKeys, connection }) =>
+      apiKeys.update(keyId, {
+        ...changes,
+        ...(expiresAt !== undefined && { expired_at: checkedExpiry(expiresAt, connection.now()) }),
+      }),
     );
-    const record = await this.#storage.write(async ({ apiKeys, connection }) => {
-      checkExpiry((changes['expired_at'] as number | undefined) ?? null, connection.now());
-      return apiKeys.update(keyId, changes);
-    });
     this.#forget();
     return record;
   }
@@ -303,11 +317,15 @@ function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   });
 }
 
-function checkExpiry(expiredAt: number | null, now: number): void {
-  if (expiredAt !== null && expiredAt <= now)
+/** Returns the time in milliseconds since 1970. Throws `ValidationError` for a time that is over. */
+function checkedExpiry(text: string | null, now: number): number | null {
+  if (text === null) return null;
+  const expiredAt = Date.parse(text);
+  if (expiredAt <= now)
     throw new AanaError(
       'ValidationError',
       'invalid-input',
       `the key would have expired already, at ${new Date(expiredAt).toISOString()}`,
     );
+  return expiredAt;
 }

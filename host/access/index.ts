@@ -1,4 +1,12 @@
-export { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from './api-keys.ts';
+export {
+  type ApiKeyInfo,
+  apiKeyInfo,
+  ApiKeys,
+  KeyChanges,
+  type KeyChangesInput,
+  NewKey,
+  type NewKeyInput,
+} from './api-keys.ts';
 export { AccessError, keyRefused, tooManyRequests } from './errors.ts';
 export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';

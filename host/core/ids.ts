@@ -15,3 +15,12 @@ export function randomSuffix(): string {
 export function newLeaseOwner(): string {
   return `${hostname()}/${process.pid}/${newId()}`;
 }
+
+/** Texts of UUIDs, with hyphens or without. */
+export const UUID: RegExp = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+/** Returns the usual spelling of a text that {@link UUID} matches: with lower-case letters and hyphens. */
+export function canonicalUuid(text: string): string {
+  const hex = text.toLowerCase().replaceAll('-', '');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

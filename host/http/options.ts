@@ -6,15 +6,9 @@ import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import type { CorsOptions } from './guards/cors.ts';
 import type { CompatStatus } from './response/error-body.ts';
-import type { OpenApiOptions } from '../openapi/document.ts';
+import type { AppStatus, OpenApiOptions } from '../openapi/index.ts';
 import type { BodyLimits } from './request/request-body.ts';
 import type { RouterSet } from './routes/routers.ts';
-
-export interface AppStatus {
-  readonly status: 'RUNNING' | 'DEPLOYING' | 'UNHEALTHY';
-  readonly message: string;
-  readonly deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>;
-}
 
 export interface HttpAppOptions {
   readonly title: string;

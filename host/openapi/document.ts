@@ -1,12 +1,17 @@
 import { oas31 } from 'openapi3-ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import { endpointOperation } from './endpoint-operation.ts';
-import { ERROR_SCHEMA, errorResponses, VALIDATION_ERROR_SCHEMA } from './failures.ts';
-import { SYSTEM_PATHS } from './system-paths.ts';
-import { ADMIN_TASK_PATHS, ADMIN_WEBHOOK_PATHS } from './admin-paths.ts';
-import { TASK_PATHS, TASK_SCHEMAS } from './task-paths.ts';
-import { WEBHOOK_MESSAGES, WEBHOOK_PATHS } from './webhook-paths.ts';
+import { errorResponses, FAILURE_SCHEMAS } from './failures.ts';
+import { componentsOf } from './json-schema-of.ts';
+import { pathsOf } from './route-operation.ts';
+import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './routes/admin-routes.ts';
+import { KEY_ROUTES } from './routes/key-routes.ts';
+import type { RouteDefinition } from './routes/route-definition.ts';
+import { SYSTEM_ROUTES } from './routes/system-routes.ts';
+import { Task, TASK_ROUTES, TaskId } from './routes/task-routes.ts';
+import { WEBHOOK_ROUTES } from './routes/webhook-routes.ts';
 import { SchemaComponents } from './schema-components.ts';
+import { WEBHOOK_MESSAGES } from './webhook-messages.ts';
 
 export interface OpenApiOptions {
   readonly title: string;
@@ -42,9 +47,8 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     .addOpenApiVersion('3.1.0')
     .addInfo({ title: options.title, version: options.version, ...info });
   const schemas = new SchemaComponents((name, schema) => builder.addSchema(name, schema));
-  schemas.put('Error', ERROR_SCHEMA);
-  schemas.put('ValidationError', VALIDATION_ERROR_SCHEMA);
-  if (hasTasks) for (const [name, schema] of TASK_SCHEMAS) schemas.put(name, schema);
+  for (const [name, schema] of componentsOf([...FAILURE_SCHEMAS, ...(hasTasks ? [TaskId, Task] : [])]))
+    schemas.put(name, schema);
   for (const [name, response] of errorResponses()) builder.addResponse(name, response);
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, {
@@ -55,14 +59,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
       }),
     });
   }
-  for (const [path, item] of [
-    ...(hasTasks ? TASK_PATHS : []),
-    ...(options.hasWebhooks ? WEBHOOK_PATHS : []),
-    ...SYSTEM_PATHS,
-    ...(options.hasKeys && hasTasks ? ADMIN_TASK_PATHS : []),
-    ...(options.hasKeys && options.hasWebhooks ? ADMIN_WEBHOOK_PATHS : []),
-  ])
-    builder.addPath(path, item);
+  for (const [path, item] of Object.entries(pathsOf(routesOf(options)))) builder.addPath(path, item);
   const { components, ...document } = builder.getSpec();
   return {
     ...document,
@@ -77,12 +74,25 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
   };
 }
 
+/** Returns the routes of a host that has these parts. */
+function routesOf({ hasTasks, hasWebhooks, hasKeys }: OpenApiOptions): RouteDefinition[] {
+  return [
+    ...(hasTasks ? Object.values(TASK_ROUTES) : []),
+    ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
+    ...Object.values(SYSTEM_ROUTES),
+    ...(hasKeys && hasTasks ? Object.values(ADMIN_TASK_ROUTES) : []),
+    ...(hasKeys && hasWebhooks ? Object.values(ADMIN_WEBHOOK_ROUTES) : []),
+    ...(hasKeys ? Object.values(KEY_ROUTES) : []),
+  ];
+}
+
 const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'app', description: 'Endpoints of the application.' },
   { name: 'tasks', description: 'Requests that are answered later.' },
   { name: 'webhooks', description: 'Who is told what becomes of tasks.' },
   { name: 'system', description: 'The state of the server.' },
   { name: 'admin', description: 'Tasks and webhooks of all users, for admins.' },
+  { name: 'keys', description: 'API keys, for admins.' },
 ];
 
 /** Every tag that an operation has: those of the application first, as it describes them, the host's own last. */

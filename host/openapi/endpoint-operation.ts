@@ -1,8 +1,10 @@
 import type { oas31 } from 'openapi3-ts';
+import * as z from 'zod';
 import { fileKeys, findFileReferences, type ServedEndpoint } from '../endpoints/index.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';
-import { deferParameters, TASK_ID } from './task-paths.ts';
+import { parametersOf } from './route-operation.ts';
+import { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
 import { pascalCase, type SchemaComponents } from './schema-components.ts';
 import { schemaExample } from './schema-example.ts';
 
@@ -55,6 +57,16 @@ export function endpointOperation(
     ...(example && { 'x-codeSamples': samplesOf(endpoint, example.value, options) }),
     ...endpoint.openapiExtra,
   };
+}
+
+const TASK_ID: oas31.ReferenceObject = { $ref: '#/components/schemas/TaskId' };
+
+function deferParameters(defer: 'always' | 'optional'): oas31.ParameterObject[] {
+  return [
+    ...(defer === 'optional' ? parametersOf('query', DeferQuery) : []),
+    ...parametersOf('query', TaskQuery),
+    ...parametersOf('header', z.object({ 'Idempotency-Key': IdempotencyKey })),
+  ];
 }
 
 const BINARY: oas31.SchemaObject = {

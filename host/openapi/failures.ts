@@ -1,51 +1,44 @@
 import type { oas31 } from 'openapi3-ts';
+import * as z from 'zod';
+import { NAMED_SCHEMAS } from './named-schemas.ts';
+import type { AnswerOf } from './routes/values.ts';
 
-const STACKTRACE: oas31.SchemaObject = {
-  type: ['string', 'null'],
-  description: 'Null unless the operator turned stack traces on.',
-};
-const KEYS = ['error', 'message', 'data', 'stacktrace'];
+const stacktrace = z.string().nullable().describe('Null unless the operator has turned stack traces on.');
 
-export const ERROR_SCHEMA: oas31.SchemaObject = {
-  type: 'object',
-  description: 'What every failed request is answered with.',
-  properties: {
-    error: { type: 'string', description: 'Class of the error, such as "DownloadException".' },
-    message: { type: 'string', description: 'For people.' },
-    data: { description: 'Facts about the error.' },
-    stacktrace: STACKTRACE,
-    detail: { type: 'string', description: 'The message once more, where the original had this key alone.' },
-  },
-  required: KEYS,
-};
+/** Body of every failed request. */
+const ErrorBody = z
+  .object({
+    error: z.string().describe('Class of the error, such as "DownloadException".'),
+    message: z.string().describe('For people.'),
+    data: z.unknown().describe('Facts about the error.'),
+    stacktrace,
+    detail: z.string().optional().describe('The message again, where the original has only this key.'),
+  })
+  .describe('Body of every failed request.')
+  .register(NAMED_SCHEMAS, { id: 'Error' });
+export type ErrorBody = AnswerOf<typeof ErrorBody>;
 
-export const VALIDATION_ERROR_SCHEMA: oas31.SchemaObject = {
-  type: 'object',
-  description: 'The input does not match: one entry for each thing that is wrong.',
-  properties: {
-    error: { type: 'string', examples: ['ValidationError', 'UploadedFileNotFound'] },
-    message: { type: 'string', examples: ['Validation error'] },
-    data: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          type: { type: 'string', examples: ['missing'] },
-          loc: {
-            type: 'array',
-            items: { type: ['string', 'integer'] },
-            description: 'Path from the root of the input; of the query, "query" and the parameter.',
-          },
-          msg: { type: 'string' },
-          input: { description: 'The value there.' },
-        },
-        required: ['type', 'loc', 'msg', 'input'],
-      },
-    },
-    stacktrace: STACKTRACE,
-  },
-  required: KEYS,
-};
+const ValidationErrorBody = z
+  .object({
+    error: z.string().meta({ examples: ['ValidationError', 'UploadedFileNotFound'] }),
+    message: z.string().meta({ examples: ['Validation error'] }),
+    data: z.array(
+      z.object({
+        type: z.string().meta({ examples: ['missing'] }),
+        loc: z
+          .array(z.union([z.string(), z.int()]))
+          .describe('Path from the root of the input, or "query" and the name of the parameter.'),
+        msg: z.string(),
+        input: z.unknown().describe('The value there.'),
+      }),
+    ),
+    stacktrace,
+  })
+  .describe('The input does not match its schema. `data` has one entry for each mismatch.')
+  .register(NAMED_SCHEMAS, { id: 'ValidationError' });
+
+/** Schemas of the bodies of failed requests. */
+export const FAILURE_SCHEMAS: readonly z.ZodType[] = [ErrorBody, ValidationErrorBody];
 
 const json = (schema: string): oas31.ContentObject => ({
   'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },

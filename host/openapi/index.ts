@@ -1,4 +1,12 @@
 export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './document.ts';
 export { exampleFiles } from './endpoint-operation.ts';
-export { PAGE_LIMITS } from './parts.ts';
+export type { ErrorBody } from './failures.ts';
+export { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES, type AnyTask, type AnyWebhook } from './routes/admin-routes.ts';
+export { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
+export { KEY_ROUTES } from './routes/key-routes.ts';
+export type { RouteDefinition } from './routes/route-definition.ts';
+export { type AppStatus, SYSTEM_ROUTES } from './routes/system-routes.ts';
+export { type Attempt, type Task, TASK_ROUTES, type TaskCounts, type TaskId } from './routes/task-routes.ts';
+export { type AnswerOf, PATH_PARAMETERS } from './routes/values.ts';
+export { type Delivery, type Webhook, WEBHOOK_ROUTES } from './routes/webhook-routes.ts';
 export { schemaExample } from './schema-example.ts';

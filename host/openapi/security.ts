@@ -1,5 +1,4 @@
 import type { oas31 } from 'openapi3-ts';
-import { API_KEY_PATHS } from './key-paths.ts';
 import { type ErrorStatus, failures } from './failures.ts';
 
 export interface Guards {
@@ -28,8 +27,7 @@ export function withGuards(
   document: oas31.OpenAPIObject,
   { isOpen, checksHost, hasApiKeys, hasRateLimits }: Guards,
 ): oas31.OpenAPIObject {
-  const paths: oas31.PathsObject = { ...document.paths, ...(hasApiKeys && API_KEY_PATHS) };
-  const guarded = Object.entries(paths).map(([path, item]) => [
+  const guarded = Object.entries(document.paths ?? {}).map(([path, item]) => [
     path,
     mapOperations(item, (operation, method) => guard(operation, method, isOpen(path))),
   ]);
@@ -55,7 +53,6 @@ export function withGuards(
   return {
     ...document,
     paths: Object.fromEntries(guarded),
-    tags: [...(document.tags ?? []), { name: 'keys', description: 'API keys, for admins.' }],
     components: { ...document.components, securitySchemes: { ...SCHEMES, ...document.components?.securitySchemes } },
     security: document.security?.length ? document.security : Object.keys(SCHEMES).map((name) => ({ [name]: [] })),
   };

@@ -1,9 +1,10 @@
 import type { AppStatus } from '../../http/index.ts';
+import type { ReplicaSetStatus } from '../../replicas/index.ts';
 import type { Phase } from './lifecycle.ts';
 
 type Entry = AppStatus['deployments'][string];
 
-const PHASES: Readonly<Record<Phase, string>> = {
+const PHASES: Readonly<Record<Phase, Entry['status']>> = {
   new: 'NOT_STARTED',
   deploying: 'DEPLOYING',
   deployed: 'RUNNING',
@@ -18,7 +19,7 @@ const BAD = ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'];
  */
 export function appStatus(
   phase: Phase,
-  deployments: Readonly<Record<string, { readonly status: string; readonly message: string }>>,
+  deployments: Readonly<Record<string, Pick<ReplicaSetStatus, 'status' | 'message'>>>,
   failure: string,
 ): AppStatus {
   const isToldBelow = Object.values(deployments).some(({ status }) => status === 'DEPLOY_FAILED');

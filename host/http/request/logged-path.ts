@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import { API_KEY_PREFIX } from '../../access/index.ts';
+import { UUID } from '../../core/ids.ts';
 import { keyIn } from '../guards/api-key-guard.ts';
 import type { HttpAppOptions } from '../options.ts';
 
 const HIDDEN = '…';
 const OWN_KEY = new RegExp(`${API_KEY_PREFIX}[0-9A-Za-z]+`, 'g');
 const SHORTEST_KEY = 16;
-const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 /** Answers to requests that reached nothing, or not what they meant. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 404, 405, 422, 429]);
 

@@ -1,24 +1,77 @@
 import type { Context } from 'koa';
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { AanaError } from '../../core/errors.ts';
 import { validationError } from '../../endpoints/index.ts';
 
-/** A number of the query, checked; undefined when it is not given. */
-export function numberOf(ctx: Context, name: string, schema: z.ZodNumber): number | undefined {
-  const text = queryValue(ctx, name);
-  if (text === undefined) return undefined;
-  const parsed = schema.safeParse(text.trim() === '' ? Number.NaN : Number(text));
-  if (!parsed.success) throw badQuery(name, 'number_parsing', parsed.error.issues[0]?.message ?? 'Invalid input', text);
-  return parsed.data;
+const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
+const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
+
+interface Kind {
+  /** The type of the validation entry for a text that is no such value. */
+  readonly error: string;
+  /** Returns the value of a text, or something that the schema refuses. */
+  readonly valueOf: (text: string) => unknown;
 }
 
-/** The last one, where a name is given more than once. */
+/** How texts of a query are read, by the type of the schema. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  number: { error: 'number_parsing', valueOf: (text) => (text.trim() === '' ? Number.NaN : Number(text)) },
+  boolean: {
+    error: 'bool_parsing',
+    valueOf: (text) => (TRUE.has(text.toLowerCase()) ? true : FALSE.has(text.toLowerCase()) ? false : text),
+  },
+  enum: { error: 'enum', valueOf: (text) => text },
+  string: { error: 'string_parsing', valueOf: (text) => text },
+};
+
+/**
+ * Returns a function that reads the query of a request. The schema has numbers, booleans, enums and strings, all of them
+ * optional. The function throws `ValidationError` with an entry for each wrong parameter.
+ */
+export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Context) => z.output<Query> {
+  const kinds = Object.entries(schema.shape).map(([name, value]) => [name, kindOf(value)] as const);
+  const empty = schema.parse({});
+  return (ctx) => {
+    if (ctx.querystring === '') return empty; // most requests have none
+    const texts = new Map<string, string>();
+    const values: Record<string, unknown> = {};
+    for (const [name, kind] of kinds) {
+      const text = queryValue(ctx, name);
+      if (text === undefined) continue;
+      texts.set(name, text);
+      values[name] = kind.valueOf(text);
+    }
+    const result = schema.safeParse(values);
+    if (result.success) return result.data;
+    const messages = new Map<string, string>();
+    for (const { path, message } of result.error.issues)
+      if (!messages.has(String(path[0]))) messages.set(String(path[0]), message);
+    throw validationError(
+      kinds
+        .filter(([name]) => messages.has(name))
+        .map(([name, { error }]) => queryEntry(name, error, messages.get(name) ?? '', texts.get(name) ?? '')),
+    );
+  };
+}
+
+function kindOf(schema: unknown): Kind {
+  let inner = schema as z.ZodType;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap() as z.ZodType;
+  const kind = KINDS[inner.def.type];
+  if (!kind) throw new TypeError(`a query has no values of the type ${inner.def.type}`);
+  return kind;
+}
+
+/** Returns the last value, where a name is given more than once. */
 export function queryValue(ctx: Context, name: string): string | undefined {
-  if (ctx.querystring === '') return undefined; // as it is of most requests
   return [ctx.query[name]].flat().at(-1);
 }
 
-/** A 422 that names the parameter. */
+/** Returns a 422 that names the parameter. */
 export function badQuery(name: string, type: string, msg: string, input: string): AanaError {
-  return validationError([{ type, loc: ['query', name], msg, input }]);
+  return validationError([queryEntry(name, type, msg, input)]);
+}
+
+function queryEntry(name: string, type: string, msg: string, input: string): Parameters<typeof validationError>[0][0] {
+  return { type, loc: ['query', name], msg, input };
 }

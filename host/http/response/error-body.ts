@@ -1,14 +1,5 @@
 import { AanaError, type ErrorRecord, publicMessage, toErrorRecord } from '../../core/errors.ts';
-
-/** What every failed request is answered with: always these four keys. */
-export interface ErrorBody {
-  readonly error: string;
-  readonly message: string;
-  readonly data: unknown;
-  readonly stacktrace: string | null;
-  /** The message once more, where the original answers with this key alone. */
-  readonly detail?: string;
-}
+import type { ErrorBody } from '../../openapi/index.ts';
 
 export interface HttpErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;

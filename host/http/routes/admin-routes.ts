@@ -1,13 +1,20 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { Logger } from '../../core/log/logger.ts';
+import {
+  ADMIN_TASK_ROUTES,
+  ADMIN_WEBHOOK_ROUTES,
+  type AnyTask,
+  type AnyWebhook,
+  type Task,
+} from '../../openapi/index.ts';
 import type { ListedTask, TaskQueue, TaskRecord } from '../../tasks/index.ts';
 import type { WebhookRecord, Webhooks } from '../../webhooks/index.ts';
 import { callerOf } from '../guards/caller.ts';
-import { pageOf } from '../request/page.ts';
-import { queryValue } from '../request/query.ts';
-import { answeredTask, filterOf, statusOf, taskIdOf, taskInfo } from './task-routes.ts';
-import { answeredWebhook, webhookIdOf, webhookInfo } from './webhook-routes.ts';
+import { withDetail } from './refusals.ts';
+import { serveRoute } from './serve-route.ts';
+import { taskCounts, taskInfo } from './task-answers.ts';
+import { webhookInfo } from './webhook-routes.ts';
 
 export interface AdminRoutesOptions {
   readonly tasks: TaskQueue | undefined;
@@ -27,63 +34,58 @@ export function adminRoutes(
   const note = (ctx: Context, message: string, fields: object): void =>
     log.info(message, { ...fields, admin: callerOf(ctx).userId, key: callerOf(ctx).keyId });
   if (tasks) {
-    const show = (task: TaskRecord | ListedTask): object => ({
+    const show = (task: TaskRecord | ListedTask): AnyTask => ({
       user_id: task.user_id,
       ...(showsContents ? taskInfo(task, includeStacktrace) : withoutContents(task)),
       error: task.error,
     });
 
-    router.get('/api/tasks', async (ctx) => {
-      const found = await tasks.list(userOf(ctx), { status: statusOf(ctx), ...filterOf(ctx), ...pageOf(ctx) });
-      ctx.body = { tasks: found.map(show) };
+    serveRoute(router, ADMIN_TASK_ROUTES.list, async ({ query }) => {
+      const { user_id: user = null, page, per_page: perPage, ...filter } = query;
+      return { tasks: (await tasks.list(user, { ...filter, page, perPage })).map(show) };
     });
-    router.get('/api/tasks/count', async (ctx) => {
-      const counts = await tasks.count(userOf(ctx));
-      ctx.body = { ...counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) };
-    });
-    router.get('/api/tasks/:id', async (ctx) => {
-      ctx.body = show(await answeredTask(tasks.get(taskIdOf(ctx), null)));
-    });
-    router.post('/api/tasks/:id/cancel', async (ctx) => {
-      const task = await answeredTask(tasks.cancel(taskIdOf(ctx), null));
+    serveRoute(router, ADMIN_TASK_ROUTES.count, async ({ query }) =>
+      taskCounts(await tasks.count(query.user_id ?? null)),
+    );
+    serveRoute(router, ADMIN_TASK_ROUTES.get, async ({ params }) =>
+      show(await withDetail(tasks.get(params.task_id, null))),
+    );
+    serveRoute(router, ADMIN_TASK_ROUTES.cancel, async ({ ctx, params }) => {
+      const task = await withDetail(tasks.cancel(params.task_id, null));
       note(ctx, 'task cancelled by an admin', { task: task.id, user: task.user_id });
-      ctx.body = show(task);
+      return show(task);
     });
-    router.delete('/api/tasks/:id', async (ctx) => {
-      const task = await answeredTask(tasks.delete(taskIdOf(ctx), null));
+    serveRoute(router, ADMIN_TASK_ROUTES.delete, async ({ ctx, params }) => {
+      const task = await withDetail(tasks.delete(params.task_id, null));
       note(ctx, 'task removed by an admin', { task: task.id, user: task.user_id });
-      ctx.body = show(task);
+      return show(task);
     });
   }
   if (webhooks) {
-    const show = (webhook: WebhookRecord): object => ({
+    const show = (webhook: WebhookRecord): AnyWebhook => ({
       user_id: webhook.user_id,
       ...webhookInfo(showsContents ? webhook : { ...webhook, url: new URL(webhook.url).origin }),
     });
 
-    router.get('/api/webhooks', async (ctx) => {
-      ctx.body = { webhooks: (await webhooks.listAll(userOf(ctx), pageOf(ctx))).map(show) };
+    serveRoute(router, ADMIN_WEBHOOK_ROUTES.list, async ({ query }) => {
+      const { user_id: user = null, page, per_page: perPage } = query;
+      return { webhooks: (await webhooks.listAll(user, { page, perPage })).map(show) };
     });
-    router.delete('/api/webhooks/:id', async (ctx) => {
-      const webhook = await answeredWebhook(webhooks.deleteAny(webhookIdOf(ctx, 'id')));
+    serveRoute(router, ADMIN_WEBHOOK_ROUTES.delete, async ({ ctx, params }) => {
+      const webhook = await withDetail(webhooks.deleteAny(params.webhook_id));
       note(ctx, 'webhook removed by an admin', { webhook: webhook.id, user: webhook.user_id });
-      ctx.body = show(webhook);
+      return show(webhook);
     });
   }
 }
 
 /** A task without what its user said and got. */
-function withoutContents(task: TaskRecord | ListedTask): object {
+function withoutContents(task: TaskRecord | ListedTask): Omit<Task, 'data' | 'result' | 'omitted'> {
   const {
     data: _data,
     result: _result,
     omitted: _omitted,
     ...rest
-  } = taskInfo({ ...task, data: 'null', result: null }, false) as Record<string, unknown>;
+  } = taskInfo({ ...task, data: 'null', result: null }, false);
   return rest;
-}
-
-/** Whose things are meant; null is everybody's. */
-function userOf(ctx: Context): string | null {
-  return queryValue(ctx, 'user_id') ?? null;
 }

@@ -1,21 +1,13 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import * as z from 'zod';
-import {
-  API_KEY_PREFIX,
-  apiKeyInfo,
-  type ApiKeys,
-  type KeyChangesInput,
-  type NewKeyInput,
-} from '../../access/index.ts';
+import type * as z from 'zod';
+import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys } from '../../access/index.ts';
 import { parseInput } from '../../endpoints/index.ts';
+import { KEY_ROUTES } from '../../openapi/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { pageOf } from '../request/page.ts';
-import { queryValue } from '../request/query.ts';
 import { readBody } from '../request/request-body.ts';
-
-const Subscription = z.strictObject({ is_active: z.boolean() });
+import { serveRoute } from './serve-route.ts';
 
 /** What admins make, see and revoke keys with; the guard lets nobody else come here. */
 export function apiKeyRoutes(
@@ -23,46 +15,44 @@ export function apiKeyRoutes(
   apiKeys: ApiKeys,
   { limits, tempDir }: Pick<HttpAppOptions, 'limits' | 'tempDir'>,
 ): void {
-  const inputOf = async (ctx: Context): Promise<unknown> => {
+  const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
     await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
-    return body.input;
+    return parseInput(schema, body.input);
   };
-  /** What names a key or a subscription in the path; not the key itself, which would be said again. */
-  const nameIn = async (ctx: Context): Promise<string> => {
-    const { id = '' } = (ctx as Context & { readonly params: Readonly<Record<string, string>> }).params;
-    if (id.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(id)))
+  /** Refuses a key in the place of its name, because logs and answers repeat names. */
+  const checkName = async (name: string): Promise<void> => {
+    if (name.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(name)))
       throw new HttpError(
         'ValidationError',
         422,
         'this is an API key, not the key_id that names it: it stood in a URL, so revoke it',
       );
-    return id;
   };
-  router.post('/api/keys', async (ctx) => {
-    const { apiKey, record } = await apiKeys.create((await inputOf(ctx)) as NewKeyInput);
-    ctx.status = 201;
+  serveRoute(router, KEY_ROUTES.create, async ({ ctx }) => {
+    const { apiKey, record } = await apiKeys.create(await inputOf(ctx, KEY_ROUTES.create.body));
     ctx.set('cache-control', 'no-store');
-    ctx.body = { api_key: apiKey, ...apiKeyInfo(record) };
+    return { api_key: apiKey, ...apiKeyInfo(record) };
   });
-  router.get('/api/keys', async (ctx) => {
-    const { page, perPage: limit } = pageOf(ctx);
-    const found = await apiKeys.list(queryValue(ctx, 'user_id') ?? null, { limit, offset: (page - 1) * limit });
-    ctx.body = { keys: found.map(apiKeyInfo) };
+  serveRoute(router, KEY_ROUTES.list, async ({ query: { user_id: user = null, page, per_page: limit } }) => {
+    const found = await apiKeys.list(user, { limit, offset: (page - 1) * limit });
+    return { keys: found.map(apiKeyInfo) };
   });
-  router.get('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.get(await nameIn(ctx)));
+  serveRoute(router, KEY_ROUTES.get, async ({ params: { key_id: keyId } }) => {
+    await checkName(keyId);
+    return apiKeyInfo(await apiKeys.get(keyId));
   });
-  router.put('/api/keys/:id', async (ctx) => {
-    ctx.body = apiKeyInfo(await apiKeys.update(await nameIn(ctx), (await inputOf(ctx)) as KeyChangesInput));
+  serveRoute(router, KEY_ROUTES.update, async ({ ctx, params: { key_id: keyId } }) => {
+    await checkName(keyId);
+    return apiKeyInfo(await apiKeys.update(keyId, await inputOf(ctx, KEY_ROUTES.update.body)));
   });
-  router.delete('/api/keys/:id', async (ctx) => {
-    const keyId = await nameIn(ctx);
+  serveRoute(router, KEY_ROUTES.revoke, async ({ params: { key_id: keyId } }) => {
+    await checkName(keyId);
     await apiKeys.revoke(keyId);
-    ctx.body = { key_id: keyId };
+    return { key_id: keyId };
   });
-  router.put('/api/subscriptions/:id', async (ctx) => {
-    const id = await nameIn(ctx);
-    const { is_active: isActive } = parseInput(Subscription, await inputOf(ctx));
-    ctx.body = { subscription_id: id, is_active: isActive, keys: await apiKeys.setSubscription(id, isActive) };
+  serveRoute(router, KEY_ROUTES.setSubscription, async ({ ctx, params: { subscription_id: id } }) => {
+    await checkName(id);
+    const { is_active: isActive } = await inputOf(ctx, KEY_ROUTES.setSubscription.body);
+    return { subscription_id: id, is_active: isActive, keys: await apiKeys.setSubscription(id, isActive) };
   });
 }

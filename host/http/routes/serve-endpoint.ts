@@ -7,7 +7,7 @@ import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
 import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
-import { admitDeferred, deferRequest, isDeferred } from './task-routes.ts';
+import { admitDeferred, deferRequest, isDeferred } from './deferral.ts';
 
 /** Runs an endpoint for a request, or keeps the request as a task. */
 export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {

@@ -3,13 +3,14 @@ import { adminRoutes } from './admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
-import { buildOpenApi } from '../../openapi/document.ts';
+import { buildOpenApi, SYSTEM_ROUTES } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
+import { serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { taskRoutes } from './task-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
@@ -19,19 +20,20 @@ export function systemRoutes(options: HttpAppOptions): Router {
   const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
   const router = new Router({ sensitive: true });
-  router.get(['/api/ready', '/readyz'], (ctx) => {
-    const ready = isReady();
-    ctx.status = ready ? 200 : 503;
+  for (const route of [SYSTEM_ROUTES.isReady, SYSTEM_ROUTES.readyz])
+    serveRoute(router, route, ({ ctx }) => {
+      ctx.set('cache-control', 'no-store');
+      if (isReady()) return { ready: true };
+      ctx.status = 503;
+      return { ready: false };
+    });
+  serveRoute(router, SYSTEM_ROUTES.livez, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
-    ctx.body = { ready };
+    return { alive: true } as const;
   });
-  router.get('/livez', (ctx) => {
+  serveRoute(router, SYSTEM_ROUTES.status, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
-    ctx.body = { alive: true };
-  });
-  router.get('/api/status', (ctx) => {
-    ctx.set('cache-control', 'no-store');
-    ctx.body = status();
+    return status();
   });
   const openapi = (checksHost: boolean): OpenApiText =>
     new OpenApiText({

@@ -1,0 +1,65 @@
+import type { Context } from 'koa';
+import * as z from 'zod';
+import type { AanaError } from '../../core/errors.ts';
+import { parseInput, type ServedEndpoint, type UploadedFile } from '../../endpoints/index.ts';
+import { DeferQuery, IdempotencyKey, type TaskId, TaskQuery } from '../../openapi/index.ts';
+import type { TaskQueue } from '../../tasks/index.ts';
+import { callerOf } from '../guards/caller.ts';
+import { badQuery, queryReader, queryValue } from '../request/query.ts';
+import { traceparentOf } from '../request/request-context.ts';
+
+const deferOf = queryReader(DeferQuery);
+const taskOptionsOf = queryReader(TaskQuery);
+const Headers = z.object({ header: z.object({ 'idempotency-key': IdempotencyKey.optional() }) });
+
+/** Whether a request is to become a task, by its query and what the endpoint allows. */
+export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEndpoint): boolean {
+  const { defer } = deferOf(ctx);
+  if (deferOption !== 'never') taskOptionsOf(ctx); // refused also where they would not be used
+  return deferOption === 'always' || (deferOption === 'optional' && defer);
+}
+
+/**
+ * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the
+ * operator lets its user have, with `TooManyTasks` when the user has as many tasks waiting as may, and with
+ * `TaskStorageFull` when there is no room for what it says that it brings. A repeated request is answered whatever
+ * waits.
+ */
+export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
+  const { userId, isAdmin } = callerOf(ctx);
+  const { priority, execution_timeout: executionTimeoutS } = taskOptionsOf(ctx);
+  const { maxPriority = Infinity, maxExecutionTimeoutS = Infinity } = tasks.ceilings(userId, isAdmin);
+  const refused = (name: string, most: number): AanaError =>
+    badQuery(
+      name,
+      'less_than_equal',
+      `Input should be less than or equal to ${most}, the most for this user`,
+      queryValue(ctx, name) ?? '',
+    );
+  if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
+  if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS)
+    throw refused('execution_timeout', maxExecutionTimeoutS);
+  if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1 });
+}
+
+/** Keeps a request as a task and answers with its id. */
+export async function deferRequest(
+  ctx: Context,
+  endpoint: ServedEndpoint,
+  tasks: TaskQueue,
+  body: { readonly input: unknown; readonly files: ReadonlyMap<string, UploadedFile> },
+): Promise<void> {
+  const key = ctx.get('idempotency-key');
+  const { header } = parseInput(Headers, { header: key === '' ? {} : { 'idempotency-key': key } });
+  const { priority, execution_timeout: executionTimeoutS } = taskOptionsOf(ctx);
+  const taskId = await tasks.enqueue(endpoint, {
+    input: body.input,
+    files: body.files,
+    userId: callerOf(ctx).userId,
+    priority,
+    executionTimeoutS,
+    idempotencyKey: header['idempotency-key'],
+    traceparent: traceparentOf(ctx),
+  });
+  ctx.body = { task_id: taskId } satisfies TaskId;
+}

@@ -1,0 +1,64 @@
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import * as z from 'zod';
+import { type AnswerOf, PATH_PARAMETERS, type RouteDefinition } from '../../openapi/index.ts';
+import { queryReader } from '../request/query.ts';
+import { notFound, type Table } from './refusals.ts';
+
+type Parameter = keyof typeof PATH_PARAMETERS;
+type ParametersIn<Path extends string> = Path extends `${string}{${infer Name extends Parameter}}${infer Rest}`
+  ? Name | ParametersIn<Rest>
+  : never;
+type QueryOf<Route extends RouteDefinition> = Route extends { readonly query: infer Query extends z.ZodObject }
+  ? z.output<Query>
+  : Record<string, never>;
+type Answers<Route extends RouteDefinition> = Route['answers'][keyof Route['answers']];
+/** The body of an answer. Handlers write streams themselves. */
+type Answered<Route extends RouteDefinition> =
+  Answers<Route> extends { readonly type: string }
+    ? void
+    : Answers<Route> extends { readonly schema: infer Schema extends z.ZodType }
+      ? AnswerOf<Schema>
+      : never;
+
+/** A request of one of the host's routes. Parameters and query have been checked against the route's schemas. */
+export interface RouteRequest<Route extends RouteDefinition> {
+  readonly ctx: Context;
+  readonly params: { readonly [Name in ParametersIn<Route['path']>]: string };
+  readonly query: QueryOf<Route>;
+}
+
+/**
+ * Serves a route as its definition says. The handler returns the body of the answer. It sets the status if it is not
+ * the first one of the definition.
+ */
+export function serveRoute<Route extends RouteDefinition>(
+  router: Router,
+  route: Route,
+  handle: (request: RouteRequest<Route>) => Answered<Route> | Promise<Answered<Route>>,
+): void {
+  const readQuery = queryReader(route.query ?? z.object({}));
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Parameter);
+  const status = Number(Object.keys(route.answers)[0]);
+  router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+    const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
+    const query = readQuery(ctx);
+    if (status !== 200) ctx.status = status;
+    const body = await handle({ ctx, params, query } as unknown as RouteRequest<Route>); // typed by the route's texts
+    if (body !== undefined) ctx.body = body;
+  });
+}
+
+const TABLES: Readonly<Partial<Record<Parameter, Table>>> = {
+  task_id: 'tasks',
+  webhook_id: 'webhooks',
+  delivery_id: 'webhook_deliveries',
+};
+
+/** An id that is malformed names nothing. */
+function parameterOf(name: Parameter, text: string): string {
+  const result = PATH_PARAMETERS[name].safeParse(text);
+  if (result.success) return result.data;
+  const table = TABLES[name] ?? 'tasks';
+  throw notFound(table, { table, id: text });
+}

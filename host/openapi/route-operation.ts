@@ -1,0 +1,56 @@
+import type { oas31 } from 'openapi3-ts';
+import type * as z from 'zod';
+import { BODY_FAILURES, failures } from './failures.ts';
+import { jsonSchemaOf } from './json-schema-of.ts';
+import type { RouteAnswer, RouteDefinition } from './routes/route-definition.ts';
+import { PATH_PARAMETERS } from './routes/values.ts';
+
+/** Returns the paths of routes with their operations, in the order of the routes. */
+export function pathsOf(routes: readonly RouteDefinition[]): oas31.PathsObject {
+  const paths: oas31.PathsObject = {};
+  for (const route of routes) {
+    const parameters = pathParameters(route.path);
+    paths[route.path] ??= parameters.length > 0 ? { parameters } : {};
+    paths[route.path]![route.method] = operationOf(route);
+  }
+  return paths;
+}
+
+function operationOf(route: RouteDefinition): oas31.OperationObject {
+  const { id, summary, tag, query, body, answers, fails, isDeprecated } = route;
+  return {
+    operationId: id,
+    summary,
+    tags: [tag],
+    ...(isDeprecated && { deprecated: true }),
+    ...(query && { parameters: parametersOf('query', query) }),
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: jsonSchemaOf(body) } } },
+    }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
+      ...failures(...fails, ...(body ? BODY_FAILURES : [])),
+    },
+  };
+}
+
+function responseOf({ description, schema, type }: RouteAnswer): oas31.ResponseObject {
+  return { description, content: { [type ?? 'application/json']: { schema: jsonSchemaOf(schema) } } };
+}
+
+function pathParameters(path: string): oas31.ParameterObject[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: jsonSchemaOf(PATH_PARAMETERS[name as keyof typeof PATH_PARAMETERS]),
+  }));
+}
+
+/** Returns the parameters of a query, or headers, that an object schema describes. All of them are optional. */
+export function parametersOf(place: 'query' | 'header', { shape }: z.ZodObject): oas31.ParameterObject[] {
+  return Object.entries(shape).map(([name, value]) => {
+    const { description, ...schema } = jsonSchemaOf(value as z.ZodType);
+    return { name, in: place, schema, ...(description !== undefined && { description }) };
+  });
+}

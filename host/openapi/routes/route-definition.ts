@@ -1,0 +1,44 @@
+import type * as z from 'zod';
+import type { ErrorStatus } from '../failures.ts';
+
+/** One answer of a route. */
+export interface RouteAnswer {
+  readonly description: string;
+  /** The value, or one event of a stream. */
+  readonly schema: z.ZodType;
+  /** Default: `application/json`. */
+  readonly type?: 'text/event-stream';
+}
+
+/**
+ * One route of the host. `http/` checks requests and types its answers with these schemas, and the OpenAPI document
+ * shows the same ones.
+ */
+export interface RouteDefinition {
+  /** `operationId` in the document. */
+  readonly id: string;
+  readonly method: 'get' | 'put' | 'post' | 'delete';
+  /** Parameters are in braces: `/tasks/{task_id}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system';
+  /** Every parameter may be left out. */
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** By status. The first one is the usual answer. */
+  readonly answers: Readonly<Record<number, RouteAnswer>>;
+  /** Statuses of failures besides the failures of reading a body. */
+  readonly fails: readonly ErrorStatus[];
+  readonly isDeprecated?: true;
+}
+
+/** The failures of routes that need the database. */
+export const DATABASE_FAILURES = [500, 503] as const satisfies readonly ErrorStatus[];
+
+/** Returns the answers of a route that has only one, with status 200. */
+export function answers<S extends z.ZodType>(
+  description: string,
+  schema: S,
+): { readonly 200: { readonly description: string; readonly schema: S } } {
+  return { 200: { description, schema } };
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import { answers, type RouteDefinition } from './route-definition.ts';
+import type { AnswerOf } from './values.ts';
+
+const AppStatus = z.object({
+  status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
+  message: z.string(),
+  deployments: z.record(
+    z.string(),
+    z.object({
+      status: z.enum(['NOT_STARTED', 'DEPLOYING', 'DEPLOY_FAILED', 'RUNNING', 'UNHEALTHY', 'DELETING']),
+      message: z.string(),
+    }),
+  ),
+});
+/** The state of an application and its deployments. */
+export type AppStatus = AnswerOf<typeof AppStatus>;
+
+const READINESS = {
+  200: { description: 'Ready.', schema: z.object({ ready: z.literal(true) }) },
+  503: { description: 'Starting or stopping.', schema: z.object({ ready: z.literal(false) }) },
+} as const;
+
+/** The routes that every server has. */
+export const SYSTEM_ROUTES = {
+  isReady: {
+    id: 'is_ready',
+    method: 'get',
+    path: '/api/ready',
+    summary: 'Whether requests can be served',
+    tag: 'system',
+    answers: READINESS,
+    fails: [],
+  },
+  readyz: {
+    id: 'readyz',
+    method: 'get',
+    path: '/readyz',
+    summary: 'The same as /api/ready, under the usual name of such a route',
+    tag: 'system',
+    answers: READINESS,
+    fails: [],
+  },
+  livez: {
+    id: 'livez',
+    method: 'get',
+    path: '/livez',
+    summary: 'Whether the process answers',
+    tag: 'system',
+    answers: answers('It answers.', z.object({ alive: z.literal(true) })),
+    fails: [],
+  },
+  status: {
+    id: 'get_status',
+    method: 'get',
+    path: '/api/status',
+    summary: 'The state of the application and its deployments',
+    tag: 'system',
+    answers: answers('The state.', AppStatus),
+    fails: [500],
+  },
+} as const satisfies Readonly<Record<string, RouteDefinition>>;
