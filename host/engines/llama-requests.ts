@@ -1,4 +1,4 @@
-import type { LlamaEvent, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
+import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext } from '../rpc/index.ts';
@@ -38,15 +38,39 @@ export class LlamaRequests {
    * the reader leaves the loop or the signal aborts.
    *
    * Throws the signal's reason, `InferenceException` when the engine failed, or an error that names the fault of the
-   * request: `PromptTooLongException`, `EmptyPrompt`, `InvalidPrompt`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
+   * request: `PromptTooLongException`, `EmptyPrompt`, `ChatTemplateException`, `InvalidPrompt`, `SlowReader`,
+   * `DeadlineExceeded`, `EngineFull`.
    */
   async *run(
     engine: NativeLlamaEngine,
-    prompt: string,
+    prompt: LlamaPrompt,
     sampling: LlamaSampling,
     context: CallContext,
   ): AsyncGenerator<string, void, undefined> {
-    const { signal } = context;
+    const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
+    for await (const event of this.#eventsOf(engine, context.signal, submit)) {
+      if (event.type !== 'text') return this.#finish(event);
+      if (event.text !== '') yield event.text;
+      engine.acknowledge(event.id, 1);
+    }
+  }
+
+  /** Returns how many tokens the prompt has. Throws like {@link run}. */
+  async count(engine: NativeLlamaEngine, prompt: LlamaPrompt, context: CallContext): Promise<number> {
+    const submit = (id: number): void => engine.countTokens(id, prompt, termsOf(context));
+    for await (const event of this.#eventsOf(engine, context.signal, submit)) {
+      if (event.type === 'count') return event.tokens;
+      if (event.type !== 'text') this.#finish(event);
+    }
+    throw new InferenceException(this.#modelName, 'the engine did not count the tokens');
+  }
+
+  /** Yields the events of a request up to the last. Leaving the loop, or an abort, cancels the request. */
+  async *#eventsOf(
+    engine: NativeLlamaEngine,
+    signal: AbortSignal,
+    submit: (id: number) => void,
+  ): AsyncGenerator<LlamaEvent, void, undefined> {
     signal.throwIfAborted();
     const id = this.#nextId++;
     const queue = new AsyncQueue<LlamaEvent>();
@@ -58,15 +82,10 @@ export class LlamaRequests {
     signal.addEventListener('abort', onAbort, { once: true });
     let ended = false;
     try {
-      engine.submit(id, prompt, { ...sampling, ...termsOf(context), parseSpecial: true });
+      submit(id);
       for await (const event of queue) {
-        if (event.type !== 'text') {
-          ended = true;
-          this.#finish(event);
-          return;
-        }
-        if (event.text !== '') yield event.text;
-        engine.acknowledge(id, 1);
+        ended = event.type !== 'text';
+        yield event;
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -76,11 +95,9 @@ export class LlamaRequests {
   }
 
   #finish(event: Exclude<LlamaEvent, { type: 'text' }>): void {
-    if (event.type === 'end') {
-      if (event.reason === 'cancelled') throw new InferenceException(this.#modelName, 'the engine ended the request');
-      return;
-    }
-    throw this.#failure(event);
+    if (event.type === 'error') throw this.#failure(event);
+    if (event.type === 'end' && event.reason === 'cancelled')
+      throw new InferenceException(this.#modelName, 'the engine ended the request');
   }
 
   #failure({ code, fault, message, promptTokens, maxTokens }: LlamaFailure): AanaError {
@@ -88,13 +105,15 @@ export class LlamaRequests {
     const data = { model_name: model };
     switch (code) {
       case 'prompt-too-long':
+        return new AanaError('PromptTooLongException', 'bad-request', `${model} cannot take the prompt: ${message}`, {
+          data: { prompt_len: promptTokens, max_len: maxTokens },
+        });
+      case 'template':
         return new AanaError(
-          'PromptTooLongException',
+          'ChatTemplateException',
           'bad-request',
-          `the prompt has ${promptTokens} tokens; ${model} accepts at most ${maxTokens}`,
-          {
-            data: { prompt_len: promptTokens, max_len: maxTokens },
-          },
+          `the chat template of ${model} does not accept this dialog: ${message}`,
+          { data },
         );
       case 'empty-prompt':
         return new AanaError(

@@ -3,16 +3,18 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   assignedGpus,
   type LlamaLoadOptions,
+  type LlamaPrompt,
   type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
+import { boundedMap } from '../core/bounded-map.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
-import { nativeFailure, openNative } from './native.ts';
+import { openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/llama-text-generation-deployment.ts`. */
@@ -86,7 +88,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate: (args, context) => llama.generate(args as unknown as GenerateArgs, context),
       generate_stream: (args, context) => chunks(llama.pieces(args as unknown as GenerateArgs, context)),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
-      count_tokens: async (args) => llama.countTokens(args),
+      count_tokens: (args, context) => llama.countTokens(args, context),
     },
     warmUp: async () =>
       void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
@@ -143,17 +145,12 @@ class Llama {
     return { text: await joined(this.pieces(args, context)) };
   }
 
-  /** Runs all prompts at the same time. When one fails, the others are cancelled. */
+  /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
   async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<{ texts: string[] }> {
-    const failed = new AbortController();
-    const all = { ...context, signal: AbortSignal.any([context.signal, failed.signal]) };
-    try {
-      const outputs = await Promise.all(prompts.map((prompt) => this.generate({ ...rest, prompt }, all)));
-      return { texts: outputs.map(({ text }) => text) };
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
+    const outputs = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
+      this.generate({ ...rest, prompt }, { ...context, signal }),
+    );
+    return { texts: outputs.map(({ text }) => text) };
   }
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
@@ -162,7 +159,7 @@ class Llama {
     context: CallContext,
   ): AsyncGenerator<string> {
     let begin = prefix ?? '';
-    const prompt = this.#template(dialog, true) + begin;
+    const prompt = { messages: dialog.messages, prefix: begin };
     for await (const piece of this.#run(prompt, sampling, context)) {
       yield begin + piece;
       begin = '';
@@ -171,37 +168,25 @@ class Llama {
   }
 
   pieces({ prompt, sampling_params: sampling }: GenerateArgs, context: CallContext): AsyncGenerator<string> {
-    return this.#run(prompt, sampling, context);
+    return this.#run({ text: prompt }, sampling, context);
   }
 
-  countTokens(args: { readonly dialog?: ChatDialog; readonly text?: string }): { tokens: number; max_tokens: number } {
-    const text = args.dialog ? this.#template(args.dialog, true) : (args.text ?? '');
-    return { tokens: this.#engine.countTokens(text, true), max_tokens: this.#engine.info.contextTokens };
+  async countTokens(
+    args: { readonly dialog?: ChatDialog; readonly text?: string },
+    context: CallContext,
+  ): Promise<{ tokens: number; max_tokens: number }> {
+    const prompt = args.dialog ? { messages: args.dialog.messages, prefix: '' } : { text: args.text ?? '' };
+    const tokens = await this.#requests.count(this.#engine, prompt, context);
+    return { tokens, max_tokens: this.#engine.info.contextTokens };
   }
 
   #run(
-    prompt: string,
+    prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
     context: CallContext,
   ): AsyncGenerator<string, void, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
     return this.#requests.run(this.#engine, prompt, merged, context);
-  }
-
-  #template(dialog: ChatDialog, addAssistant: boolean): string {
-    try {
-      return this.#engine.applyChatTemplate(dialog.messages, addAssistant);
-    } catch (error) {
-      const { message } = nativeFailure(error);
-      throw new AanaError(
-        'ChatTemplateException',
-        'bad-request',
-        `the chat template of ${this.#spec.model_name} does not accept this dialog: ${message}`,
-        {
-          data: { model_name: this.#spec.model_name },
-        },
-      );
-    }
   }
 }
 

@@ -50,7 +50,7 @@ let lastId = 0;
 function generate() {
   const id = ++lastId;
   const text = `Tell me a very long story about number ${id * 7919}, its friends and their house at the lake.`;
-  const prompt = engine.info.hasChatTemplate ? engine.applyChatTemplate([{ role: 'user', content: text }], true) : text;
+  const prompt = engine.info.hasChatTemplate ? { messages: [{ role: 'user', content: text }], prefix: '' } : { text };
   const started = performance.now();
   let firstMs;
   return new Promise((resolve, reject) => {
@@ -73,7 +73,6 @@ function generate() {
       seed: 1,
       maxTokens,
       stop: [],
-      parseSpecial: true,
     });
   });
 }

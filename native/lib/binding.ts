@@ -104,33 +104,48 @@ export type LlamaEvent =
       readonly reusedTokens: number;
       readonly completionTokens: number;
     }
+  | { readonly id: number; readonly type: 'count'; readonly tokens: number }
   | {
       readonly id: number;
       readonly type: 'error';
       readonly code: LlamaErrorCode;
       readonly fault: NativeFault;
       readonly message: string;
+      /** Tokens of the prompt. With `prompt-too-long`, those of its beginning where the rest was not read. */
       readonly promptTokens: number;
       readonly maxTokens: number;
     };
 
-/** `engine-ended` means that the engine can serve no more requests. */
+/** `engine-ended` means that the engine can serve no more requests, `template` that the template refuses the dialog. */
 export type LlamaErrorCode =
   | 'prompt-too-long'
   | 'empty-prompt'
+  | 'template'
   | 'deadline-exceeded'
   | 'slow-reader'
   | 'no-room'
   | 'engine-ended'
   | 'failed';
 
+/**
+ * A text, whose control tokens (such as `<|im_start|>`) are read as such, or a dialog that the chat template turns into
+ * a text. The control tokens of a dialog come from the template alone: in the messages and in `prefix`, which begins
+ * the answer, they are text.
+ */
+export type LlamaPrompt =
+  | { readonly text: string }
+  | {
+      readonly messages: readonly { readonly role: string; readonly content: string }[];
+      readonly prefix: string;
+    };
+
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;
   /**
-   * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. With `parseSpecial`,
-   * control tokens in the text are recognised.
+   * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. Throws when a request
+   * with this id is running, or when an option has the wrong type.
    */
-  submit(id: number, prompt: string, options: LlamaSampling & RequestTerms & { readonly parseSpecial: boolean }): void;
+  submit(id: number, prompt: LlamaPrompt, options: LlamaSampling & RequestTerms): void;
   /** Ends a request at the next step. An `end` event with reason `cancelled` follows. Unknown ids are ignored. */
   cancel(id: number): void;
   /**
@@ -147,7 +162,8 @@ export interface NativeLlamaEngine {
     messages: readonly { readonly role: string; readonly content: string }[],
     addAssistant: boolean,
   ): string;
-  countTokens(text: string, parseSpecial: boolean): number;
+  /** Counts the tokens of a prompt. A `count` or `error` event follows. The caller chooses `id`. */
+  countTokens(id: number, prompt: LlamaPrompt, options: RequestTerms): void;
   /**
    * Why the engine's thread ended unexpectedly. Empty while it works and after `close`. All requests have then failed
    * with `engine-ended`.

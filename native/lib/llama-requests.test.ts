@@ -140,13 +140,13 @@ test('open requests fail when the engine’s thread ends unexpectedly, and the e
       for (const { id, type, code, fault } of events) told.set(id, [type, code, fault]);
       if (told.size < 4) return;
       let refusal = '';
-      try { engine.submit(5, 'A cat', sampling); } catch (error) { refusal = error.message; }
+      try { engine.submit(5, { text: 'A cat' }, sampling); } catch (error) { refusal = error.message; }
       process.stdout.write(JSON.stringify({ told: [...told.values()], failure: engine.failure, refusal, busy: engine.busy }));
       process.exit(0);
     };
-    const sampling = { ...${JSON.stringify(greedy)}, parseSpecial: true };
+    const sampling = ${JSON.stringify(greedy)};
     const engine = await loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, onEvents, () => {});
-    for (let id = 1; id <= 4; id += 1) engine.submit(id, 'Once upon a time', sampling);`;
+    for (let id = 1; id <= 4; id += 1) engine.submit(id, { text: 'Once upon a time' }, sampling);`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...process.env, LD_PRELOAD: library },
     encoding: 'utf8',

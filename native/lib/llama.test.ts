@@ -183,7 +183,7 @@ test('a prompt that does not fit is refused with both numbers', async () => {
   await using llama = await TestEngine.load({ contextTokens: 64 });
   const text = 'one two three '.repeat(30);
   const { last } = await llama.generate(text);
-  const tokens = llama.engine.countTokens(text, true);
+  const tokens = await llama.count(text);
   assert.ok(tokens > 64);
   assert.equal(
     { ...last, message: '' },
@@ -277,7 +277,7 @@ test('a continued conversation finds its cached sequence again', async () => {
   ];
   const [first] = await Promise.all([mine, theirs].map((text) => llama.generate(text)));
   assert.ok(first);
-  const tokens = llama.engine.countTokens(mine + first.text, true);
+  const tokens = await llama.count(mine + first.text);
   const end = endOf(await llama.generate(`${mine}${first.text} And then`));
   // The end of the old text may be split into other tokens than before.
   assert.ok(end.reusedTokens > tokens - 8, `${end.reusedTokens} of ${end.promptTokens} reused`);
@@ -388,14 +388,14 @@ test('a closed engine refuses new requests and ignores calls about old ones', as
   llama.engine.acknowledge(id, 1);
   assert.ok(llama.engine.steps > 0);
   assert.throws(() => llama.submit(prompt), 'closed');
-  assert.throws(() => llama.engine.countTokens('x', false), 'closed');
+  assert.throws(() => llama.engine.countTokens(9, { text: 'x' }, {}), 'closed');
   assert.throws(() => llama.engine.applyChatTemplate([], true), 'closed');
 });
 
 test('the id of a running request cannot be used again', async () => {
   await using llama = await TestEngine.load();
   const id = llama.submit(prompt, { maxTokens: 100 });
-  assert.throws(() => llama.engine.submit(id, prompt, { ...greedy, parseSpecial: true }), 'is running');
+  assert.throws(() => llama.engine.submit(id, { text: prompt }, greedy), 'is running');
 });
 
 /** Source of a program that loads an engine as `engine`, with `submit` for a long request. */
@@ -404,7 +404,7 @@ const program = `
   let onEvents = () => {};
   const engine = await loadNative({ addonPath: ${JSON.stringify(addonPath)} })
     .loadLlama(${JSON.stringify(options)}, (events) => onEvents(events), () => {});
-  const submit = () => engine.submit(1, 'Once upon a time', { ...${JSON.stringify(greedy)}, maxTokens: 250, parseSpecial: true });
+  const submit = () => engine.submit(1, { text: 'Once upon a time' }, { ...${JSON.stringify(greedy)}, maxTokens: 250 });
 `;
 
 async function exitCode(source: string): Promise<number | NodeJS.Signals | null> {

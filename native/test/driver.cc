@@ -64,7 +64,7 @@ class Reader {
   }
 
   void Submit(llama::RequestId id, std::string prompt, int32_t n_tokens) {
-    llama::Request request{.id = id, .prompt = std::move(prompt), .parse_special = false, .sampling = {}, .terms = {}};
+    llama::Request request{.id = id, .prompt = std::move(prompt), .sampling = {}, .terms = {}};
     request.sampling.temperature = 0.0F;
     request.sampling.max_tokens = n_tokens;
     engine_.Submit(std::move(request));

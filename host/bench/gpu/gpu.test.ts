@@ -64,7 +64,7 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
         void loadNative({ addonPath: nativeAddonPath(packageRoot) })
           .loadLlama(options, onEvents, () => {})
           .then((engine) =>
-            engine.submit(1, 'Once', {
+            engine.submit(1, { text: 'Once' }, {
               temperature: 1,
               topK: -1,
               topP: 1,
@@ -73,7 +73,6 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
               seed: 1,
               maxTokens: 3,
               stop: [],
-              parseSpecial: false,
             }),
           );
       });

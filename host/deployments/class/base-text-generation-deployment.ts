@@ -1,3 +1,4 @@
+import { boundedMap } from '../../core/bounded-map.ts';
 import type { ChatDialog, ChatOutput, TextChunk } from '../../schemas/index.ts';
 import { type CallContext, Deployment } from './deployment.ts';
 import type { Input } from './method.ts';
@@ -7,6 +8,9 @@ type Args<Name extends keyof typeof textGenerationMethods> = Input<
   { readonly methods: typeof textGenerationMethods },
   Name
 >;
+
+/** Prompts of a batch that a model works on at the same time. */
+const BATCH_AT_ONCE = 64;
 
 /**
  * A text model of one's own: a class needs `generate_stream`, and mostly `applyConfig`, and has the methods of every
@@ -28,22 +32,15 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     return { text: await joined(this.generate_stream(input, context)) };
   }
 
-  /** All at the same time. When one fails, the others are cancelled. */
+  /** At most {@link BATCH_AT_ONCE} at a time. When one fails, the others are cancelled. */
   async generate_batch(
     { prompts, ...rest }: Args<'generate_batch'>,
     context: CallContext,
   ): Promise<{ texts: string[] }> {
-    const failed = new AbortController();
-    const signal = AbortSignal.any([context.signal, failed.signal]);
-    try {
-      const outputs = await Promise.all(
-        prompts.map((prompt) => this.generate({ ...rest, prompt }, { ...context, signal })),
-      );
-      return { texts: outputs.map(({ text }) => text) };
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
+    const outputs = await boundedMap(prompts, BATCH_AT_ONCE, context.signal, (prompt, signal) =>
+      this.generate({ ...rest, prompt }, { ...context, signal }),
+    );
+    return { texts: outputs.map(({ text }) => text) };
   }
 
   async chat(input: Args<'chat'>, context: CallContext): Promise<ChatOutput> {

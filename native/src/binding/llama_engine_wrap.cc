@@ -35,8 +35,9 @@ Napi::Value ApplyChatTemplate(LlamaSession& session, const Napi::CallbackInfo& i
 }
 
 Napi::Value CountTokens(LlamaSession& session, const Napi::CallbackInfo& info) {
-  const std::string text = info[0].ToString();
-  return Napi::Number::New(info.Env(), static_cast<double>(session.engine(info.Env()).CountTokens(text, info[1].ToBoolean())));
+  session.engine(info.Env());
+  session.Submit(info.Env(), ToLlamaCountRequest(info));
+  return info.Env().Undefined();
 }
 
 Napi::Value Close(LlamaSession& session, const Napi::CallbackInfo& info) { return session.Close(info.Env()); }

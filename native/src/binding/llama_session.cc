@@ -49,11 +49,8 @@ llama::Engine& LlamaSession::engine(Napi::Env env) const {
   return *engine_;
 }
 
-void LlamaSession::Submit(Napi::Env env, llama::Request request) {
-  auto& engine = this->engine(env);
-  if (!requests_.insert(request.id).second) throw Napi::Error::New(env, "request " + std::to_string(request.id) + " is running");
-  engine.Submit(std::move(request));
-  UpdateKeepAlive(env);
+void LlamaSession::Open(Napi::Env env, llama::RequestId id) {
+  if (!requests_.insert(id).second) throw Napi::Error::New(env, "request " + std::to_string(id) + " is running");
 }
 
 Napi::Promise LlamaSession::Close(Napi::Env env) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/llama/engine.h"
@@ -36,14 +37,22 @@ class LlamaSession : public std::enable_shared_from_this<LlamaSession> {
   uint64_t beats() const { return engine_ ? engine_->beats() : 0; }
   // Why the engine's thread ended unexpectedly. Empty while it runs and after Close.
   const std::string& failure() const { return failure_; }
-  void Submit(Napi::Env env, llama::Request request);
+  // Submits a request for a completion or a count. Throws a Napi::Error when its id is in use.
+  template <class Request>
+  void Submit(Napi::Env env, Request request) {
+    auto& engine = this->engine(env);
+    Open(env, request.id);
+    engine.Submit(std::move(request));
+    UpdateKeepAlive(env);
+  }
   // Returns a promise that resolves when the model is freed.
   Napi::Promise Close(Napi::Env env);
 
  private:
+  void Open(Napi::Env env, llama::RequestId id);
   static void OnExit(void* self);
 
-  // Called on the engine's thread.
+  // Called on any thread.
   void Wake();
   // Called on JavaScript's thread after Wake.
   void Deliver(Napi::Env env);

@@ -53,6 +53,7 @@ const char* NameOf(llama::ErrorCode code) {
   switch (code) {
     case llama::ErrorCode::kPromptTooLong: return "prompt-too-long";
     case llama::ErrorCode::kEmptyPrompt: return "empty-prompt";
+    case llama::ErrorCode::kTemplate: return "template";
     case llama::ErrorCode::kDeadlineExceeded: return "deadline-exceeded";
     case llama::ErrorCode::kSlowReader: return "slow-reader";
     case llama::ErrorCode::kNoRoom: return "no-room";
@@ -97,6 +98,11 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("completionTokens", event.n_completion);
 }
 
+void Write(Napi::Object& object, const llama::CountEvent& event) {
+  object.Set("type", "count");
+  object.Set("tokens", event.n_tokens);
+}
+
 void Write(Napi::Object& object, const llama::ErrorEvent& event) {
   object.Set("type", "error");
   object.Set("code", NameOf(event.code));
@@ -104,6 +110,19 @@ void Write(Napi::Object& object, const llama::ErrorEvent& event) {
   object.Set("message", event.message);
   object.Set("promptTokens", event.n_prompt);
   object.Set("maxTokens", event.n_context);
+}
+
+llama::RequestId ToRequestId(const Napi::CallbackInfo& info) {
+  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "the id is not a number");
+  const auto id = info[0].As<Napi::Number>().Int64Value();
+  if (id < 0) throw Napi::RangeError::New(info.Env(), "the id is negative");
+  return id;
+}
+
+llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
+  const auto object = ToObject(env, value, "the prompt");
+  if (object.Get("messages").IsUndefined()) return String(object, "text");
+  return llama::Dialog{ToChatMessages(env, object.Get("messages")), String(object, "prefix")};
 }
 
 }  // namespace
@@ -134,13 +153,10 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
 
 llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  if (!info[0].IsNumber() || !info[1].IsString()) throw Napi::TypeError::New(env, "the arguments of submit must be a number, a string and options");
   const auto object = ToObject(env, info[2], "options");
   llama::Request request;
-  request.id = info[0].As<Napi::Number>().Int64Value();
-  if (request.id < 0) throw Napi::RangeError::New(env, "the id is negative");
-  request.prompt = info[1].As<Napi::String>();
-  request.parse_special = object.Get("parseSpecial").ToBoolean();
+  request.id = ToRequestId(info);
+  request.prompt = ToPrompt(env, info[1]);
   request.terms = ToRequestTerms(object);
   auto& sampling = request.sampling;
   sampling.temperature = static_cast<float>(Number(object, "temperature"));
@@ -155,6 +171,11 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   const auto strings = stop.As<Napi::Array>();
   for (uint32_t i = 0; i < strings.Length(); i++) sampling.stop.push_back(strings.Get(i).ToString());
   return request;
+}
+
+llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  return {ToRequestId(info), ToPrompt(env, info[1]), ToRequestTerms(ToObject(env, info[2], "options"))};
 }
 
 std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value) {

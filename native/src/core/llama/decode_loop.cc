@@ -33,13 +33,12 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
 }  // namespace
 
 DecodeLoop::DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
-                       std::atomic<uint64_t>& steps, Pulse& pulse)
+                       std::atomic<uint64_t>& steps)
     : model_(model),
       context_(context),
       inbox_(inbox),
       outbox_(outbox),
       steps_(steps),
-      pulse_(pulse),
       scheduler_(options.n_prefill_per_step),
       slots_(static_cast<size_t>(options.n_sequences), context.memory()),
       batch_(context.n_batch()),
@@ -57,47 +56,24 @@ void DecodeLoop::Run() {
     is_idle = !Step();
     outbox_.Post(std::exchange(events_, {}));
   }
+}
+
+void DecodeLoop::EndAll() {
   for (auto& slot : slots_) {
     if (slot.sequence) Finish(slot, FinishReason::kCancelled);
   }
   for (const auto& sequence : waiting_) Emit(sequence->End(FinishReason::kCancelled));
   for (const auto& sequence : parked_) Emit(sequence->End(FinishReason::kCancelled));
   for (const auto& command : inbox_.Take(false)) {
-    if (const auto* request = std::get_if<Request>(&command)) Emit({request->id, EndEvent{FinishReason::kCancelled}});
+    if (const auto* request = std::get_if<ReadRequest>(&command)) Emit({request->id, EndEvent{FinishReason::kCancelled}});
   }
   outbox_.Post(std::exchange(events_, {}));
 }
 
-void DecodeLoop::Handle(Request&& request) {
-  const auto id = request.id;
-  const auto refuse = [&](ErrorCode code, Fault fault, std::string message) {
-    Emit({id, ErrorEvent{code, fault, std::move(message), 0, context_.n_context()}});
-  };
-  if (request.terms.IsOverdue(Clock::now())) {
-    return refuse(ErrorCode::kDeadlineExceeded, Fault::kOverload, "its deadline had passed when the engine got to it");
-  }
-  std::unique_ptr<Sequence> sequence;
-  const Pulse::Pause pause(pulse_);
-  try {
-    sequence = std::make_unique<Sequence>(std::move(request), model_);
-  } catch (const std::length_error& error) {
-    return refuse(ErrorCode::kFailed, Fault::kCaller, std::string("the prompt could not be read: ") + error.what());
-  } catch (const std::exception& error) {
-    return refuse(ErrorCode::kFailed, Fault::kDeployment, std::string("the prompt could not be read: ") + error.what());
-  }
-  const int32_t n_prompt = sequence->n_prompt();
-  const int32_t n_context = context_.n_context();
-  if (n_prompt > n_context - 1) {
-    const auto message = "the prompt has " + std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(n_context);
-    Emit(sequence->Failure(ErrorCode::kPromptTooLong, Fault::kCaller, message, n_context));
-  } else if (n_prompt == 0) {  // an empty text, and a model that begins texts with no token of its own
-    Emit(sequence->Failure(ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", n_context));
-  } else if (sequence->WantsNothing()) {
-    Emit(sequence->End(FinishReason::kLength));
-  } else {
-    sequence->number = n_requests_++;
-    waiting_.Add(std::move(sequence));
-  }
+void DecodeLoop::Handle(ReadRequest&& request) {
+  auto sequence = std::make_unique<Sequence>(std::move(request));
+  sequence->number = n_requests_++;
+  waiting_.Add(std::move(sequence));
 }
 
 void DecodeLoop::Handle(Cancel&& cancel) {

@@ -14,7 +14,6 @@
 #include "core/llama/schedule/scheduler.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/schedule/waiting_line.h"
-#include "core/pulse.h"
 #include "core/tenant_turns.h"
 
 namespace aana::llama {
@@ -22,12 +21,14 @@ namespace aana::llama {
 // What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
 class DecodeLoop {
  public:
-  // All are used until Run returns. `steps` counts the decodes; `pulse` is paused while a prompt is read.
-  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps, Pulse& pulse);
+  // All are used until Run returns. `steps` counts the decodes.
+  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
 
-  // Until the inbox stops; then all requests end as cancelled. What it throws (it has no memory left) may have come between a request and its
-  // end, so nothing can go on then: whoever submitted requests must end those that are open.
+  // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
+  // whoever submitted requests must end those that are open.
   void Run();
+  // Ends all requests as cancelled, after Run and when nothing comes to the inbox any more.
+  void EndAll();
 
  private:
   // A token of the batch whose logits a sequence waits for.
@@ -36,7 +37,7 @@ class DecodeLoop {
     int32_t index;
   };
 
-  void Handle(Request&& request);
+  void Handle(ReadRequest&& request);
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
   // Ends what is not worth going on with: requests whose deadline has passed, and those whose readers stay away.
@@ -71,7 +72,6 @@ class DecodeLoop {
   Inbox& inbox_;
   Outbox& outbox_;
   std::atomic<uint64_t>& steps_;
-  Pulse& pulse_;
   Scheduler scheduler_;
   Slots slots_;
   Batch batch_;

@@ -50,8 +50,12 @@ void Engine::Run() {
   std::string failure;
   try {
     if (Load()) {
+      prompts_.Start(*tokenizer_, context_->n_context());
       outbox_.PostPhase(Phase::kReady);
-      DecodeLoop(*model_, *context_, options_, inbox_, outbox_, steps_, pulse_).Run();
+      DecodeLoop loop(*model_, *context_, options_, inbox_, outbox_, steps_);
+      loop.Run();
+      prompts_.Join();
+      loop.EndAll();
     }
   } catch (const std::exception& error) {
     last = Phase::kFailed;
@@ -60,7 +64,10 @@ void Engine::Run() {
     last = Phase::kFailed;
     failure = "unknown";
   }
-  // The context points into the model.
+  prompts_.Abandon();
+  prompts_.Join();
+  // These point into the model.
+  tokenizer_.reset();
   context_.reset();
   model_.reset();
   // Who waits must be told, also where there is no memory for that at the moment.
@@ -92,6 +99,7 @@ bool Engine::Load() {
     if (inbox_.IsStopping()) return false;
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
+    tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);
   } catch (const LoadError& error) {
     if (inbox_.IsStopping()) return false;
     if (load_log.error().empty()) throw;

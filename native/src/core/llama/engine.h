@@ -4,22 +4,23 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <thread>
 
-#include "core/llama/model/chat_template.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
+#include "core/llama/prompt/chat_template.h"
+#include "core/llama/prompt/prompt_reader.h"
+#include "core/llama/prompt/prompt_tokenizer.h"
 #include "core/pulse.h"
 
 namespace aana::llama {
 
-// One model and the thread that decodes with it, for many requests at the same time. The thread loads the model, decodes until it
-// is stopped and frees the model; it tells everything through the outbox.
+// One model, the thread that decodes with it for many requests at the same time, and the thread that reads their prompts. The first loads the
+// model, decodes until it is stopped and frees the model. Both tell everything through the outbox.
 class Engine {
  public:
-  // `wake` is called on the engine's thread when there is something to take; it must not block.
+  // `wake` is called on any thread when there is something to take; it must not block.
   Engine(LoadOptions options, std::function<void()> wake);
   // Stops and waits.
   ~Engine();
@@ -28,24 +29,29 @@ class Engine {
 
   // Any thread. `Delivery::events` are in order.
   Delivery Take() { return outbox_.Take(); }
-  void Submit(Request request) { inbox_.Post(std::move(request)); }
-  void Cancel(RequestId id) { inbox_.Post(llama::Cancel{id}); }
+  void Submit(Request request) { prompts_.Post(std::move(request)); }
+  void Submit(CountRequest request) { prompts_.Post(std::move(request)); }
+  void Cancel(RequestId id) {
+    if (!prompts_.Cancel(id)) inbox_.Post(llama::Cancel{id});
+  }
   void Acknowledge(RequestId id, int64_t n_events) { inbox_.Post(llama::Acknowledge{id, n_events}); }
   // Ends all requests, then frees the model; kClosed follows.
-  void Stop() { inbox_.Stop(); }
+  void Stop() {
+    prompts_.Stop();
+    inbox_.Stop();
+  }
   // Waits for the thread after Stop, kFailed or kClosed. Requests whose end was not delivered by then get none.
   void Join();
   // Decodes made.
   uint64_t steps() const { return steps_; }
-  // Has requests that it can go on with, and does nothing that cannot be followed; then beats() grows. The same for an engine whose thread has ended, which never beats again.
-  bool IsBusy() { return inbox_.HasWork() && !pulse_.is_paused(); }
+  // Has sequences that it can go on with; then beats() grows. The same for an engine whose thread has ended, which never beats again.
+  bool IsBusy() { return inbox_.HasWork(); }
   uint64_t beats() const { return pulse_.beats() + steps_; }
 
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
   bool HasChatTemplate() const { return chat_template_->exists(); }
   std::string ApplyChatTemplate(std::span<const ChatMessage> messages, bool add_assistant) const { return chat_template_->Apply(messages, add_assistant); }
-  size_t CountTokens(std::string_view text, bool parse_special) const { return model_->Tokenize(text, parse_special).size(); }
 
  private:
   // Asked by the decode all the time.
@@ -65,6 +71,8 @@ class Engine {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<ChatTemplate> chat_template_;
+  std::unique_ptr<PromptTokenizer> tokenizer_;
+  PromptReader prompts_{inbox_, outbox_};
   std::thread thread_;  // last: it uses all the others
 };
 

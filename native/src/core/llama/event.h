@@ -24,7 +24,12 @@ struct EndEvent {
   int32_t n_completion = 0;
 };
 
-enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
+// Answers a CountRequest.
+struct CountEvent {
+  int32_t n_tokens = 0;
+};
+
+enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kTemplate, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
 
 struct ErrorEvent {
   ErrorCode code = ErrorCode::kFailed;
@@ -34,10 +39,10 @@ struct ErrorEvent {
   int32_t n_context = 0;
 };
 
-// What happens to a request: any number of texts, then one end or one error.
+// What happens to a request: any number of texts, then one end, count or error.
 struct Event {
   RequestId id = 0;
-  std::variant<TextEvent, EndEvent, ErrorEvent> what;
+  std::variant<TextEvent, EndEvent, CountEvent, ErrorEvent> what;
 };
 
 }  // namespace aana::llama

@@ -23,7 +23,7 @@ struct Acknowledge {
   int64_t n_events;
 };
 
-using Command = std::variant<Request, Cancel, Acknowledge>;
+using Command = std::variant<ReadRequest, Cancel, Acknowledge>;
 
 // Requests to the engine's thread, from any thread. Also says when the decode that runs is no longer worth finishing.
 class Inbox {

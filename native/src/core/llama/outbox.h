@@ -23,7 +23,7 @@ struct Delivery {
   std::vector<Event> events;
 };
 
-// Between the engine's thread, which posts, and the reader's thread, which takes everything at once. The reader is woken once
+// Between the engine's threads, which post, and the thread that takes everything at once. The reader is woken once
 // for all that is posted until it takes.
 class Outbox {
  public:

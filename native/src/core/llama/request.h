@@ -1,9 +1,12 @@
 #pragma once
 
+#include <llama.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/llama/prompt/prompt.h"
 #include "core/request_terms.h"
 
 namespace aana::llama {
@@ -22,11 +25,25 @@ struct SamplingParams {
   std::vector<std::string> stop;
 };
 
+// A request for a completion.
 struct Request {
   RequestId id = 0;
-  std::string prompt;
-  // Reads control tokens in the prompt's text.
-  bool parse_special = false;
+  Prompt prompt;
+  SamplingParams sampling;
+  RequestTerms terms;
+};
+
+// A request for the number of a prompt's tokens.
+struct CountRequest {
+  RequestId id = 0;
+  Prompt prompt;
+  RequestTerms terms;
+};
+
+// A request for a completion whose prompt was read.
+struct ReadRequest {
+  RequestId id = 0;
+  std::vector<llama_token> tokens;  // at least one, and fewer than fit into the context
   SamplingParams sampling;
   RequestTerms terms;
 };

@@ -89,20 +89,36 @@ Model::Model(const LoadOptions& options, const LoadProgress& progress) {
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }
 
-std::vector<llama_token> Model::Tokenize(std::string_view text, bool parse_special) const {
-  std::vector<llama_token> tokens(text.size() + 2);
-  const auto tokenize = [&] {
-    return llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data(), static_cast<int32_t>(tokens.size()), true,
-                          parse_special);
-  };
+std::vector<llama_token> Model::Tokenize(std::span<const PromptPart> parts) const {
+  std::vector<llama_token> tokens;
+  static const PromptPart kNothing{};
+  if (parts.empty()) Append(tokens, kNothing, true);
+  for (const auto& part : parts) Append(tokens, part, &part == parts.data());
+  // llama_tokenize puts it behind the first part.
+  if (parts.size() > 1 && llama_vocab_get_add_eos(vocab_)) {
+    const auto last = llama_vocab_eos(vocab_);
+    const auto found = std::ranges::find(tokens, last);
+    if (found != tokens.end()) tokens.erase(found);
+    tokens.push_back(last);
+  }
+  return tokens;
+}
+
+void Model::Append(std::vector<llama_token>& tokens, const PromptPart& part, bool is_first) const {
+  const auto& text = part.text;
   if (text.size() > std::numeric_limits<int32_t>::max() / 2) throw std::length_error("text is too long to tokenize");
+  const size_t n_before = tokens.size();
+  tokens.resize(n_before + text.size() + 2);
+  const auto tokenize = [&] {
+    return llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data() + n_before,
+                          static_cast<int32_t>(tokens.size() - n_before), is_first, part.has_control_tokens);
+  };
   int32_t n_tokens = tokenize();
   if (n_tokens < 0) {
-    tokens.resize(static_cast<size_t>(-static_cast<int64_t>(n_tokens)));
+    tokens.resize(n_before + static_cast<size_t>(-static_cast<int64_t>(n_tokens)));
     n_tokens = tokenize();
   }
-  tokens.resize(static_cast<size_t>(std::max(n_tokens, 0)));
-  return tokens;
+  tokens.resize(n_before + static_cast<size_t>(std::max(n_tokens, 0)));
 }
 
 std::string Model::Piece(llama_token token) const {

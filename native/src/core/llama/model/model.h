@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/deleter.h"
+#include "core/llama/prompt/prompt.h"
 
 namespace aana::llama {
 
@@ -63,8 +64,9 @@ class Model {
   llama_model* get() const { return model_.get(); }
   const llama_vocab* vocab() const { return vocab_; }
 
-  // With the tokens that the model wants around a text, such as the one that begins it.
-  std::vector<llama_token> Tokenize(std::string_view text, bool parse_special) const;
+  // Returns the tokens of the parts, each read by itself, and those that the model wants around a text, such as the one that begins it.
+  // Throws std::length_error for a part of more than 1 GiB.
+  std::vector<llama_token> Tokenize(std::span<const PromptPart> parts) const;
   // The bytes of a token, maybe not whole characters; none for control tokens.
   std::string Piece(llama_token token) const;
   bool EndsGeneration(llama_token token) const { return llama_vocab_is_eog(vocab_, token); }
@@ -72,6 +74,8 @@ class Model {
   bool CanRollBack() const { return !llama_model_is_recurrent(get()) && !llama_model_is_hybrid(get()); }
 
  private:
+  void Append(std::vector<llama_token>& tokens, const PromptPart& part, bool is_first) const;
+
   std::unique_ptr<llama_model, Deleter<llama_model_free>> model_;
   const llama_vocab* vocab_ = nullptr;
 };

@@ -4,11 +4,11 @@
 
 namespace aana::llama {
 
-Sequence::Sequence(Request request, const Model& model)
+Sequence::Sequence(ReadRequest request)
     : id_(request.id),
       terms_(std::move(request.terms)),
       sampling_(std::move(request.sampling)),
-      history_(model.Tokenize(request.prompt, request.parse_special)),
+      history_(std::move(request.tokens)),
       n_prompt_(static_cast<int32_t>(history_.size())),
       stop_matcher_(sampling_.stop) {}
 

@@ -21,8 +21,7 @@ namespace aana::llama {
 // One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not seen.
 class Sequence {
  public:
-  // Throws what tokenizing throws.
-  Sequence(Request request, const Model& model);
+  explicit Sequence(ReadRequest request);
 
   RequestId id() const { return id_; }
   const RequestTerms& terms() const { return terms_; }
@@ -45,8 +44,6 @@ class Sequence {
     std::optional<TextEvent> text;
     std::optional<FinishReason> finished;
   };
-  // Nothing to generate was asked for.
-  bool WantsNothing() const { return sampling_.max_tokens == 0; }
   // Samples from the logits of the batch's token `index`. `n_context` tokens fit into the context.
   Progress Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context);
 

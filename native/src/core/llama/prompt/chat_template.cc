@@ -1,4 +1,4 @@
-#include "core/llama/model/chat_template.h"
+#include "core/llama/prompt/chat_template.h"
 
 #include <chat.h>
 #include <llama.h>
@@ -47,7 +47,7 @@ ChatTemplate::ChatTemplate(const llama_model* model, const std::string& override
 ChatTemplate::~ChatTemplate() = default;
 
 std::string ChatTemplate::Apply(std::span<const ChatMessage> messages, bool add_assistant) const {
-  if (!templates_) throw std::runtime_error(reason_);
+  if (!templates_) throw TemplateError(reason_);
   common_chat_templates_inputs inputs;
   inputs.add_generation_prompt = add_assistant;
   // Only the text is wanted; the default also builds a parser for tool calls, which fails for some templates.
@@ -61,7 +61,7 @@ std::string ChatTemplate::Apply(std::span<const ChatMessage> messages, bool add_
   try {
     return common_chat_templates_apply(templates_->value.get(), inputs).prompt;
   } catch (const std::exception& error) {
-    throw std::runtime_error(std::string("the chat template refuses the messages: ") + error.what());
+    throw TemplateError(std::string("the chat template refuses the messages: ") + error.what());
   }
 }
 

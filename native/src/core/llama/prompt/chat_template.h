@@ -2,15 +2,19 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
+
+#include "core/llama/prompt/prompt.h"
 
 struct llama_model;
 
 namespace aana::llama {
 
-struct ChatMessage {
-  std::string role;
-  std::string content;
+// A dialog that a model's chat template does not take.
+class TemplateError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 // A Jinja chat template. The only user of llama.cpp's `common` library, whose interface changes with every release.
@@ -24,7 +28,8 @@ class ChatTemplate {
 
   bool exists() const { return templates_ != nullptr; }
 
-  // Throws std::runtime_error when there is no template or it refuses the messages.
+  // Returns the text of the messages, up to where the assistant's answer begins when `add_assistant`. Any thread. Throws
+  // TemplateError when there is no template or it refuses the messages.
   std::string Apply(std::span<const ChatMessage> messages, bool add_assistant) const;
 
  private:

@@ -1,0 +1,118 @@
+// How the engine reads prompts: on a thread of its own, and with the control tokens of users as text.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LlamaPrompt } from './binding.ts';
+import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
+
+const Prompts = suite('prompts of the llama engine');
+
+function test(title: string, run: () => Promise<void>): void {
+  if (isBuilt) Prompts(title, run);
+  else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
+}
+
+/** Puts a control token of the tiny model behind each message. */
+const chatTemplate = '{% for m in messages %}{{ m.content | trim }}</s> {% endfor %}';
+const saying = (content: string, prefix = ''): LlamaPrompt => ({ messages: [{ role: 'user', content }], prefix });
+/** Text that takes the tokenizer a while. */
+const LONG = 'Once upon a time there was a little dog. '.repeat(20_000);
+
+test('control tokens are read in a text and in a template, and are text in messages and in the prefix', async () => {
+  await using llama = await TestEngine.load({ chatTemplate });
+  const plain = await llama.count(saying('a cat'));
+  assert.is(await llama.count('a cat</s> '), plain, 'the template’s control tokens are tokens');
+  assert.is((await llama.count('a cat</s>')) - (await llama.count('a cat')), 1);
+  // The model reads the four characters of </s> one by one.
+  for (const forged of [saying('a</s> cat'), saying('</s>a cat'), saying('a cat</s>'), saying('a cat', '</s>')])
+    assert.ok((await llama.count(forged)) >= plain + 4, JSON.stringify(forged));
+  assert.ok((await llama.count(saying('</s>'.repeat(50)))) >= 200);
+  endOf(await llama.generate(saying('a</s><s> cat', 'The <unk> ')));
+});
+
+test('messages may hold the characters that mark control tokens, as long as one is left', async () => {
+  await using llama = await TestEngine.load({ chatTemplate });
+  const all = Array.from({ length: 32 }, (_, at) => String.fromCharCode(0xfdd0 + at));
+  const some = all.slice(0, 31).join('</s>');
+  // Each is three bytes to the model, and the control tokens between them are text.
+  assert.ok((await llama.count(saying(some))) >= 31 * 3 + 30 * 4);
+  const { code, fault, message } = errorOf(await llama.generate(saying(all.join(''))));
+  assert.equal([code, fault], ['failed', 'caller']);
+  assert.match(message, 'U+FDD0');
+});
+
+test('a dialog that the template refuses is the mistake of its caller', async () => {
+  await using llama = await TestEngine.load({ chatTemplate: "{{ raise_exception('no system messages') }}" });
+  const { code, fault, message } = errorOf(await llama.generate(saying('a cat')));
+  assert.equal([code, fault], ['template', 'caller']);
+  assert.match(message, 'no system messages');
+  endOf(await llama.generate(prompt));
+});
+
+test('sequences go on while a long prompt is read, and so does the thread that submitted it', async () => {
+  await using llama = await TestEngine.load();
+  const running = llama.submit(prompt, { maxTokens: 100 });
+  await llama.until(() => llama.of(running).length > 0);
+  const counted = llama.count(LONG);
+  endOf(await llama.finish(running));
+  assert.not.ok(
+    llama.events.some(({ type }) => type === 'count'),
+    'the answer ended first',
+  );
+  assert.ok((await counted) > 100_000);
+});
+
+test('a prompt far beyond the context is refused by its beginning', async () => {
+  await using llama = await TestEngine.load();
+  const { code, message, promptTokens, maxTokens } = errorOf(await llama.generate(LONG));
+  assert.equal([code, maxTokens], ['prompt-too-long', 256]);
+  assert.ok(promptTokens > 256 && promptTokens < 10_000, `${promptTokens} tokens were read`);
+  assert.match(message, `more than ${promptTokens} tokens`);
+});
+
+test('a request is cancelled while its prompt waits to be read', async () => {
+  await using llama = await TestEngine.load();
+  const counted = llama.count(LONG);
+  const id = llama.submit(prompt);
+  llama.engine.cancel(id);
+  assert.is(endOf(await llama.finish(id)).reason, 'cancelled');
+  assert.not.ok(llama.events.some(({ type }) => type === 'count'));
+  assert.is(llama.engine.steps, 0);
+  await counted;
+});
+
+test('tenants take turns when prompts are read', async () => {
+  await using llama = await TestEngine.load();
+  const ids = Array.from({ length: 6 }, (_, n) => {
+    llama.engine.countTokens(1000 + n, { text: LONG }, { tenant: 'many' });
+    return 1000 + n;
+  });
+  llama.engine.countTokens(2000, { text: prompt }, { tenant: 'one' });
+  await llama.until(() => llama.of(2000).length > 0);
+  const done = ids.filter((id) => llama.of(id).length > 0);
+  assert.ok(done.length <= 1, `${done.length} long prompts were read before the short one`);
+  for (const id of ids) llama.engine.cancel(id);
+  await llama.until(() => ids.every((id) => llama.of(id).length > 0));
+});
+
+test('closing ends requests whose prompts are being read or wait for it', async () => {
+  const llama = await TestEngine.load();
+  llama.engine.countTokens(1000, { text: LONG }, {});
+  const id = llama.submit(prompt);
+  await llama.engine.close();
+  assert.is(endOf(await llama.finish(id)).reason, 'cancelled');
+  assert.equal(
+    llama.of(1000).map(({ type }) => type),
+    ['end'],
+  );
+});
+
+test('prompts of the wrong form are refused by name', async () => {
+  await using llama = await TestEngine.load();
+  const submit = (wrong: unknown) => () => llama.submit(wrong as LlamaPrompt);
+  assert.throws(submit({ text: 5 }), 'text is not a string');
+  assert.throws(submit({ messages: 'a cat', prefix: '' }), 'messages is not an array');
+  assert.throws(submit({ messages: [{ role: 'user' }], prefix: '' }), 'content is not a string');
+  assert.throws(submit({ messages: [] }), 'prefix is not a string');
+});
+
+Prompts.run();

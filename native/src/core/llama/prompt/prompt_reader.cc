@@ -1,0 +1,152 @@
+#include "core/llama/prompt/prompt_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "core/thread_name.h"
+
+namespace aana::llama {
+namespace {
+
+using Result = std::variant<ReadRequest, Event>;
+
+constexpr size_t kNoLimit = SIZE_MAX;
+
+RequestId IdOf(const PromptReader::Job& job) {
+  return std::visit([](const auto& request) { return request.id; }, job);
+}
+
+const RequestTerms& TermsOf(const PromptReader::Job& job) {
+  return std::visit([](const auto& request) -> const RequestTerms& { return request.terms; }, job);
+}
+
+Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
+
+// What becomes of a request for a completion whose prompt has these tokens.
+Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, int32_t n_context) {
+  const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
+  if (n_prompt >= n_context) {
+    const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
+                                " tokens, the context holds " + std::to_string(n_context);
+    return Event{request.id, ErrorEvent{ErrorCode::kPromptTooLong, Fault::kCaller, message, n_prompt, n_context}};
+  }
+  if (n_prompt == 0) {  // an empty text, and a model that begins texts with no token of its own
+    return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
+  }
+  if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
+  return ReadRequest{request.id, std::move(prompt.tokens), std::move(request.sampling), std::move(request.terms)};
+}
+
+Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, int32_t n_context) {
+  const auto id = IdOf(job);
+  const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
+    return Event{id, ErrorEvent{code, fault, std::move(message), 0, n_context}};
+  };
+  if (TermsOf(job).IsOverdue(std::chrono::steady_clock::now())) {
+    return refused(ErrorCode::kDeadlineExceeded, Fault::kOverload, "its deadline had passed when the engine got to it");
+  }
+  const std::string unreadable = "the prompt could not be read: ";
+  try {
+    if (const auto* count = std::get_if<CountRequest>(&job)) {
+      return Event{id, CountEvent{static_cast<int32_t>(tokenizer.Read(count->prompt, kNoLimit).tokens.size())}};
+    }
+    auto& request = std::get<Request>(job);
+    auto tokens = tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
+    return Admit(std::move(request), std::move(tokens), n_context);
+  } catch (const TemplateError& error) {
+    return refused(ErrorCode::kTemplate, Fault::kCaller, error.what());
+  } catch (const std::invalid_argument& error) {
+    return refused(ErrorCode::kFailed, Fault::kCaller, unreadable + error.what());
+  } catch (const std::length_error& error) {
+    return refused(ErrorCode::kFailed, Fault::kCaller, unreadable + error.what());
+  } catch (const std::exception& error) {
+    return refused(ErrorCode::kFailed, Fault::kDeployment, unreadable + error.what());
+  }
+}
+
+}  // namespace
+
+PromptReader::~PromptReader() {
+  Abandon();
+  Join();
+}
+
+void PromptReader::Start(const PromptTokenizer& tokenizer, int32_t n_context) {
+  thread_ = std::thread([this, &tokenizer, n_context] { Run(tokenizer, n_context); });
+}
+
+void PromptReader::Post(Job job) {
+  std::lock_guard lock(mutex_);
+  waiting_.push_back({std::move(job), n_jobs_++});
+  changed_.notify_one();
+}
+
+bool PromptReader::Cancel(RequestId id) {
+  std::lock_guard lock(mutex_);
+  if (current_ == id) return is_current_cancelled_ = true;
+  const auto found = std::ranges::find_if(waiting_, [&](const Waiting& entry) { return IdOf(entry.job) == id; });
+  if (found == waiting_.end()) return false;
+  waiting_.erase(found);
+  outbox_.Post({Cancelled(id)});
+  return true;
+}
+
+void PromptReader::Stop() {
+  std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  if (current_) is_current_cancelled_ = true;
+  for (const auto& entry : std::exchange(waiting_, {})) outbox_.Post({Cancelled(IdOf(entry.job))});
+  changed_.notify_one();
+}
+
+void PromptReader::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void PromptReader::Abandon() {
+  std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  waiting_.clear();
+  changed_.notify_one();
+}
+
+void PromptReader::Run(const PromptTokenizer& tokenizer, int32_t n_context) {
+  NameThread("aana-prompts");
+  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, n_context));
+}
+
+std::optional<PromptReader::Job> PromptReader::TakeNext() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty(); });
+  if (waiting_.empty()) return std::nullopt;
+  const auto rank = [&](const Waiting& entry) {
+    const auto& terms = TermsOf(entry.job);
+    return std::tuple(turns_.Rank(terms.tenant), -static_cast<int64_t>(terms.priority), entry.number);
+  };
+  const auto next = std::ranges::min_element(waiting_, {}, rank);
+  Job job = std::move(next->job);
+  waiting_.erase(next);
+  turns_.Begin(TermsOf(job).tenant);
+  turns_.End(TermsOf(job).tenant);
+  current_ = IdOf(job);
+  is_current_cancelled_ = false;
+  return job;
+}
+
+void PromptReader::Finish(Result result) {
+  std::lock_guard lock(mutex_);
+  const RequestId id = *std::exchange(current_, std::nullopt);
+  if (is_current_cancelled_) {
+    outbox_.Post({Cancelled(id)});
+  } else if (auto* event = std::get_if<Event>(&result)) {
+    outbox_.Post({std::move(*event)});
+  } else {
+    inbox_.Post(std::move(std::get<ReadRequest>(result)));
+  }
+}
+
+}  // namespace aana::llama

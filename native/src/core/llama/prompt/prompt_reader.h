@@ -1,0 +1,75 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "core/llama/event.h"
+#include "core/llama/inbox.h"
+#include "core/llama/outbox.h"
+#include "core/llama/prompt/prompt_tokenizer.h"
+#include "core/llama/request.h"
+#include "core/tenant_turns.h"
+
+namespace aana::llama {
+
+// Reads the prompts of requests on a thread of its own, so that a long prompt holds up neither the sequences that are decoded nor the caller.
+// Tenants take turns; of a tenant's prompts the one of the highest priority goes first, of those the oldest. A request whose prompt was read
+// goes to the inbox; one that cannot be served ends here.
+class PromptReader {
+ public:
+  using Job = std::variant<Request, CountRequest>;
+
+  // Both must outlive this.
+  PromptReader(Inbox& inbox, Outbox& outbox) : inbox_(inbox), outbox_(outbox) {}
+  // Drops what is left, and waits.
+  ~PromptReader();
+  PromptReader(const PromptReader&) = delete;
+  PromptReader& operator=(const PromptReader&) = delete;
+
+  // Begins to read. `tokenizer` is used until Join returns; `n_context` tokens fit into a sequence.
+  void Start(const PromptTokenizer& tokenizer, int32_t n_context);
+
+  // Any thread.
+  void Post(Job job);
+  // False when the request is not here: its prompt was read, or it never was here. Else it ends as cancelled.
+  bool Cancel(RequestId id);
+  // Ends what is here as cancelled.
+  void Stop();
+  // Waits for the thread, after Stop. Nothing goes to the inbox afterwards.
+  void Join();
+  // Stops without an end for any request: whoever posted them must end those that are open.
+  void Abandon();
+
+ private:
+  struct Waiting {
+    Job job;
+    uint64_t number = 0;
+  };
+
+  void Run(const PromptTokenizer& tokenizer, int32_t n_context);
+  // Empty when the thread shall end.
+  std::optional<Job> TakeNext();
+  // Posts what became of the job that TakeNext gave last.
+  void Finish(std::variant<ReadRequest, Event> result);
+
+  Inbox& inbox_;
+  Outbox& outbox_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Waiting> waiting_;
+  std::optional<RequestId> current_;  // being read
+  bool is_current_cancelled_ = false;
+  bool is_stopping_ = false;
+  uint64_t n_jobs_ = 0;
+  TenantTurns turns_;
+  std::thread thread_;
+};
+
+}  // namespace aana::llama
