@@ -47,4 +47,23 @@ Work('hands the place in the trace on where nothing is recorded', () => {
   assert.equal([work.begin({}, PARENT).traceparent, work.begin({}, undefined).traceparent], [PARENT, undefined]);
 });
 
+Work('waits by the given clock, and has a duration only when it has begun', () => {
+  const told: unknown[] = [];
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    histogram: (name) => ({ record: (value, attributes) => void told.push([name, value, attributes]) }),
+    span: () => ({ traceparent: INSIDE, end: (outcome) => void told.push(outcome) }),
+  };
+  let now = 500;
+  const work = new WorkTelemetry(telemetry, 'aana.thing', 'Time of a thing.', { now: () => now });
+  const [done, refused] = [work.wait({ kind: 'a' }, undefined), work.wait({ kind: 'b' }, undefined)];
+  now += 2000;
+  assert.is(done.begin(), 2);
+  now += 3000;
+  done.end();
+  const error = new AanaError('Full', 'unavailable', 'full');
+  refused.end({ error });
+  assert.equal(told, [['aana.thing.duration', 3, { kind: 'a', 'aana.outcome': 'ok' }], {}, { error }]);
+});
+
 Work.run();

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from './clock.ts';
 import { faultOf } from './errors.ts';
 import { type Attributes, type Histogram, noTelemetry, type Telemetry } from './telemetry.ts';
 
@@ -18,8 +19,15 @@ export interface Work {
   end(how?: WorkEnd): void;
 }
 
+/** A piece of work that may have to wait before it begins. */
+export interface WaitingWork extends Work {
+  /** Ends the wait: the duration counts from now on. Returns the seconds that it waited. */
+  begin(): number;
+}
+
+const noWait = (): number => 0;
 const nothing = (): void => {};
-const NO_WORK: Work = Object.freeze({ traceparent: undefined, end: nothing });
+const NO_WORK: WaitingWork = Object.freeze({ traceparent: undefined, begin: noWait, end: nothing });
 
 /**
  * Reports pieces of work of one kind: a span for each, and the seconds that it took (`<name>.duration`) by its outcome
@@ -29,23 +37,39 @@ export class WorkTelemetry {
   readonly #name: string;
   readonly #telemetry: Telemetry;
   readonly #durations: Histogram;
+  readonly #clock: Pick<Clock, 'now'>;
 
   /** `description` says in one sentence which time is taken. */
-  constructor(telemetry: Telemetry, name: string, description: string) {
+  constructor(telemetry: Telemetry, name: string, description: string, clock: Pick<Clock, 'now'> = systemClock) {
     this.#name = name;
     this.#telemetry = telemetry;
+    this.#clock = clock;
     this.#durations = telemetry.histogram(`${name}.duration`, { unit: 's', description });
   }
 
-  /** `parent` is the `traceparent` of the caller. */
+  /** Returns work that begins now. `parent` is the `traceparent` of the caller. */
   begin(attributes: Attributes, parent: string | undefined): Work {
-    if (this.#telemetry === noTelemetry) return parent === undefined ? NO_WORK : { traceparent: parent, end: nothing }; // reading the clock costs more than the rest
+    const work = this.wait(attributes, parent);
+    work.begin();
+    return work;
+  }
+
+  /** Returns work that waits. Its span begins now; without a call of `begin` it has no duration. */
+  wait(attributes: Attributes, parent: string | undefined): WaitingWork {
+    if (this.#telemetry === noTelemetry)
+      return parent === undefined ? NO_WORK : { traceparent: parent, begin: noWait, end: nothing }; // reading the clock costs more than the rest
     const span = this.#telemetry.span(this.#name, { parent, attributes });
-    const beganAt = performance.now();
+    const cameAt = this.#clock.now();
+    let begunAt: number | undefined;
     return {
       traceparent: span.traceparent,
+      begin: () => {
+        begunAt = this.#clock.now();
+        return (begunAt - cameAt) / 1000;
+      },
       end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
-        this.#durations.record((performance.now() - beganAt) / 1000, { ...attributes, 'aana.outcome': outcome });
+        if (begunAt !== undefined)
+          this.#durations.record((this.#clock.now() - begunAt) / 1000, { ...attributes, 'aana.outcome': outcome });
         span.end({ ...(error !== undefined && { error }), ...(more && { attributes: more }) });
       },
     };

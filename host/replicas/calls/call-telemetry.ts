@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { faultOf } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
-import type { Counter, Gauge, Histogram, Span, Telemetry } from '../../core/telemetry.ts';
+import type { Counter, Gauge, Histogram, Telemetry } from '../../core/telemetry.ts';
+import { WorkTelemetry } from '../../core/work-telemetry.ts';
 
 /** One call, from the moment it asks for a replica. */
 export interface CallRecord {
@@ -16,25 +17,18 @@ export interface CallRecord {
 /** Reports the calls of one deployment. */
 export class CallTelemetry {
   readonly #deployment: string;
-  readonly #clock: Clock;
-  readonly #telemetry: Telemetry;
+  readonly #work: WorkTelemetry;
   readonly #calls: Counter;
-  readonly #durations: Histogram;
   readonly #waits: Histogram;
   readonly #running: Gauge;
   #open = 0;
 
   constructor(deployment: string, clock: Clock, telemetry: Telemetry) {
     this.#deployment = deployment;
-    this.#clock = clock;
-    this.#telemetry = telemetry;
+    this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', 'Time of a call on a replica.', clock);
     this.#calls = telemetry.counter('aana.deployment.calls', {
       unit: '{call}',
       description: 'Calls that ended, by their outcome: ok, or whose fault it was that they failed.',
-    });
-    this.#durations = telemetry.histogram('aana.deployment.call.duration', {
-      unit: 's',
-      description: 'Time of a call on a replica.',
     });
     this.#waits = telemetry.histogram('aana.deployment.call.wait', {
       unit: 's',
@@ -48,21 +42,15 @@ export class CallTelemetry {
 
   open(method: string, context: RequestContext): CallRecord {
     const attributes = { 'aana.deployment': this.#deployment, 'aana.method': method };
-    const span: Span = this.#telemetry.span('aana.deployment.call', { parent: context.traceparent, attributes });
-    const cameAt = this.#clock.now();
-    let begunAt: number | undefined;
+    const work = this.#work.wait(attributes, context.traceparent);
     this.#count(1);
     return {
-      context: span.traceparent === context.traceparent ? context : { ...context, traceparent: span.traceparent },
-      begin: () => {
-        begunAt = this.#clock.now();
-        this.#waits.record((begunAt - cameAt) / 1000, attributes);
-      },
+      context: work.traceparent === context.traceparent ? context : { ...context, traceparent: work.traceparent },
+      begin: () => this.#waits.record(work.begin(), attributes),
       end: (error) => {
-        const outcome = { ...attributes, 'aana.outcome': error === undefined ? 'ok' : faultOf(error) };
-        if (begunAt !== undefined) this.#durations.record((this.#clock.now() - begunAt) / 1000, outcome);
-        this.#calls.add(1, outcome);
-        span.end({ ...(error !== undefined && { error }) });
+        const outcome = error === undefined ? 'ok' : faultOf(error);
+        work.end({ error, outcome });
+        this.#calls.add(1, { ...attributes, 'aana.outcome': outcome });
         this.#count(-1);
       },
     };
