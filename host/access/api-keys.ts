@@ -35,7 +35,7 @@ const expiry = z.iso
   .nullable();
 const secret = z.string().min(16).max(255).nullable().describe('Signs the messages to webhooks of the user.');
 
-/** What a new key is made of; all but the user has defaults. */
+/** The input for a new key. All fields except the user have defaults. */
 export const NewKey = z.strictObject({
   user_id: name('a user_id'),
   key_id: z
@@ -58,7 +58,7 @@ export const KeyChanges = z
 export type NewKeyInput = z.input<typeof NewKey>;
 export type KeyChangesInput = z.input<typeof KeyChanges>;
 
-/** What may be said of a key; times in ISO 8601. */
+/** The public fields of a key, with times in ISO 8601. */
 export interface ApiKeyInfo extends Omit<ApiKeyRecord, 'hmac_secret' | 'expired_at' | 'created_at' | 'last_used_at'> {
   readonly expired_at: string | null;
   readonly created_at: string;
@@ -76,21 +76,21 @@ export function apiKeyInfo({ hmac_secret: _secret, ...record }: ApiKeyRecord): A
 }
 
 /**
- * For how long a key that was found is not looked up again: so long may a key be taken that another process has
- * revoked.
+ * How long a found key is used without another look-up. A key that another process has revoked may be accepted for so
+ * long.
  */
 const FRESH_MS = 5000;
 const MAX_CACHED = 10_000;
-/** Times of last use are kept no finer than this. */
+/** The time of the last use is stored at most once in this period. */
 const USED_EVERY_MS = 5 * 60_000;
-/** Longer texts are no keys. */
+/** No key is longer. */
 const MAX_KEY_LENGTH = 512;
 
 interface Cached {
-  /** Of the keys when it was found. */
+  /** The version of the keys at the time of the look-up. */
   readonly version: number;
   readonly record: ApiKeyRecord;
-  /** By the monotonic clock of this process, which the database's time was compared with. */
+  /** By the monotonic clock of this process. */
   readonly staleAt: number;
   readonly expiresAt: number;
 }
@@ -101,8 +101,8 @@ export class ApiKeys {
   readonly #log: Logger;
   readonly #freshMs: number;
   /**
-   * By their hashes, so that no key lies in memory longer than its request. Those that are no longer fresh are looked
-   * up again, without a limit: nobody else can have made them up.
+   * Keys by their hashes, so that no key stays in memory longer than its request. Keys that are no longer fresh are
+   * looked up again without a limit, because nobody can have guessed them.
    */
   readonly #cache = new Map<string, Cached>();
   readonly #looking = new Map<string, Promise<Cached | undefined>>();
@@ -111,7 +111,7 @@ export class ApiKeys {
   #isOpen = false;
   #version = 0;
 
-  /** `lookUps`: limits what unknown keys cost. Default: no limit. */
+  /** `lookUps` limits the look-ups of unknown keys. Default: no limit. */
   constructor({
     storage,
     log,
@@ -134,35 +134,35 @@ export class ApiKeys {
     return this.#isOpen;
   }
 
-  /** Hears of changes by other hosts from now on. */
+  /** Subscribes to changes of keys by other hosts. */
   async open(): Promise<void> {
     this.#opened ??= this.#storage.listen((message) => {
       if (message === API_KEYS_CHANGED || message === '') this.#forget();
     });
-    this.#opened.catch(() => (this.#opened = undefined)); // another try may work
+    this.#opened.catch(() => (this.#opened = undefined)); // the next call tries again
     await this.#opened;
     this.#isOpen = true;
   }
 
   /**
-   * What is known of a key that a client at this address has sent. Throws `ApiKeyNotFound` or `ApiKeyExpired`;
-   * `ApiKeyValidationFailed` when the database cannot be asked: then nobody is let in; `TooManyRequestsException` when
-   * too many keys of the address were unknown.
+   * Returns the record of a key that a client at this address has sent. Throws `ApiKeyNotFound`, `ApiKeyExpired`,
+   * `ApiKeyValidationFailed` when the database cannot be reached, and `TooManyRequestsException` when the address has
+   * sent too many unknown keys.
    */
   async authenticate(apiKey: string, address?: string): Promise<ApiKeyRecord> {
-    if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key has a mistake in it, or is not complete');
-    if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
-    // Found by its hash in place of compared: how long that takes says something about hashes, which nobody can choose
-    // the beginnings of.
+    if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key is mistyped or not complete');
+    if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
+    // The key is found by its hash and not compared. The time of the look-up says something about hashes only, and
+    // nobody can choose the beginning of a hash.
     const found = await this.#find(apiKey, address);
-    if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is not known');
+    if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
     if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
     return found.record;
   }
 
   /**
-   * Makes a key, or takes one that was made elsewhere. It is not kept: this is the only time that it is seen. Throws
-   * `ValidationError`, `ApiKeyAlreadyExists`.
+   * Makes a key, or takes `apiKey`, which was made elsewhere. The key itself is not stored, so the result is the only
+   * place where it is visible. Throws `ValidationError`, `ApiKeyAlreadyExists`.
    */
   async create(
     input: NewKeyInput,
@@ -177,7 +177,7 @@ export class ApiKeys {
     if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey))
       throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
     if (isMistyped(apiKey))
-      throw new AanaError('ValidationError', 'invalid-input', 'the API key has a mistake in it, or is not complete');
+      throw new AanaError('ValidationError', 'invalid-input', 'the API key is mistyped or not complete');
     const record = await this.#storage.write(async ({ apiKeys, connection }) => {
       const expired_at = checkedExpiry(expiresAt, connection.now());
       return apiKeys.save(apiKey, {
@@ -195,12 +195,12 @@ export class ApiKeys {
     return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));
   }
 
-  /** Whether a text is itself a key. */
+  /** Returns whether a text is a key. */
   async isKey(text: string): Promise<boolean> {
     return (await this.#storage.read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
   }
 
-  /** The oldest first; of one user, or of everybody (null). */
+  /** Returns the keys of one user, or of all users (null), the oldest first. */
   list(
     userId: string | null = null,
     page: { readonly limit?: number; readonly offset?: number } = {},
@@ -222,7 +222,9 @@ export class ApiKeys {
     return record;
   }
 
-  /** Gives how many keys have this subscription. Tasks that waited for it run then. */
+  /**
+   * Changes the subscription of keys, and returns their number. Tasks that waited for the subscription can then run.
+   */
   async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
     const changed = await this.#storage.write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
     this.#forget();
@@ -230,7 +232,8 @@ export class ApiKeys {
   }
 
   /**
-   * From now on nobody is let in with it, here; on other hosts as soon as they hear of it. Throws `NotFoundException`.
+   * Revokes a key: this host refuses it from now on, and other hosts when they are notified. Throws
+   * `NotFoundException`.
    */
   async revoke(keyId: string): Promise<void> {
     await this.#storage.write(({ apiKeys }) => apiKeys.delete(keyId));
@@ -240,11 +243,11 @@ export class ApiKeys {
   async close(): Promise<void> {
     await this.#opened?.then(
       (unlisten) => unlisten(),
-      () => {}, // it was never open
+      () => {}, // it never opened
     );
   }
 
-  /** Has every key looked up again. */
+  /** Makes the next use of every key look it up again. */
   #forget(): void {
     this.#version += 1;
     this.#looking.clear();
@@ -264,7 +267,7 @@ export class ApiKeys {
       throw new AccessError(
         'ApiKeyValidationFailed',
         'unavailable',
-        'API keys cannot be checked just now',
+        'API keys cannot be checked at the moment',
         {},
         { cause },
       );
@@ -288,7 +291,7 @@ export class ApiKeys {
       staleAt: at + this.#freshMs,
       expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now,
     };
-    this.#keep(hash, found); // read before a change that was heard of meanwhile, it has an older version and is used this one time
+    this.#keep(hash, found); // after a change during the look-up it has an older version, and is used only once
     if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);
     return found;
   }
@@ -302,7 +305,7 @@ export class ApiKeys {
   #touch(keyId: string): void {
     this.#storage
       .write(({ apiKeys }) => apiKeys.touch(keyId))
-      .catch((error: unknown) => this.#log.debug('the use of an API key was not noted', { key: keyId, error }));
+      .catch((error: unknown) => this.#log.debug('the last use of an API key was not stored', { key: keyId, error }));
   }
 }
 
@@ -317,7 +320,7 @@ function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   });
 }
 
-/** Returns the time in milliseconds since 1970. Throws `ValidationError` for a time that is over. */
+/** Returns the time in milliseconds since 1970. Throws `ValidationError` for a time in the past. */
 function checkedExpiry(text: string | null, now: number): number | null {
   if (text === null) return null;
   const expiredAt = Date.parse(text);
@@ -325,7 +328,7 @@ function checkedExpiry(text: string | null, now: number): number | null {
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `the key would have expired already, at ${new Date(expiredAt).toISOString()}`,
+      `the key would already have expired at ${new Date(expiredAt).toISOString()}`,
     );
   return expiredAt;
 }

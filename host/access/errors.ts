@@ -1,6 +1,6 @@
 import { AanaError, type AanaErrorOptions, type ErrorKind } from '../core/errors.ts';
 
-/** A request that is refused, with what HTTP says about it in headers. */
+/** The error of a refused request, with headers for its HTTP answer. */
 export class AccessError extends AanaError {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -16,7 +16,7 @@ export class AccessError extends AanaError {
   }
 }
 
-/** The key is never said again, in no error. */
+/** Returns the error for a refused key. No error contains the key. */
 export function keyRefused(
   name: 'ApiKeyNotProvided' | 'ApiKeyNotFound' | 'ApiKeyExpired',
   message: string,
@@ -26,8 +26,8 @@ export function keyRefused(
 }
 
 /**
- * `what`: how one of the things that are counted is called; `to`: what the limit is for, where it is not everything;
- * `retryAfterS`: seconds until there is room again.
+ * Returns the error for a request over a limit. `what` names one of the counted things. `to` names the limited path, if
+ * the limit is not for all paths. `retryAfterS` is the number of seconds until there is room again.
  */
 export function tooManyRequests(
   { capacity, interval_seconds: interval }: { readonly capacity: number; readonly interval_seconds: number },

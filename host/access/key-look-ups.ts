@@ -3,22 +3,21 @@ import { type RateLimit, RateLimiter } from './rate-limiter.ts';
 import { networkOf } from './rate-limits.ts';
 
 /**
- * Limits how many unknown keys an address can have looked up: each costs the database a query, and anybody can make
- * them up.
+ * Limits the look-ups of unknown keys by address, because each costs the database a query and anybody can invent keys.
  */
 export class KeyLookUps {
   readonly #limit: RateLimit | null;
   readonly #limiter: RateLimiter;
 
-  /** `limit`: null is no limit. */
+  /** `limit` null is no limit. */
   constructor(limit: RateLimit | null, limiter: RateLimiter = new RateLimiter()) {
     this.#limit = limit;
     this.#limiter = limiter;
   }
 
   /**
-   * Runs a look-up. One that finds a key, or fails, counts only while it runs. Throws `TooManyRequestsException` when
-   * the address has no look-up left; `address` undefined is a caller inside this process, and has no limit.
+   * Runs a look-up. A look-up that finds a key or fails counts only while it runs. Throws `TooManyRequestsException`
+   * when the address has no look-up left. A caller inside this process has the address undefined and no limit.
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T | undefined>): Promise<T | undefined> {
     if (this.#limit === null || address === undefined) return lookUp();

@@ -1,22 +1,22 @@
 import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What keys made here begin with, for people and for scanners of sources and logs. */
+/** The beginning of all keys of this package, by which people and scanners of sources and logs recognise them. */
 export const API_KEY_PREFIX = 'aana_';
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_DIGITS = 32;
 const CHECK_DIGITS = 6;
 const SHAPE = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
 
-/** A new key: the prefix, 190 random bits in base 62, and a checksum of both. */
+/** Returns a new key: the prefix, 190 random bits in base 62, and a checksum of both. */
 export function newApiKey(): string {
   const random = Array.from({ length: RANDOM_DIGITS }, () => DIGITS[randomInt(DIGITS.length)]).join('');
   return API_KEY_PREFIX + random + checksum(API_KEY_PREFIX + random);
 }
 
 /**
- * Whether a text was meant to be one of our keys and is none: cut off, or with a mistake in it. Keys that were made
- * elsewhere have any form.
+ * Returns whether a text begins like a key of this package and is cut off or mistyped. Keys that were made elsewhere
+ * may have any form.
  */
 export function isMistyped(text: string): boolean {
   return (
@@ -25,7 +25,7 @@ export function isMistyped(text: string): boolean {
   );
 }
 
-/** CRC-32 in base 62. */
+/** Returns the CRC-32 in base 62. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';

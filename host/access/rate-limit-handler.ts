@@ -2,15 +2,15 @@ import { AanaError } from '../core/errors.ts';
 import { tooManyRequests } from './errors.ts';
 
 /**
- * An event handler that takes `capacity` requests in any `interval_seconds`, of all callers together. Deferred requests
- * are not counted. One handler of two endpoints is one budget.
+ * An event handler that allows `capacity` requests in any `interval_seconds`, from all callers together. Deferred
+ * requests do not count. Endpoints with the same handler share its capacity.
  *
  *     app.registerEndpoint({ …, event_handlers: [new RateLimitHandler(2, 30)] })
  */
 export class RateLimitHandler {
   readonly capacity: number;
   readonly interval_seconds: number;
-  /** When the last `capacity` requests were taken; that at `#next` is the oldest. */
+  /** The times of the last `capacity` requests. The time at `#next` is the oldest. */
   readonly #taken: number[] = [];
   #next = 0;
   readonly #now: () => number;
@@ -37,7 +37,7 @@ export class RateLimitHandler {
     this.#now = now;
   }
 
-  /** Throws `TooManyRequestsException`. */
+  /** Counts a request. Throws `TooManyRequestsException`. */
   handle(path: string, { defer }: { readonly defer: boolean }): void {
     if (defer) return;
     const now = this.#now();

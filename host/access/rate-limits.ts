@@ -43,7 +43,7 @@ export class RateLimits {
       .sort((a, b) => Number(a.path.endsWith('/*')) - Number(b.path.endsWith('/*')) || b.path.length - a.path.length);
   }
 
-  /** Whether there is any limit. */
+  /** Whether any limit is configured. */
   get isAny(): boolean {
     const { default: common, endpoints, keys } = this.#config;
     return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
@@ -83,8 +83,8 @@ export class RateLimits {
 }
 
 /**
- * Routers of the application match without regard to case and to slashes at the end; who writes a path in another way
- * shall not have a limit of its own.
+ * Returns a path in lower case and without slashes at its end. Routers ignore both, so another spelling of a path must
+ * not have a separate limit.
  */
 function plain(path: string): string {
   let end = path.length;
@@ -92,10 +92,13 @@ function plain(path: string): string {
   return path.slice(0, end).toLowerCase();
 }
 
-/** One IPv6 network of 64 bits belongs to one customer, who has all of its addresses. */
+/**
+ * Returns the network that counts as one caller: an IPv4 address, or an IPv6 network of 64 bits, because all its
+ * addresses belong to one customer.
+ */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address); // an IPv4 address within IPv6 is the IPv4 one
+  const parsed = ipaddr.process(address); // an IPv4 address inside IPv6 becomes the IPv4 address
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   return `${(parsed as ipaddr.IPv6).parts
     .slice(0, 4)

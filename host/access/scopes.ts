@@ -1,19 +1,21 @@
 /**
- * Parts of the host that a key can be for. `endpoints` is every endpoint and route of the application; `admin` counts
- * for keys of admins alone.
+ * Parts of the host to which a key can be limited. `endpoints` is every endpoint and route of the application. `admin`
+ * has an effect only for keys of admins.
  */
 export const SCOPES = ['endpoints', 'tasks', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A path of an endpoint or a route, or all below one. */
+/** A path of an endpoint or a route, or all paths below it. */
 const PATH = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 
-/** Whether a text can stand in the scopes of a key: one of {@link SCOPES}, `/video/transcribe`, or `/video/*`. */
+/**
+ * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, or `/video/*`.
+ */
 export function isScope(text: string): boolean {
   return (SCOPES as readonly string[]).includes(text) || PATH.test(text);
 }
 
-/** What the scope of a path is. Routers match without regard to case, so this does, too. */
+/** Returns the scope of a path. Routers ignore case, and so does this function. */
 export function scopeOfPath(path: string): Scope {
   const [first] = path
     .toLowerCase()
@@ -24,7 +26,7 @@ export function scopeOfPath(path: string): Scope {
   return 'endpoints';
 }
 
-/** Whether scopes (null: all) let a request to this path through. */
+/** Returns whether the scopes (null: all) allow a request to this path. */
 export function allowsPath(scopes: readonly string[] | null, path: string): boolean {
   const scope = scopeOfPath(path);
   return (
@@ -35,14 +37,14 @@ export function allowsPath(scopes: readonly string[] | null, path: string): bool
 }
 
 /**
- * Whether a key with these scopes (null: all) may read what a task of the endpoint at `path` gave: one that may run the
- * endpoint, and one that may read tasks.
+ * Returns whether a key with these scopes (null: all) may read the result of a task of the endpoint at `path`. The key
+ * must be allowed to run the endpoint, or to read tasks.
  */
 export function allowsResult(scopes: readonly string[] | null, path: string): boolean {
   return allowsPath(scopes, path) || scopes?.includes('tasks') === true;
 }
 
-/** Whether a path is `pattern`, or below it where that ends with `/*`. */
+/** Returns whether a path equals `pattern`, or is below it if `pattern` ends with `/*`. */
 export function matchesPath(pattern: string, path: string): boolean {
   return pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
 }

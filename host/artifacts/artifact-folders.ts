@@ -1,7 +1,7 @@
-/** The variable of a replica's environment that says where the artifacts of requests lie: decoded audio and uploads. */
+/** The environment variable of a replica with the folder of the artifacts of requests: decoded audio and uploads. */
 export const ARTIFACTS_DIR = 'AANA_ARTIFACTS_DIR';
 
-/** The variable of a replica's environment that says where the uploads of deferred requests lie. */
+/** The environment variable of a replica with the folder of the uploads of deferred requests. */
 export const TASK_FILES_DIR = 'AANA_TASK_FILES_DIR';
 
 /** Returns the folders in which a process with this environment finds artifacts. */

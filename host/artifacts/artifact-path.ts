@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import { Artifact } from '../schemas/index.ts';
 
-/** Bytes that are hashed at a time: they take a fraction of a millisecond of the thread. */
+/** Bytes that are hashed at a time, in a fraction of a millisecond of the thread. */
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Returns the path of an artifact's bytes on this machine, for reading. It is there as long as the call that brought
- * the artifact runs. Throws `ArtifactNotFound` when the file is not there or has another length than it should, which
- * the caller cannot help, and `ValidationError` for what is no artifact.
- * @param roots the folders that ids are below; none where no host has named one
+ * Returns the path of the file of an artifact, for reading. The file exists for as long as the call that has the
+ * artifact runs. Throws `ArtifactNotFound` when the file does not exist or has another length, and `ValidationError`
+ * when `artifact` is not an artifact.
+ * @param roots the folders that contain artifacts; empty when no host has named one
  */
 export async function artifactPath(artifact: Artifact, roots: readonly string[]): Promise<string> {
   const checked = Artifact.safeParse(artifact);
@@ -20,7 +20,7 @@ export async function artifactPath(artifact: Artifact, roots: readonly string[])
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      'this is no artifact: an object with id, bytes and sha256 is one',
+      'expected an artifact: an object with id, bytes and sha256',
     );
   const { id, bytes } = checked.data;
   let missing = notFound(id, 'the host has named no folder of artifacts');
@@ -29,7 +29,7 @@ export async function artifactPath(artifact: Artifact, roots: readonly string[])
     try {
       const found = await stat(path);
       if (found.isFile() && found.size === bytes) return path;
-      throw notFound(id, found.isFile() ? `it has ${found.size} bytes, not ${bytes}` : 'it is no file');
+      throw notFound(id, found.isFile() ? `it has ${found.size} bytes, not ${bytes}` : 'it is not a file');
     } catch (error) {
       if (error instanceof AanaError) throw error;
       missing = notFound(
@@ -43,8 +43,8 @@ export async function artifactPath(artifact: Artifact, roots: readonly string[])
 }
 
 /**
- * Returns what {@link artifactPath} does once all bytes were read and have the artifact's checksum. Throws
- * `ArtifactNotFound` also for bytes with another one.
+ * Returns the same as {@link artifactPath}, after it has read all bytes and compared their checksum. Throws
+ * `ArtifactNotFound` also when the checksum differs.
  */
 export async function verifiedPath(
   artifact: Artifact,

@@ -1,10 +1,9 @@
 /**
- * Settles with `promise`, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped by
- * this.
+ * Settles with `promise`, or rejects with the signal's reason as soon as it aborts. This does not stop the work itself.
  */
 export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
-  promise.catch(() => {}); // when the signal wins, nobody else looks at it
+  promise.catch(() => {}); // nothing else handles its rejection when the signal aborts first
   signal.throwIfAborted();
   let onAbort!: () => void;
   const aborted = new Promise<never>((_, reject) => {
@@ -18,7 +17,7 @@ export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** Resolves after `ms`, or rejects with the signal's reason. */
+/** Resolves after `ms`, or rejects with the reason of the signal. */
 export function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from './deferred.ts';
 
 /**
- * A single-consumer queue between a producer of callbacks and an async iterator. Unbounded: the producer is told how
- * long it is (`size`) and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
+ * A single-consumer queue between a producer of callbacks and an async iterator. It has no bound: the producer reads
+ * `size` and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
  */
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #items: T[] = [];
@@ -25,13 +25,13 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     else this.#items.push(item);
   }
 
-  /** Items already pushed are still delivered. */
+  /** Ends the queue after the items that it has. */
   end(): void {
     this.#ended = true;
     this.#settle((waiting) => waiting.resolve({ value: undefined, done: true }));
   }
 
-  /** Items already pushed are delivered first, then `reason` is thrown once. */
+  /** Ends the queue after the items that it has, and then throws `reason` once. */
   fail(reason: unknown): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,16 +1,16 @@
 import { delay } from './abort.ts';
 
-/** Time, from outside: what waits can be run in simulated time. */
+/** The source of time. Tests pass a clock of their own, so that waits take simulated time. */
 export interface Clock {
-  /** Milliseconds from some fixed point. */
+  /** Returns milliseconds since some fixed point. */
   now(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason. */
+  /** Resolves after `ms`, or rejects with the reason of the signal. */
   delay(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = { now: () => performance.now(), delay };
 
-/** Whether `promise` settled within `ms`. */
+/** Returns whether `promise` settled within `ms`. */
 export async function within(promise: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {
   const waiting = new AbortController();
   const late = clock.delay(ms, waiting.signal).then(

@@ -1,4 +1,4 @@
-/** A promise with its resolvers outside; `Promise.withResolvers` is not in Node 20. */
+/** A promise that other code settles. Node 20 has no `Promise.withResolvers`. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T | PromiseLike<T>): void;

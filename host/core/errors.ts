@@ -1,19 +1,20 @@
 /**
- * What went wrong, in the terms a caller can act on. Each kind has one HTTP status (`host/http/response/status.ts`).
+ * The kind of an error, by which a caller decides what to do. Each kind has one HTTP status
+ * (`host/http/response/status.ts`).
  *
  * - `invalid-input`: the request does not match the schema (422)
  * - `bad-request`: well-formed, but cannot be served: an unreachable URL, a file that is not media (400)
- * - `unauthenticated`: no key, or one that is not known or has expired (401)
+ * - `unauthenticated`: the request has no key, or its key is unknown or has expired (401)
  * - `denied`: a private address, a path outside the allowed directories (403)
- * - `not-found`: no such thing (404)
- * - `conflict`: it contradicts what is there (409)
+ * - `not-found`: the named thing does not exist (404)
+ * - `conflict`: the request contradicts the present state (409)
  * - `too-large`: over a size limit (413)
- * - `rate-limited`: too many requests in a while (429)
+ * - `rate-limited`: too many requests in a period of time (429)
  * - `unavailable`: a replica was lost or a queue is full; trying again may work (503)
  * - `deadline-exceeded`: over a time limit (504)
  * - `cancelled`: the client went away (499)
  * - `plugin-failed`: guest code trapped (502)
- * - `internal`: ours (500)
+ * - `internal`: a fault of the host (500)
  */
 export type ErrorKind =
   | 'invalid-input'
@@ -31,9 +32,9 @@ export type ErrorKind =
   | 'internal';
 
 /**
- * Whose fault an error is. Health checks, retries and updates decide by it.
+ * Whose fault an error is. Health checks, retries and updates depend on it.
  *
- * - `caller`: the call itself is wrong; the same call fails everywhere, and says nothing about who answered it
+ * - `caller`: the call itself is wrong; the same call fails everywhere and says nothing about the replica
  * - `deployment`: the code or the model that worked on the call failed
  * - `replica-lost`: the process that worked on the call ended; the call may have had no part in that
  * - `overload`: nothing worked on the call, because there was no room for it
@@ -61,30 +62,32 @@ const FAULT_OF_KIND: Readonly<Record<ErrorKind, Fault>> = {
 export interface ErrorRecord {
   readonly name: string;
   readonly kind: ErrorKind;
-  /** Absent where it follows from `kind`. */
+  /** Absent when it follows from `kind`. */
   readonly fault?: Fault | undefined;
   readonly message: string;
   readonly data: unknown;
   readonly stack?: string | undefined;
-  /** Nobody threw it on purpose, or nobody knows: its message can have anything in it, also what a request says. */
+  /**
+   * The error was not thrown on purpose, or that is unknown. Its message may contain anything, also content of a
+   * request.
+   */
   readonly unexpected?: true;
 }
 
 export interface AanaErrorOptions extends ErrorOptions {
-  /** Facts a client may see, as JSON. Default `{}`. */
+  /** Facts that clients may see, as JSON. Default: `{}`. */
   readonly data?: unknown;
-  /** Default: what follows from the kind. */
+  /** Default: the fault that follows from the kind. */
   readonly fault?: Fault | undefined;
-  /** Facts for the log of this process alone: they cross no border, and no client sees them. */
+  /** Facts for the log of this process only. They are not sent to other processes or clients. */
   readonly logFields?: Readonly<Record<string, unknown>> | undefined;
   /** See {@link ErrorRecord.unexpected}. Default: false. */
   readonly unexpected?: boolean | undefined;
 }
 
 /**
- * Every error this package throws on purpose. `name` is the class name that clients see as `error`; match on it, not on
- * the text: an error that crossed a border comes back as an `AanaError` with the same `name`, `kind`, `message` and
- * `data`.
+ * Every error that this package throws on purpose. Clients see `name` as `error`. Match on the name and not on the
+ * text: an error that crossed a border comes back as an `AanaError` with the same `name`, `kind`, `message` and `data`.
  */
 export class AanaError extends Error {
   override readonly name: string;
@@ -105,15 +108,15 @@ export class AanaError extends Error {
   }
 }
 
-/** The abort reason for work whose client went away. */
+/** Returns the abort reason for work whose client went away. */
 export function cancelledError(what = 'the request was cancelled'): AanaError {
   return new AanaError('CancelledError', 'cancelled', what);
 }
 
 /**
- * Any thrown value as a record. Unknown errors become `internal` and keep their name, or that of their class, and
- * message; they are `unexpected`, unless they are an abort or a time-out, or say that they are for clients (`expose`,
- * as errors of `ctx.throw` do).
+ * Returns a thrown value as a record. Unknown errors become `internal` and keep their message and their name, or the
+ * name of their class. They are `unexpected`, except for aborts, time-outs and errors that clients may see (`expose`,
+ * which `ctx.throw` sets).
  */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {
@@ -143,7 +146,7 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
   return { name: 'Error', kind: 'internal', message: String(thrown), data: {}, unexpected: true };
 }
 
-/** The inverse of {@link toErrorRecord}; keeps the remote stack, when there is one, below the local one. */
+/** Returns the error of a record, with the stack of the record if it has one. The inverse of {@link toErrorRecord}. */
 export function fromErrorRecord(record: ErrorRecord): AanaError {
   const error = new AanaError(record.name, record.kind, record.message, {
     data: record.data,
@@ -159,14 +162,14 @@ export function faultOf(thrown: unknown): Fault {
   return thrown instanceof AanaError ? thrown.fault : FAULT_OF_KIND[toErrorRecord(thrown).kind];
 }
 
-/** What clients are told of an error. */
+/** Returns the message of an error for clients. */
 export function publicMessage({ message, unexpected }: ErrorRecord): string {
   return unexpected ? 'an unexpected error; the log of the server has it under the id of the request' : message;
 }
 
 /**
- * What a log line says of an error. What an unexpected one says is `content`, which is written where the operator wants
- * that.
+ * Returns the fields of a log line about an error. The message of an unexpected error is the field `content`, which is
+ * written only if the operator enables it.
  */
 export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
   const { name, message, unexpected } = toErrorRecord(thrown);
@@ -175,7 +178,9 @@ export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown
   return { error: name, ...said, ...(thrown instanceof AanaError && thrown.logFields) };
 }
 
-/** The stack for a log line; of an unexpected error without its beginning, which is its message. */
+/**
+ * Returns the stack for a log line. An unexpected error loses the beginning of its stack, because that is its message.
+ */
 export function loggedStack(thrown: unknown): string | undefined {
   const { stack, unexpected } = toErrorRecord(thrown);
   if (!unexpected) return stack;

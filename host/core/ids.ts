@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** A random id for a request, an invocation or a stored thing: a UUID, version 4. */
+/** Returns a random id for a request, an invocation or a stored record: a UUID, version 4. */
 export function newId(): string {
   return randomUUID();
 }
 
-/** A short random suffix for names of temporary files: 12 hexadecimal digits. */
+/** Returns a short random suffix for names of temporary files: 12 hexadecimal digits. */
 export function randomSuffix(): string {
   return randomBytes(6).toString('hex');
 }

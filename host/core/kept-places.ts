@@ -1,7 +1,7 @@
 import { faultOf } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A place at a deployment, for a call that comes later. */
+/** A place at a deployment for a later call. */
 export interface KeptPlace {
   /** Gives the place up. May be called twice. */
   release(): void;
@@ -9,8 +9,7 @@ export interface KeptPlace {
 
 export interface KeptPlacesOptions {
   /**
-   * Keeps a place at the deployment of this name. Throws the error that a call of the deployment would be refused with
-   * now.
+   * Keeps a place at the deployment of this name. Throws the error with which the deployment would refuse a call now.
    */
   readonly reserve: (deployment: string, context: RequestContext) => KeptPlace;
   /** Names of the deployments that the run is expected to call. */
@@ -19,9 +18,9 @@ export interface KeptPlacesOptions {
 }
 
 /**
- * The places that a run of an endpoint has at deployments before it calls them. They are kept before the run fetches
- * anything: a request that cannot be served in its time is then refused before its media are fetched or decoded, and
- * nobody else is given the same place meanwhile.
+ * The places that a run of an endpoint keeps at deployments before it calls them. They are kept before the run fetches
+ * anything. A request that cannot be served in time is then refused before its media are fetched or decoded, and no
+ * other request gets its place meanwhile.
  */
 export class KeptPlaces implements Disposable {
   readonly #options: KeptPlacesOptions;
@@ -39,8 +38,8 @@ export class KeptPlaces implements Disposable {
   }
 
   /**
-   * Keeps a place at each expected deployment that was not called yet; further calls do nothing. Throws the error that
-   * a deployment without room refuses calls with.
+   * Keeps a place at each expected deployment that was not called yet. Further calls do nothing. Throws the error with
+   * which a deployment without room refuses calls.
    */
   keep(): void {
     if (this.#isKept) return;
@@ -51,14 +50,14 @@ export class KeptPlaces implements Disposable {
       try {
         this.#places.set(name, reserve(name, context));
       } catch (error) {
-        if (faultOf(error) === 'caller') continue; // there is no such deployment: a call of it fails with this error
+        if (faultOf(error) === 'caller') continue; // the deployment does not exist; a call of it fails with this error
         this[Symbol.dispose]();
         throw error;
       }
     }
   }
 
-  /** Returns the place at a deployment that is called now; undefined where none was kept. */
+  /** Returns the place at a deployment that is called now; undefined if none was kept. */
   take(name: string): KeptPlace | undefined {
     this.#called.add(name);
     return this.#places.get(name);

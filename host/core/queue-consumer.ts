@@ -11,15 +11,18 @@ export interface QueueConsumerOptions<Item> {
   claim(room: number): Promise<readonly Item[]>;
   /** Reads when the next item is due: milliseconds from now, 0 or less for now, Infinity when no item waits. */
   nextDueInMs(): Promise<number>;
-  /** Works on one item. `signal` aborts with the reason given to {@link QueueConsumer.abort}, or with {@link SHUTDOWN}. */
+  /** Runs one item. `signal` aborts with the reason given to {@link QueueConsumer.abort}, or with {@link SHUTDOWN}. */
   run(item: Item, signal: AbortSignal): Promise<void>;
-  /** Subscribes to notifications of new items; each of them calls {@link QueueConsumer.wake}. Returns the unsubscription. */
+  /**
+   * Subscribes to notifications of new items, each of which calls {@link QueueConsumer.wake}. Returns a function that
+   * ends the subscription.
+   */
   listen(): Promise<() => void>;
-  /** Called when a claim or a look at the queue failed. The consumer tries again a second later. */
+  /** Called when `claim` or `nextDueInMs` rejected. The consumer tries again a second later. */
   onClaimError(error: unknown): void;
   /** Called when {@link run} rejected. */
   onRunError(error: unknown, item: Item): void;
-  /** Default: leases last longer than the work on an item can. */
+  /** Default: no renewal, because leases last longer than the work on an item can. */
   readonly leases?: LeaseRenewal<Item> | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -32,16 +35,17 @@ export interface LeaseRenewal<Item> {
   onError(error: unknown): void;
 }
 
-/** The reason with which items end that still run when the time to stop is over. */
+/** The abort reason of items that still run when the grace period of the stop is over. */
 export const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
 
-/** Items become due without a notification: at their time, or when a process added them that can notify nobody. */
+/** Some items become due without a notification: at a later time, or added by a process that cannot notify this one. */
 const POLL_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 
 /**
  * A competing consumer of a durable queue: it claims due items, runs a limited number of them at once, and renews their
- * leases. It claims when it is woken, when a place is free and more items are due, and at least looks once a second.
+ * leases. It claims when it is woken, and when a place is free and more items are due. It reads the next due time at
+ * least once a second.
  */
 export class QueueConsumer<Item> {
   readonly #options: QueueConsumerOptions<Item>;
@@ -68,7 +72,7 @@ export class QueueConsumer<Item> {
     return [...this.#running.keys()];
   }
 
-  /** Aborts when the time that {@link stop} leaves to running items is over. */
+  /** Aborts when the grace period of {@link stop} is over. */
   get graceOver(): AbortSignal {
     return this.#graceOver.signal;
   }
@@ -112,7 +116,7 @@ export class QueueConsumer<Item> {
     this.#running.get(item)?.ending.abort(reason);
   }
 
-  /** Renews the leases of all items that run, also before it is time. Errors go to `onError`. */
+  /** Renews the leases of all items that run, also before the next renewal is due. Errors go to `onError`. */
   async renew(): Promise<void> {
     const { leases } = this.#options;
     const items = this.running;
@@ -142,7 +146,7 @@ export class QueueConsumer<Item> {
     }
   }
 
-  /** Claims items once. Returns after how many milliseconds the next claim follows when nothing wakes the consumer. */
+  /** Claims items once. Returns the milliseconds until the next claim when nothing wakes the consumer. */
   async #claim(): Promise<number> {
     const room = this.#options.concurrency - this.#running.size;
     if (room <= 0) return POLL_MS;

@@ -1,6 +1,6 @@
 /**
- * Calls share one run of `work` and its result. A failure is theirs for `failureMs`; the first call after that tries
- * again.
+ * Returns a function whose calls share one run of `work` and its result. After a failure, calls reject with it for
+ * `failureMs`; the first call after that runs `work` again.
  */
 export function remembered<T>(work: () => Promise<T>, failureMs: number): () => Promise<T> {
   let current: Promise<T> | undefined;

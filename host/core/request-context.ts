@@ -1,13 +1,13 @@
 /**
  * Facts about a request that travel with every piece of work done for it: through endpoints, plugins, handles, frames
  * and replicas into the engine. Options of calls extend this interface; {@link requestContextOf} takes the facts out of
- * them, so that a new fact is added here and in {@link toWireContext} alone.
+ * them, so that a new fact is added only here and in {@link toWireContext}.
  */
 export interface RequestContext {
   /** The id of the request, for log lines. */
   readonly requestId?: string | undefined;
   /**
-   * The user whose API key the request came with; null where no key is asked for. Queues and engines are fair between
+   * The user whose API key the request has; null where the host requires no keys. Queues and engines are fair between
    * users.
    */
   readonly userId?: string | null | undefined;
@@ -17,15 +17,18 @@ export interface RequestContext {
    * A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0.
    */
   readonly priority?: number | undefined;
-  /** When the answer is of no more use: milliseconds since the epoch by the clock of this process. Default: never. */
+  /**
+   * The time after which the answer has no use: milliseconds since the epoch by the clock of this process. Default:
+   * never.
+   */
   readonly deadlineAt?: number | undefined;
   /** The place in a distributed trace, as the `traceparent` header of the W3C's Trace Context. */
   readonly traceparent?: string | undefined;
 }
 
 /**
- * The facts as a process sends them to another one. The deadline is the time that is left, because clocks of machines
- * differ.
+ * The facts in the form in which a process sends them to another one. The deadline is the time that is left, because
+ * clocks of machines differ.
  */
 export interface WireContext {
   readonly requestId?: string;
@@ -42,7 +45,7 @@ export interface WireContext {
  */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Returns `options` without everything that is no fact about the request. */
+/** Returns only the facts about the request from `options`. */
 export function requestContextOf({
   requestId,
   userId,
@@ -82,7 +85,7 @@ export function toWireContext(context: RequestContext, now: number = Date.now())
   };
 }
 
-/** The inverse of {@link toWireContext}. */
+/** Returns the facts that another process sent. The inverse of {@link toWireContext}. */
 export function fromWireContext(wire: WireContext = {}, now: number = Date.now()): RequestContext {
   const { requestId, userId = null, priority = 0, remainingMs: left, traceparent } = wire;
   return { requestId, userId, priority, traceparent, deadlineAt: left === undefined ? undefined : now + left };

@@ -1,5 +1,5 @@
 /**
- * Names of attributes and their values; few different values each, because every combination is a series of its own.
+ * Names of attributes and their values. Each has few different values, because every combination is a separate series.
  */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -8,26 +8,26 @@ export interface Counter {
   add(value?: number, attributes?: Attributes): void;
 }
 
-/** Takes the distribution of values, such as seconds of a call. */
+/** Records the distribution of values, such as the seconds of calls. */
 export interface Histogram {
   record(value: number, attributes?: Attributes): void;
 }
 
-/** Says what a value is now, such as the length of a queue. */
+/** Reports the present value of something, such as the length of a queue. */
 export interface Gauge {
   set(value: number, attributes?: Attributes): void;
 }
 
 /** A piece of work with a beginning and an end. */
 export interface Span {
-  /** The place of this span in its trace, for calls made within it; undefined when nothing records the span. */
+  /** The place of this span in its trace, for calls inside it; undefined when the span is not recorded. */
   readonly traceparent: string | undefined;
-  /** Ends the span. `error` is what the work failed with. */
+  /** Ends the span. `error` is the error of failed work. */
   end(outcome?: { readonly error?: unknown; readonly attributes?: Attributes }): void;
 }
 
 export interface InstrumentOptions {
-  /** One sentence for people. */
+  /** One sentence that describes the instrument to people. */
   readonly description?: string;
   /** A unit of UCUM, such as `s`, `By` or `{call}`. */
   readonly unit?: string;
@@ -40,8 +40,8 @@ export interface SpanOptions {
 }
 
 /**
- * Where code reports what it does, in the terms of OpenTelemetry: names are lower case with dots
- * (`aana.deployment.calls`), times are in seconds. Code asks for its instruments once and keeps them.
+ * The port through which code reports its work, in the terms of OpenTelemetry. Names are lower case with dots
+ * (`aana.deployment.calls`), and times are in seconds. Code creates its instruments once and keeps them.
  */
 export interface Telemetry {
   counter(name: string, options?: InstrumentOptions): Counter;
@@ -55,7 +55,7 @@ const NO_COUNTER: Counter = Object.freeze({ add: nothing });
 const NO_HISTOGRAM: Histogram = Object.freeze({ record: nothing });
 const NO_GAUGE: Gauge = Object.freeze({ set: nothing });
 
-/** Records nothing. Spans hand the parent's place on, so that a trace that passes through stays whole. */
+/** Records nothing. Its spans pass the place of the parent on, so that traces through this process stay whole. */
 export const noTelemetry: Telemetry = Object.freeze({
   counter: () => NO_COUNTER,
   histogram: () => NO_HISTOGRAM,

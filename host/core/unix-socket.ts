@@ -1,2 +1,2 @@
-/** The longest path of a Unix socket in bytes, which fits into the addresses of every operating system. */
+/** The longest path of a Unix socket in bytes that every operating system accepts. */
 export const LONGEST_SOCKET_PATH = 103;

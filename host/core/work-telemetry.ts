@@ -2,26 +2,26 @@ import { type Clock, systemClock } from './clock.ts';
 import { faultOf } from './errors.ts';
 import { type Attributes, type Histogram, noTelemetry, type Telemetry } from './telemetry.ts';
 
-/** How a piece of work ended. */
+/** The end of a piece of work. */
 export interface WorkEnd {
-  /** What it failed with. */
+  /** The error of failed work. */
   readonly error?: unknown;
-  /** One word of a small fixed set that says how it ended. Default: `ok`, or the fault of the error. */
+  /** One word of a small fixed set that describes the end. Default: `ok`, or the fault of the error. */
   readonly outcome?: string | undefined;
-  /** For the span alone: values may differ each time. */
+  /** Attributes of the span only. Their values may differ each time. */
   readonly attributes?: Attributes | undefined;
 }
 
 /** A piece of work that is under way. */
 export interface Work {
-  /** The place in the trace of what is done within it. */
+  /** The place in the trace for the calls inside this work. */
   readonly traceparent: string | undefined;
   end(how?: WorkEnd): void;
 }
 
 /** A piece of work that may have to wait before it begins. */
 export interface WaitingWork extends Work {
-  /** Ends the wait: the duration counts from now on. Returns the seconds that it waited. */
+  /** Ends the wait: the duration counts from now on. Returns the seconds of the wait. */
   begin(): number;
 }
 
@@ -30,7 +30,7 @@ const nothing = (): void => {};
 const NO_WORK: WaitingWork = Object.freeze({ traceparent: undefined, begin: noWait, end: nothing });
 
 /**
- * Reports pieces of work of one kind: a span for each, and the seconds that it took (`<name>.duration`) by its outcome
+ * Reports pieces of work of one kind: a span for each, and its duration in seconds (`<name>.duration`) by its outcome
  * (`aana.outcome`).
  */
 export class WorkTelemetry {
@@ -39,7 +39,7 @@ export class WorkTelemetry {
   readonly #durations: Histogram;
   readonly #clock: Pick<Clock, 'now'>;
 
-  /** `description` says in one sentence which time is taken. */
+  /** `description` is one sentence about the measured time. */
   constructor(telemetry: Telemetry, name: string, description: string, clock: Pick<Clock, 'now'> = systemClock) {
     this.#name = name;
     this.#telemetry = telemetry;
@@ -56,8 +56,9 @@ export class WorkTelemetry {
 
   /** Returns work that waits. Its span begins now; without a call of `begin` it has no duration. */
   wait(attributes: Attributes, parent: string | undefined): WaitingWork {
+    // Nothing is measured without telemetry, because reading the clock costs more than the rest.
     if (this.#telemetry === noTelemetry)
-      return parent === undefined ? NO_WORK : { traceparent: parent, begin: noWait, end: nothing }; // reading the clock costs more than the rest
+      return parent === undefined ? NO_WORK : { traceparent: parent, begin: noWait, end: nothing };
     const span = this.#telemetry.span(this.#name, { parent, attributes });
     const cameAt = this.#clock.now();
     let begunAt: number | undefined;
@@ -75,7 +76,7 @@ export class WorkTelemetry {
     };
   }
 
-  /** Reports `doing`, and passes it its place in the trace. */
+  /** Runs and reports `doing`, which gets its place in the trace. */
   async run<T>(
     attributes: Attributes,
     parent: string | undefined,

@@ -1,20 +1,19 @@
-/** What {@link boundedJson} keeps of a value. */
+/** The part of a value that {@link boundedJson} keeps. */
 export interface JsonBounds {
-  /** Levels of objects and arrays; what lies deeper becomes "…". */
+  /** Levels of objects and arrays. Deeper values become "…". */
   readonly maxDepth: number;
   /** Members of all objects and elements of all arrays together; the rest is left out, with "…" in its place. */
   readonly maxElements: number;
-  /** Characters of all texts and keys together; what is beyond is cut, or left out in the same way. */
+  /** Characters of all texts and keys together. Texts beyond are cut, or left out in the same way. */
   readonly maxChars: number;
 }
 
 const CUT = '…';
 
 /**
- * A value as JSON, as `JSON.stringify` gives it while the value is within the bounds, with the message in place of an
- * error. It never throws, whatever the value is: cycles, numbers without JSON, getters that throw, and depth that would
- * overflow the stack of `JSON.stringify`, all become texts. Its time and its result are bounded. Undefined becomes
- * `null`.
+ * Returns a value as JSON. Within the bounds the result is that of `JSON.stringify`, with the message in place of an
+ * error. The function never throws: cycles, numbers without JSON, getters that throw, and depth that would overflow the
+ * stack of `JSON.stringify` all become texts. Its time and its result are bounded. Undefined becomes `null`.
  */
 export function boundedJson(value: unknown, bounds: JsonBounds): string {
   return new Writer(bounds).text(value, 0) ?? 'null';
@@ -31,7 +30,7 @@ class Writer {
     this.#chars = maxChars;
   }
 
-  /** Undefined for what JSON leaves out. */
+  /** Returns undefined for a value that JSON leaves out. */
   text(value: unknown, depth: number): string | undefined {
     switch (typeof value) {
       case 'string':
@@ -70,7 +69,7 @@ class Writer {
     }
   }
 
-  /** Counts one more member or element. */
+  /** Counts one more member or element. Returns whether there was no room for it. */
   #isFull(): boolean {
     return this.#elements-- <= 0 || this.#chars <= 0;
   }
@@ -103,9 +102,7 @@ class Writer {
   }
 }
 
-/**
- * What `toJSON` gave, without another one: an object whose `toJSON` gives an object with `toJSON` must come to an end.
- */
+/** Returns the result of `toJSON` without its `toJSON`, because a chain of such results might have no end. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
   return Array.isArray(value) ? [...value] : { ...value, toJSON: undefined };

@@ -1,4 +1,4 @@
-/** Where the first complete JSON object of `text` ends; 0 when there is none yet. */
+/** Returns the index after the first complete JSON object of `text`; 0 when there is none yet. */
 function objectEnd(text: string): number {
   let depth = 0;
   let inString = false;
@@ -15,8 +15,9 @@ function objectEnd(text: string): number {
 }
 
 /**
- * The objects of a streamed answer: JSON objects one after the other without separators. The server sends each as a
- * chunk of its own, but what lies between may join or split them. Throws a `SyntaxError` when what arrives is no JSON.
+ * Yields the objects of a streamed answer: JSON objects one after the other without separators. The server sends each
+ * object as a chunk of its own, but proxies may join or split chunks. Throws a `SyntaxError` when the answer is not
+ * JSON.
  */
 export async function* concatenatedJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
@@ -31,7 +32,7 @@ export async function* concatenatedJson(body: AsyncIterable<Uint8Array>): AsyncG
   if (text.trim() !== '') throw new SyntaxError(`the stream ended inside an object: ${text.slice(0, 80)}`);
 }
 
-/** The texts of the objects in what has arrived so far, and what is left after them. */
+/** Returns the texts of the complete objects in `text`, and the rest after them. */
 export function splitJson(text: string): { readonly values: string[]; readonly rest: string } {
   const values: string[] = [];
   let rest = text;

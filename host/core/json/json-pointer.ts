@@ -1,6 +1,6 @@
 /**
- * The keys of a JSON pointer that is the fragment of a `$ref`, such as `#/components/schemas/Error` (RFC 6901, section
- * 6). Undefined for a reference that leads out of its document.
+ * Returns the keys of a JSON pointer in the fragment of a `$ref`, such as `#/components/schemas/Error` (RFC 6901,
+ * section 6). Returns undefined for a reference to another document.
  */
 export function pointerKeys(reference: string): readonly string[] | undefined {
   if (reference === '#') return [];
@@ -11,7 +11,7 @@ export function pointerKeys(reference: string): readonly string[] | undefined {
     .map((key) => percentDecoded(key).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** The value at a pointer inside `root`; undefined where there is none. Inherited members are not looked at. */
+/** Returns the value at a pointer inside `root`; undefined if there is none. Inherited members do not count. */
 export function valueAt(root: unknown, reference: string): unknown {
   return pointerKeys(reference)?.reduce<unknown>(
     (at, key) =>
@@ -22,7 +22,7 @@ export function valueAt(root: unknown, reference: string): unknown {
   );
 }
 
-/** A key that is not percent-encoded properly is taken as it is written. */
+/** Returns a key with its percent-encoding decoded, or as it is written if the encoding is wrong. */
 function percentDecoded(key: string): string {
   try {
     return decodeURIComponent(key);

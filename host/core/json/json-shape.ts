@@ -1,14 +1,14 @@
-/** How a JSON text is built, without reading its values. */
+/** The size of a JSON text, without its values. */
 export interface JsonShape {
-  /** Most brackets open at once. */
+  /** The largest number of brackets that are open at once. */
   readonly depth: number;
-  /** Brackets that open and commas: at least as many as there are values inside of objects and arrays. */
+  /** The number of opening brackets and commas. It is at least the number of values inside of objects and arrays. */
   readonly elements: number;
 }
 
 /**
- * Looks at the brackets and commas of a text outside of strings, in time that is linear in its length. A text that is
- * no JSON has a shape, too.
+ * Counts the brackets and commas of a text outside of strings, in time linear in its length. A text that is not JSON
+ * has a shape, too.
  */
 export function jsonShape(text: string): JsonShape {
   let depth = 0;
@@ -30,7 +30,7 @@ export function jsonShape(text: string): JsonShape {
   return { depth: deepest, elements };
 }
 
-/** Index of the quote that ends the string begun at `start`; the end of the text where there is none. */
+/** Returns the index of the quote that ends the string begun at `start`; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let escapes = 0;

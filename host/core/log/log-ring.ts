@@ -4,30 +4,29 @@ import type { LogFields, Logger, LogLevel, LogRecord } from './logger.ts';
 import { LOG_LEVELS } from './logger.ts';
 
 const DEFAULT_RECORDS = 2000;
-/** Of the fields of one record, as JSON; longer texts in them are cut. */
+/** Most characters of each field of a record, as JSON. Longer texts are cut. */
 const MAX_FIELD_CHARACTERS = 4000;
 const RECORD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
 export interface ReadLogOptions {
-  /** How many of the last ones, at most. */
+  /** Most records to read, counted from the last one. */
   readonly lines: number;
-  /** Whether those that come are given too, until the ring is closed. */
+  /** Whether new records are read too, until the ring is closed. */
   readonly follow: boolean;
-  /** Those that speak of this deployment. */
+  /** Only records with this deployment in their fields. */
   readonly deployment?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The last events of a log, for those who ask later. A reader that is slow misses some and is told how many; nobody
- * waits for it.
+ * The last records of a log, for later readers. A slow reader misses records and reads how many; nothing waits for it.
  */
 export class LogRing {
   readonly #limit: number;
   readonly #records: LogRecord[] = [];
-  /** Number of the first record that is kept, counted from the first that ever was. */
+  /** The number of the oldest record in the ring, counted from the first record that was added. */
   #first = 0;
-  /** What followers wait for. */
+  /** Resolves when there is a new record. Followers wait for it. */
   #news: Deferred<void> | undefined;
   #isClosed = false;
 
@@ -44,13 +43,13 @@ export class LogRing {
     this.#wake();
   }
 
-  /** Followers get what there is, and then their end. */
+  /** Ends the followers after the records that are in the ring. */
   close(): void {
     this.#isClosed = true;
     this.#wake();
   }
 
-  /** A logger that writes to `log` and keeps here what is of `level` or above. */
+  /** Returns a logger that writes to `log` and also adds the records of `level` or above to the ring. */
   tap(log: Logger, level: LogLevel, bound: LogFields = {}): Logger {
     const take = (at: LogLevel, message: string, fields: LogFields = {}): void => {
       log[at](message, fields);
@@ -77,7 +76,7 @@ export class LogRing {
       yield* last;
       while (follow) {
         signal?.throwIfAborted();
-        const news = (this.#news ??= deferred()).promise; // before it is looked, so that nothing is missed
+        const news = (this.#news ??= deferred()).promise; // before the ring is read, so that no record is missed
         if (next < this.#first) {
           yield {
             time: new Date().toISOString(),
@@ -105,10 +104,10 @@ export class LogRing {
   }
 }
 
-/** Fields as JSON gives them back, with errors as their messages and without endless texts. */
+/** Returns the record with fields that are JSON: errors become their messages, and long texts are cut. */
 function shortened(whole: LogRecord): LogRecord {
   const { fields, ...record } = whole;
-  if (Object.values(fields).every(isShort)) return whole; // as most are
+  if (Object.values(fields).every(isShort)) return whole; // most records need no change
   const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
     value === undefined ? [] : [[key, shortenedField(value)]],
   );

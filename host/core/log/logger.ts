@@ -4,7 +4,7 @@ import { boundedJson, type JsonBounds } from '../json/bounded-json.ts';
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** One event, as it is kept and sent on. */
+/** One event. */
 export interface LogRecord {
   /** ISO 8601, in UTC. */
   readonly time: string;
@@ -18,7 +18,7 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to each of its lines. */
+  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
 }
 
@@ -31,7 +31,7 @@ export interface LoggerOptions {
   readonly now?: () => Date;
 }
 
-/** How grave each level is. */
+/** The order of the levels by severity. */
 export const LOG_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
 
 export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
@@ -52,7 +52,7 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
 
 const LEFT_OUT = 'left out; set log.content (AANA_LOG_CONTENT=true) to have it here';
 
-/** The same without what stands in the field `content`, in which lines have what requests and models may have said. */
+/** Returns a logger without the field `content`. Lines have texts of requests and models only in this field. */
 export function withoutContent(log: Logger): Logger {
   const strip = (fields: LogFields | undefined): LogFields | undefined => {
     if (!fields || !('content' in fields)) return fields;
@@ -67,7 +67,7 @@ export function withoutContent(log: Logger): Logger {
   };
 }
 
-/** Drops everything; for tests and for callers that want silence. */
+/** A logger that drops all lines. */
 export const silentLogger: Logger = {
   debug: () => {},
   info: () => {},
@@ -76,12 +76,12 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-/** Of the fields of one line. A field can hold whatever a guest or a model said. */
+/** Bounds of the fields of one line. A field can contain any output of a guest or a model. */
 const FIELD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
 /**
- * The line of an event, with its end. It is one line whatever the message and the fields hold, never throws, and is
- * bounded; no field takes the place of `time`, `level` or `message`.
+ * Returns the line of an event with its line break. It is one line of bounded length for any message and fields. The
+ * function never throws. No field replaces `time`, `level` or `message`.
  */
 export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
   if (format === 'json') {
@@ -104,7 +104,7 @@ function textValue(value: unknown): string {
 // oxlint-disable-next-line no-control-regex -- the characters that end a line or command a terminal
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-/** A text without characters that end a line or command a terminal: each becomes its escape. */
+/** Returns a text in which characters that end a line or command a terminal are escaped. */
 function onOneLine(text: string): string {
   return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
