@@ -1,6 +1,6 @@
 import type { AttemptBatch } from '../storage/index.ts';
 
-/** Values and progress that wait to be written together. */
+/** Values and progress of this period are written together. */
 const FLUSH_MS = 50;
 const MOST_CHUNKS = 256;
 
@@ -10,18 +10,18 @@ interface Pending {
 }
 
 export interface AttemptReportOptions {
-  /** Writes a batch, and tries again for as long as that makes sense. */
+  /** Writes a batch. Repeats the write while the database is away. */
   readonly write: (batch: AttemptBatch) => Promise<void>;
-  /** Called once, when a batch could not be written: the attempt is of no use any more. */
+  /** Called once, when a batch could not be written. The attempt then has no use. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Collects what an attempt streams, and hands it on in batches, one at a time: a write for each token would be the
- * slowest part of it.
+ * Collects the values that an attempt streams and writes them in batches, one batch at a time. A write for each token
+ * would be the slowest part of the attempt.
  */
 export class AttemptReport {
-  /** All values so far. */
+  /** All values of the attempt so far. */
   readonly values: string[] = [];
   readonly #options: AttemptReportOptions;
   #pending: Pending = { chunks: [], progress: undefined };
@@ -33,7 +33,7 @@ export class AttemptReport {
     this.#options = options;
   }
 
-  /** Resolves when there is room for more: while batches cannot be written, a stream waits. */
+  /** Adds a value. Resolves when there is room for another one, so a stream waits while batches cannot be written. */
   readonly add = async (chunk: string): Promise<void> => {
     this.values.push(chunk);
     this.#pending.chunks.push(chunk);
@@ -41,7 +41,7 @@ export class AttemptReport {
     if (this.#pending.chunks.length >= MOST_CHUNKS) await this.flush();
   };
 
-  /** A fraction from 0 to 1. */
+  /** Sets the progress, a fraction from 0 to 1. */
   readonly progress = (fraction: number): void => {
     const percent = Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 10;
     if (!Number.isFinite(percent)) return;
@@ -49,7 +49,7 @@ export class AttemptReport {
     this.#flushSoon();
   };
 
-  /** Writes what is left; rejects when this or an earlier write failed. */
+  /** Writes the rest. Rejects when this or an earlier write failed. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -57,7 +57,7 @@ export class AttemptReport {
     return this.#writing;
   }
 
-  /** Drops what is left. */
+  /** Drops the rest. */
   drop(): void {
     clearTimeout(this.#timer);
     this.#pending = { chunks: [], progress: undefined };
@@ -77,6 +77,6 @@ export class AttemptReport {
   }
 
   #flushSoon(): void {
-    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS); // onFailure has been told
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS); // onFailure was called
   }
 }

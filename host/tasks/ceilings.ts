@@ -1,4 +1,4 @@
-/** What one user may ask of the queue, in the words of the settings `TASK_QUEUE__…`; times in seconds. */
+/** Limits of one user, named like the settings `TASK_QUEUE__…`; times in seconds. */
 export interface CeilingsConfig {
   readonly maximum_waiting_tasks_per_user: number;
   readonly maximum_stored_bytes_per_user: number;
@@ -8,14 +8,14 @@ export interface CeilingsConfig {
 }
 
 export interface UserCeilingsConfig extends CeilingsConfig {
-  /** What holds for a user in place of the rest, by id. */
+  /** Limits of single users by id. Each replaces the common limit. */
   readonly users: Readonly<Record<string, { readonly [K in keyof CeilingsConfig]?: CeilingsConfig[K] | undefined }>>;
 }
 
-/** What one caller may ask of the queue; undefined is whatever the queue takes. */
+/** Limits of one caller; undefined is no limit. */
 export interface Ceilings {
   readonly maxWaiting: number | undefined;
-  /** Bytes that tasks keep. */
+  /** Most bytes that the tasks of the user keep. */
   readonly maxBytes: number | undefined;
   readonly maxWatchers: number | undefined;
   readonly maxPriority: number | undefined;
@@ -23,8 +23,8 @@ export interface Ceilings {
 }
 
 /**
- * Returns what a user may ask for. Nobody in particular (null, where no keys are asked for) may ask for everything; an
- * admin for any priority and time.
+ * Returns the limits of a user. A caller without a user (null, when the host requires no keys) has no limits. An admin
+ * may request any priority and time.
  */
 export function ceilingsOf(config: UserCeilingsConfig, userId: string | null, isAdmin: boolean): Ceilings {
   if (userId === null)

@@ -1,6 +1,9 @@
 import type { ErrorRecord } from '../core/errors.ts';
 
-/** Names of errors after which another attempt may succeed: those of the original, and our own for the same things. */
+/**
+ * Names of errors after which another attempt may succeed: names of the Python SDK, and names of this package for the
+ * same failures.
+ */
 export const RETRYABLE_EXCEPTIONS: readonly string[] = [
   'InferenceException',
   'ActorDiedError',
@@ -14,14 +17,14 @@ export const RETRYABLE_EXCEPTIONS: readonly string[] = [
 const FIRST_DELAY_MS = 1000;
 const MOST_DELAY_MS = 60_000;
 
-/** Whether another attempt may end otherwise: by its name, or because something was not available. */
+/** Returns whether another attempt may succeed: the error has one of the names, or something was unavailable. */
 export function isRetryable({ name, kind }: ErrorRecord, names: readonly string[]): boolean {
   return names.includes(name) || kind === 'unavailable';
 }
 
 /**
- * How long to wait after the attempt `attempt` (from 1 on): twice as long each time, and by chance between half and all
- * of it, so that tasks that failed together do not come back together.
+ * Returns the milliseconds to wait after the attempt `attempt`, counted from 1. The wait doubles with each attempt. It
+ * is a random time between half and all of that, so that tasks that failed together are not repeated together.
  */
 export function retryDelayMs(attempt: number, random: () => number): number {
   const delay = Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 16));

@@ -1,4 +1,4 @@
-// Hosts as processes of their own that share a database, and are killed.
+// Hosts in separate processes that share a database and are killed.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -62,7 +62,7 @@ function hostTests(databases: TestDatabases): void {
     assert.is(response.status, 200, JSON.stringify(body));
     return body.task_id;
   };
-  /** The text of all events, until the task has ended or `wanted` has come. */
+  /** Returns the text of all events until the task has ended or `wanted` has come. */
   const watch = async ({ url }: Host, id: string, wanted?: string): Promise<string> => {
     let text = '';
     for await (const chunk of (await fetch(`${url}/tasks/${id}/events`)).body ?? []) {

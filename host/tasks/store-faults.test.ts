@@ -1,4 +1,4 @@
-// The queue while its database is cut off, silent or locked, or refuses what it is given.
+// The queue while its database is cut off, silent or locked, or refuses a write.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -176,7 +176,7 @@ function postgresTests(databases: TestDatabases): void {
       const id = host.defer({ file: 'video' }, 'unknown');
       await proxy.cutNext('answer');
       proxy.silence();
-      await delay(3000); // it looks for its task, and does not find out
+      await delay(3000); // the queue searches for its task and does not learn the outcome
       const [folder = ''] = await context.folders();
       assert.equal(await readdir(join(context.dir, 'tasks', folder)), ['0']);
       proxy.resume();
@@ -263,7 +263,7 @@ function postgresTests(databases: TestDatabases): void {
       go[0]?.resolve();
       await delay(500);
       second.resume();
-      await delay(2500); // the other host is the first one that reaches the database again, and sees leases that are over
+      await delay(2500); // the other host reaches the database first, and sees expired leases
       proxy.resume();
       const early = await ended(host, ids[0] ?? '');
       await delay(1000);

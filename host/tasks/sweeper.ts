@@ -8,34 +8,32 @@ export interface SweeperOptions {
   readonly files: TaskFiles;
   readonly log: Logger;
   readonly leaseMs: number;
-  /** How long ended tasks are kept; 0 for ever. */
+  /** How long ended tasks are kept; 0 is for ever. */
   readonly retentionMs: number;
 }
 
 const BATCH = 100;
 const PRUNE_EVERY_MS = 600_000;
 /**
- * When the database took no writes for so much of a lease, which is how often leases are renewed, some may not have
- * been.
+ * The part of a lease after which leases are renewed. After the database took no writes for so long, hosts may have
+ * missed a renewal.
  */
 const MOST_AWAY = 0.25;
-/**
- * How long hosts may need after an outage, besides the length of a lease, until they have a connection again and have
- * renewed their leases.
- */
+/** The time after an outage, besides the length of a lease, in which hosts connect again and renew their leases. */
 const RECOVERY_MS = 20_000;
 
 /**
- * Puts tasks of hosts that are gone back into the queue, and removes those that ended long ago. Every host does it;
- * they do not disturb each other.
+ * Puts tasks of lost hosts back into the queue, and removes tasks that ended long ago. Every host has a sweeper; they
+ * do not disturb each other.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** Since when the database takes no writes, and from when on leases count again after that. */
+  /** The time since which the database takes no writes; undefined while it does. */
   #awaySince: number | undefined;
+  /** The time from which on expired leases count as lost after an outage. */
   #countsFrom = 0;
 
   constructor(options: SweeperOptions) {
@@ -58,21 +56,21 @@ export class Sweeper {
         await this.#sweep();
         if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune();
       } catch (error) {
-        this.#options.log.warn('the queue was not swept', { error });
+        this.#options.log.warn('lost and old tasks were not swept', { error });
       }
       await delay(Math.max(100, this.#options.leaseMs / 4), signal).catch(() => {});
     }
   }
 
   /**
-   * After the database was away, hosts that could not renew their leases have a while to do so: their tasks are not
-   * lost, and must not run twice.
+   * Ends lost attempts. After an outage of the database it first gives hosts the time to renew their leases, because
+   * their tasks still run and must not run twice.
    */
   async #sweep(): Promise<void> {
     const { storage, log, leaseMs } = this.#options;
     const startedAt = performance.now();
     try {
-      await storage.write(({ tasks }) => tasks.heartbeat('', [], leaseMs)); // nobody's: it shows whether hosts can renew theirs
+      await storage.write(({ tasks }) => tasks.heartbeat('', [], leaseMs)); // shows whether hosts can renew leases
     } catch (error) {
       this.#awaySince ??= startedAt;
       throw error;
@@ -93,21 +91,21 @@ export class Sweeper {
     }
     await files.removeOrphans(async (id) => {
       const status = await storage.read(({ tasks }) => tasks.status(id, null));
-      return status !== undefined && (!hasEnded(status) || status === 'failed'); // which may be retried
+      return status !== undefined && (!hasEnded(status) || status === 'failed'); // a failed task may be retried
     });
   }
 }
 
-/** Ends the attempts whose lease is over: another one follows while there are any left. */
+/** Ends the attempts whose leases have expired. Another attempt follows, except after the last one. */
 export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promise<void> {
   for (let found = BATCH; found === BATCH;) {
     found = await storage.write(async ({ tasks }) => {
       const expired = await tasks.expired(BATCH);
       for (const lease of expired) {
-        log.warn('a task was lost by its host', { task: lease.id, attempt: lease.num_retries });
+        log.warn('a host lost a task', { task: lease.id, attempt: lease.num_retries });
         const error = JSON.stringify({
           error: 'HeartbeatTimeoutError',
-          message: `attempt ${lease.num_retries} was lost: its host ended, or stood still`,
+          message: `attempt ${lease.num_retries} was lost: its host ended or stopped responding`,
           data: {},
           stacktrace: null,
         });

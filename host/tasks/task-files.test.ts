@@ -143,8 +143,7 @@ const Disk = suite('files of tasks on the disk');
 const script = fileURLToPath(new URL('fixtures/accept-one.js', import.meta.url));
 
 /**
- * System calls in the order in which they returned, each as it was called; a call of one thread may be interrupted by
- * those of others in the trace.
+ * Returns the system calls in the order of their returns. In the trace, calls of other threads may interrupt a call.
  */
 function returnedCalls(trace: string): string[] {
   const open = new Map<string, string>();

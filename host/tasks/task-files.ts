@@ -8,13 +8,13 @@ import { AanaError } from '../core/errors.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
 import { type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
-/** A folder that is younger may be of a task that is being accepted. */
+/** A younger folder may belong to a task that is not stored yet. */
 const ORPHAN_AGE_MS = 3_600_000;
-/** Stands for the checksum of a file that an earlier version kept; nothing is compared with it. */
+/** The checksum in the artifact of a file that an earlier version stored without one. It is not compared. */
 const NOT_KNOWN = '0'.repeat(64);
 const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The uploaded files of tasks: a folder each, in one that all hosts of a database share. */
+/** The uploaded files of tasks. Each task has a folder, in a folder that all hosts of a database share. */
 export class TaskFiles {
   readonly #dir: string;
 
@@ -23,8 +23,8 @@ export class TaskFiles {
   }
 
   /**
-   * Takes the files of a request over: they are moved where that is possible. They are on the disk when this resolves,
-   * as the task is that names them.
+   * Keeps the files of a request. Files are moved if possible, and otherwise copied. They are synced to the disk when
+   * this resolves, because the row of the task, which is synced later, names them.
    */
   async keep(taskId: string, files: ReadonlyMap<string, UploadedFile>): Promise<StoredFile[]> {
     if (files.size === 0) return [];
@@ -42,9 +42,9 @@ export class TaskFiles {
   }
 
   /**
-   * Returns the files as an endpoint gets them. They are read and compared with their checksums, because a task may
-   * wait for days; of files that an earlier version kept the length is compared. Throws `UploadedFileLost`, which names
-   * the file part.
+   * Returns the files in the form that endpoints receive. Their bytes are compared with their checksums, because a task
+   * may wait for days. Files that an earlier version stored have no checksum, so only their length is compared. Throws
+   * `UploadedFileLost`, which names the file part.
    */
   async open(files: readonly StoredFile[], signal: AbortSignal): Promise<ReadonlyMap<string, UploadedFile>> {
     const opened = new Map<string, UploadedFile>();
@@ -85,7 +85,7 @@ export class TaskFiles {
     await rm(join(this.#dir, taskId), { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Removes what a host left that died before it had accepted a task, or right after the task's end. */
+  /** Removes folders left by hosts that died before they had stored the task, or right after the end of the task. */
   async removeOrphans(isNeeded: (taskId: string) => Promise<boolean>): Promise<void> {
     for (const name of await readdir(this.#dir).catch(() => [])) {
       const found = await stat(join(this.#dir, name)).catch(() => undefined);
@@ -100,11 +100,11 @@ async function move(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await copyFile(from, to); // another file system
+    await copyFile(from, to); // the folders are on different file systems
   }
 }
 
-/** Same request, same hash: of the endpoint, the input and the contents of the files. */
+/** Returns the hash of a request: of its endpoint, its input and the contents of its files. */
 export async function hashRequest(
   endpoint: string,
   data: string,
@@ -116,7 +116,7 @@ export async function hashRequest(
   return hash.digest('hex');
 }
 
-/** For files of programs; uploads come with their checksum. */
+/** Hashes a file that has no checksum yet. Uploads have one. */
 async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {

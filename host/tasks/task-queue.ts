@@ -16,10 +16,10 @@ import { watchTask } from './watch-task.ts';
 import { Watchers } from './watchers.ts';
 import { WriteTogether } from './write-together.ts';
 
-/** How long is looked for a task of which nobody knows whether it was stored. */
+/** How long the queue searches for a task whose commit is unknown. */
 const LOOK_MS = 30_000;
 
-/** In the words of the settings `TASK_QUEUE__…`; times in seconds. */
+/** Named like the settings `TASK_QUEUE__…`; times in seconds. */
 export interface TaskQueueConfig extends UserCeilingsConfig {
   readonly num_workers: number;
   readonly execution_timeout: number;
@@ -33,7 +33,7 @@ export interface TaskQueueConfig extends UserCeilingsConfig {
 export interface TaskQueueOptions {
   readonly storage: Storage;
   readonly endpoints: EndpointRegistry;
-  /** Where uploaded files of tasks lie; hosts that share a database share it. */
+  /** The folder of the uploaded files of tasks. Hosts that share a database share it. */
   readonly dir: string;
   readonly config: TaskQueueConfig;
   /** Whether tasks of users without an active subscription wait. Default: false. */
@@ -41,9 +41,9 @@ export interface TaskQueueOptions {
   /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
   readonly retryable?: readonly string[] | undefined;
   readonly log: Logger;
-  /** Where tasks are reported. Default: nowhere. */
+  /** Default: tasks are not reported. */
   readonly telemetry?: Telemetry | undefined;
-  /** Aborts when the application shuts down: nobody watches tasks any more. */
+  /** Aborts when the application shuts down. It ends all watchers of tasks. */
   readonly signal: AbortSignal;
 }
 
@@ -51,16 +51,16 @@ export interface DeferredRequest {
   readonly input: unknown;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly userId: string | null;
-  /** Higher ones first. Default 0. */
+  /** A task with a higher priority runs first. Default: 0. */
   readonly priority?: number | undefined;
-  /** Seconds for one attempt. Default: the endpoint's, else the configuration's. */
+  /** Seconds for one attempt. Default: the setting of the endpoint, else of the configuration. */
   readonly executionTimeoutS?: number | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The place of the request in a distributed trace; one that is not valid is left out. */
+  /** The place of the request in a distributed trace. An invalid one is ignored. */
   readonly traceparent?: string | undefined;
 }
 
-/** Requests that are kept and run later: nothing that was accepted is lost, whatever becomes of this process. */
+/** The durable queue of deferred requests. An accepted request is not lost when this process ends. */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
   readonly #files: TaskFiles;
@@ -101,22 +101,22 @@ export class TaskQueue {
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
 
-  /** Begins to run tasks, also those that were left when a host ended. */
+  /** Begins to run tasks, also tasks that an ended host left. */
   async start(): Promise<void> {
     await this.#runner.start();
     if (!this.#options.signal.aborted) this.#sweeper.start();
   }
 
-  /** Takes no more tasks; those that run have `graceMs` to finish, then they go back to the queue. */
+  /** Claims no more tasks. Running tasks have `graceMs` to end; the rest goes back to the queue. */
   async stop(graceMs: number): Promise<void> {
     await Promise.all([this.#runner.stop(graceMs), this.#sweeper.stop()]);
   }
 
   /**
-   * Checks and keeps a request; gives the id of its task, which is stored when this resolves. The same idempotency key
-   * with the same request gives the same task. Throws what {@link checkInput} throws, `IdempotencyKeyReused`,
-   * `TooManyTasks` when the user has as many tasks waiting as may, and `TaskStorageFull` when tasks of the user would
-   * keep more bytes than may be kept.
+   * Checks and stores a request. Returns the id of its task, which is stored when this resolves. The same idempotency
+   * key with the same request returns the same task. Throws the errors of {@link checkInput}, `IdempotencyKeyReused`,
+   * `TooManyTasks` when the user has no room for another waiting task, and `TaskStorageFull` when the tasks of the user
+   * would keep too many bytes.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
     const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey, traceparent } = request;
@@ -147,12 +147,15 @@ export class TaskQueue {
       else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
-      if (!mayBeCommitted(error)) await this.#files.remove(id); // else they may be those of a task; the sweeper knows later
+      // After an unknown commit, the sweeper removes the files if the task does not exist.
+      if (!mayBeCommitted(error)) await this.#files.remove(id);
       throw error;
     }
   }
 
-  /** Stores a task; when nobody knows whether it was, looks until somebody does, or for half a minute. */
+  /**
+   * Stores a task. When the commit is unknown, repeats the write until its outcome is known, for at most half a minute.
+   */
   async #accept(task: NewTask, limits: EnqueueLimits): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> =>
       this.#accepting.write(({ tasks }) => tasks.enqueue(task, limits));
@@ -161,23 +164,24 @@ export class TaskQueue {
     } catch (error) {
       if (!mayBeCommitted(error)) throw error;
       return whileUnavailable(enqueue, AbortSignal.timeout(LOOK_MS)).catch((later: unknown) => {
-        if (later instanceof AanaError && (later.kind === 'conflict' || later.kind === 'rate-limited')) throw later; // another task has its key, or there is no room: this one is not there
+        // The task was not stored, because another task has its key or there is no room.
+        if (later instanceof AanaError && (later.kind === 'conflict' || later.kind === 'rate-limited')) throw later;
         throw new UnknownOutcomeError(
-          'the database was lost while the task was stored, and it is not known whether it was; send the request again with the same Idempotency-Key',
+          'the connection to the database was lost while the task was stored, so it is unknown whether the task exists; send the request again with the same Idempotency-Key',
           later,
         );
       });
     }
   }
 
-  /** Returns what a caller may ask of the queue. */
+  /** Returns the limits of a caller. */
   ceilings(userId: string | null, isAdmin: boolean): Ceilings {
     return ceilingsOf(this.#options.config, userId, isAdmin);
   }
 
   /**
-   * Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when it is none, and
-   * `TaskStorageFull` when tasks of the user keep as many bytes as may be kept, or would with `bytes` more.
+   * Returns how many more tasks of a user may wait, at most `wanted`. Throws `TooManyTasks` when none may, and
+   * `TaskStorageFull` when the tasks of the user with `bytes` more would keep too many bytes.
    */
   async requireRoom(
     userId: string | null,
@@ -196,21 +200,21 @@ export class TaskQueue {
     return Math.min((maxWaiting ?? Infinity) - waiting, wanted);
   }
 
-  /** Throws `NotFoundException`, also for another user's task. */
+  /** Throws `NotFoundException`, also for a task of another user. */
   async get(id: string, userId: string | null): Promise<TaskRecord> {
     const task = await this.#options.storage.read(({ tasks }) => tasks.read(id, userId));
     if (!task) throw notFound(id);
     return task;
   }
 
-  /** As {@link get}, without what can be large. */
+  /** Returns the status only, because other columns may be large. Throws like {@link get}. */
   async #statusOf(id: string, userId: string | null): Promise<TaskStatus> {
     const status = await this.#options.storage.read(({ tasks }) => tasks.status(id, userId));
     if (status === undefined) throw notFound(id);
     return status;
   }
 
-  /** The newest first; pages count from 1 on. */
+  /** Returns a page of tasks, the newest first. Pages count from 1. */
   list(
     userId: string | null,
     {
@@ -224,18 +228,18 @@ export class TaskQueue {
     );
   }
 
-  /** What became of each attempt so far. Throws `NotFoundException`. */
+  /** Returns the attempts so far with their outcomes. Throws `NotFoundException`. */
   async attempts(id: string, userId: string | null): Promise<AttemptRecord[]> {
     await this.#statusOf(id, userId);
     return this.#options.storage.read(({ tasks }) => tasks.attempts(id));
   }
 
-  /** By status, without those that no task has. */
+  /** Returns the number of tasks by status, without statuses that no task has. */
   count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
     return this.#options.storage.read(({ tasks }) => tasks.count(userId));
   }
 
-  /** Ends a task that waits or runs, down to the native loop. Throws `TaskEnded` for one that has ended. */
+  /** Ends a task that waits or runs. A running engine stops, too. Throws `TaskEnded` for a task that has ended. */
   async cancel(id: string, userId: string | null): Promise<TaskRecord> {
     const status = await this.#statusOf(id, userId);
     const isCancelled = await this.#options.storage.write(({ tasks }) => tasks.cancel(id, userId));
@@ -247,7 +251,9 @@ export class TaskQueue {
     return this.get(id, userId);
   }
 
-  /** Gives a failed task new attempts. Throws `TaskNotFailed` for others, and what {@link requireRoom} throws. */
+  /**
+   * Gives a failed task new attempts. Throws `TaskNotFailed` for other tasks, and the errors of {@link requireRoom}.
+   */
   async retry(id: string, userId: string | null): Promise<TaskRecord> {
     await this.#statusOf(id, userId);
     await this.requireRoom(userId);
@@ -257,15 +263,15 @@ export class TaskQueue {
   }
 
   /**
-   * Gives failed tasks new attempts, those that failed first, `limit` and as many as may wait at most; gives their ids.
-   * Throws what {@link requireRoom} throws.
+   * Gives failed tasks new attempts, starting with the task that failed first: at most `limit` tasks, and at most as
+   * many as may wait. Returns their ids. Throws the errors of {@link requireRoom}.
    */
   async retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
     const room = await this.requireRoom(userId, { wanted: limit });
     return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, room));
   }
 
-  /** Removes a task, and gives what it was. Throws `TaskIsActive` for one that a host has. */
+  /** Removes a task and returns it. Throws `TaskIsActive` for a task that a host runs. */
   async delete(id: string, userId: string | null): Promise<TaskRecord> {
     const task = await this.get(id, userId);
     const isGone = await this.#options.storage.write(({ tasks }) => tasks.delete(id, userId));
@@ -276,8 +282,8 @@ export class TaskQueue {
   }
 
   /**
-   * What happened to a task after the event `after`, and what happens, until it has ended. Throws `NotFoundException`
-   * or `TooManyWatchers` at once.
+   * Yields the events of a task after the event `after`, until the task has ended. Throws `NotFoundException` or
+   * `TooManyWatchers` before the first event.
    */
   async watch(
     id: string,
@@ -293,7 +299,7 @@ export class TaskQueue {
   }
 }
 
-/** Gives what `values` gives, and calls `release` at the end, also when the reader stops earlier. */
+/** Yields `values` and calls `release` at the end, also when the reader leaves earlier. */
 async function* releasing<T>(values: AsyncGenerator<T, void>, release: () => void): AsyncGenerator<T, void> {
   try {
     yield* values;

@@ -24,35 +24,35 @@ export interface TaskRunnerOptions {
   readonly endpoints: EndpointRegistry;
   readonly files: TaskFiles;
   readonly log: Logger;
-  /** Tasks at the same time. */
+  /** Most tasks that run at once. */
   readonly workers: number;
-  /** A host that is not heard of for so long has lost its tasks. */
+  /** A host that renews no lease for so long loses its tasks. */
   readonly leaseMs: number;
   readonly activeOfUser: number;
   /** Most tasks of one user that this host runs at a time. */
   readonly activeOfUserHere: number;
   /** Whether tasks of users without an active subscription wait. */
   readonly subscribersOnly: boolean;
-  /** Names of errors after which there is another attempt. */
+  /** Names of errors after which a task gets another attempt. */
   readonly retryable: readonly string[];
-  /** Bytes that tasks of a user may keep; undefined is as many as there is room for. */
+  /** Returns the bytes that tasks of a user may keep; undefined is no limit. */
   readonly maxBytesOf: (userId: string | null) => number | undefined;
-  /** Default: nothing is reported. */
+  /** Default: attempts are not reported. */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** The reason with which an attempt is ended whose task is not this host's any more: nothing is to be said of it. */
+/** The abort reason of an attempt that lost its task. Nothing is stored of such an attempt. */
 const LOST = cancelledError('the task was cancelled, or another host has it');
 
-/** Takes tasks from the queue and runs them, as many at a time as there are workers. */
+/** Claims tasks and runs them, a limited number at once. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
-  /** What becomes of the tasks that it has. */
+  /** Writes of running tasks, which share transactions. */
   readonly #results: WriteTogether;
   readonly #telemetry: TaskTelemetry;
   readonly #owner = newLeaseOwner();
   readonly #consumer: QueueConsumer<ClaimedTask>;
-  /** Until when there may be tasks that it has and does not know of; see {@link TaskRunner.#adopt}. */
+  /** The time until which this host may have tasks that it does not know of; see {@link TaskRunner.#adopt}. */
   #doubtsUntil = 0;
 
   constructor(options: TaskRunnerOptions) {
@@ -66,38 +66,40 @@ export class TaskRunner {
       nextDueInMs: () => this.#nextDueInMs(),
       run: (task, signal) => this.#run(task, signal),
       listen: () => storage.listen((message) => this.#hear(message)),
-      onClaimError: (error) => log.warn('tasks cannot be taken', { error }),
+      onClaimError: (error) => log.warn('tasks cannot be claimed', { error }),
       onRunError: (error, { id }) =>
-        log.error('what became of a task could not be stored; it is run again when its lease is over', {
+        log.error('the outcome of a task could not be stored; the task runs again after its lease has expired', {
           task: id,
           error,
         }),
       leases: {
         everyMs: options.leaseMs / 4,
         renew: (tasks) => this.#renew(tasks),
-        onError: (error) => log.warn('the leases of tasks were not renewed', { error }),
+        onError: (error) => log.warn('the leases of running tasks were not renewed', { error }),
       },
     });
   }
 
-  /** Begins to take tasks. */
+  /** Begins to claim tasks. */
   start(): Promise<void> {
     return this.#consumer.start();
   }
 
-  /** Takes no more; lets running ones finish for `graceMs`, then puts them back into the queue. May be called twice. */
+  /**
+   * Claims no more tasks. Running tasks have `graceMs` to end; the rest goes back to the queue. May be called twice.
+   */
   stop(graceMs: number): Promise<void> {
     return this.#consumer.stop(graceMs);
   }
 
-  /** Looks for tasks now: there is one more, as far as the caller knows. */
+  /** Called when there may be a new task. */
   look(): void {
     this.#consumer.wake();
   }
 
   #hear(message: string): void {
     if (message === '' || message === TASKS_WAITING) this.look();
-    if (message === '') void this.#consumer.renew(); // one may have been cancelled meanwhile
+    if (message === '') void this.#consumer.renew(); // a notification that a task was cancelled may have been missed
     if (!message.startsWith(TASK_CANCELLED)) return;
     for (const task of this.#consumer.running)
       if (task.id === message.slice(TASK_CANCELLED.length)) this.#consumer.abort(task, LOST);
@@ -130,13 +132,18 @@ export class TaskRunner {
     return performance.now() < this.#doubtsUntil;
   }
 
-  /** Takes the tasks that it was given without hearing of it. No claim is on its way meanwhile. */
+  /**
+   * Claims the tasks that this host has without knowing it, because the answer to a claim was lost. No claim runs at
+   * the same time.
+   */
   async #adopt(): Promise<ClaimedTask[]> {
     const { storage, leaseMs, log } = this.#options;
     const known = this.#consumer.running.map(({ id }) => id);
     const adopted = await storage.write(({ tasks }) => tasks.adopt(this.#owner, known, leaseMs));
-    for (const { id } of adopted) log.info('a task was taken although nobody could say so', { task: id });
-    this.#doubtsUntil = Math.min(this.#doubtsUntil, performance.now() + leaseMs); // a commit that is on its way comes before the lease is over, or not at all
+    for (const { id } of adopted)
+      log.info('a task was claimed although the answer to the claim was lost', { task: id });
+    // A claim that is still being committed has its effect before the lease is over, or not at all.
+    this.#doubtsUntil = Math.min(this.#doubtsUntil, performance.now() + leaseMs);
     return adopted;
   }
 
@@ -158,7 +165,7 @@ export class TaskRunner {
     try {
       outcome = await this.#attempt(task, signal, record);
       if (outcome === undefined)
-        return log.info('task left', { ...fields, reason: 'it was cancelled, or another host has it' });
+        return log.info('task left', { ...fields, reason: 'the task was cancelled, or another host has it' });
       stored = await this.#finish(task, outcome);
     } finally {
       record.end(stored ? outcome : undefined);
@@ -171,7 +178,7 @@ export class TaskRunner {
     });
   }
 
-  /** How the attempt ended; undefined when the task is not this host's any more. */
+  /** Runs an attempt and returns its outcome; undefined when this host has lost the task. */
   async #attempt(task: ClaimedTask, signal: AbortSignal, record: AttemptRecord): Promise<Outcome | undefined> {
     const { endpoints, files } = this.#options;
     const ending = new AbortController();
@@ -189,7 +196,7 @@ export class TaskRunner {
         throw new AanaError(
           'EndpointNotFoundException',
           'unavailable',
-          `there is no endpoint at ${task.endpoint} just now`,
+          `there is no endpoint at ${task.endpoint} at the moment`,
         );
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
@@ -206,7 +213,8 @@ export class TaskRunner {
       record.ran();
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
-      await report.flush().catch(() => {}); // what was streamed before the failure is seen; its own failure says nothing new
+      // Values before the failure are stored for watchers. A failure of this write adds nothing to the first one.
+      await report.flush().catch(() => {});
       const isLost = signal.reason === LOST || ending.signal.reason === LOST;
       const reason: unknown = isLost
         ? LOST
@@ -230,9 +238,9 @@ export class TaskRunner {
   }
 
   /**
-   * Stores how an attempt ended, however long the database is away: no other host runs the task before that, unless it
-   * knows that this one was lost, and then nothing is stored. What the database refuses for good is stored as the
-   * failure that it is.
+   * Stores the outcome of an attempt, also after the database was away for a long time. No other host runs the task
+   * before, unless this host has lost the task; then nothing is stored. If the database refuses a result for good, the
+   * task fails with that error.
    */
   async #finish(task: ClaimedTask, outcome: Outcome): Promise<boolean> {
     const write = (result: Outcome): Promise<boolean> =>
@@ -249,14 +257,14 @@ export class TaskRunner {
       if (this.#consumer.graceOver.aborted || outcome.kind !== 'complete') throw error;
       if (error instanceof AanaError && error.name === 'TaskStorageFull')
         return write(failure(task, error, this.#options.retryable));
-      this.#options.log.error('a result cannot be stored', { task: task.id, error });
+      this.#options.log.error('the result of a task cannot be stored', { task: task.id, error });
       return write(
         failure(
           task,
           new AanaError(
             'ResultNotStored',
             'internal',
-            'the task was done, but the database did not take its result; the log of the server says why',
+            'the task was done, but the database refused its result; the log of the server has the reason',
           ),
           this.#options.retryable,
         ),
@@ -264,7 +272,7 @@ export class TaskRunner {
     }
   }
 
-  /** Keeps the leases of what runs here, and ends what was lost. */
+  /** Renews the leases of running tasks, and aborts the tasks that this host has lost. */
   async #renew(running: readonly ClaimedTask[]): Promise<void> {
     const { leaseMs, storage } = this.#options;
     const ids = running.map(({ id }) => id);

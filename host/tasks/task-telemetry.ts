@@ -4,15 +4,15 @@ import type { ClaimedTask, Outcome } from '../storage/index.ts';
 
 /** One attempt at a task on this host. */
 export interface AttemptRecord {
-  /** The place in the trace of what the attempt does. */
+  /** The place in the trace for the calls inside the attempt. */
   readonly traceparent: string | undefined;
-  /** The endpoint is done, or has failed with `error`. */
+  /** Called when the endpoint has ended, or failed with `error`. */
   ran(error?: unknown): void;
-  /** What was stored; undefined when the task is not this host's any more. */
+  /** Called with the stored outcome; undefined when this host has lost the task. */
   end(stored: Outcome | undefined): void;
 }
 
-/** Reports the tasks that this host runs, by the path of their endpoint. */
+/** Reports the tasks that this host runs, by the paths of their endpoints. */
 export class TaskTelemetry {
   readonly #attempts: WorkTelemetry;
   readonly #waits: Histogram;

@@ -8,15 +8,19 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Events read at a time, and bytes of them, but for the last one: who reads slowly holds so much. */
+/** Most events that are read at a time. A slow reader keeps so many in memory. */
 const BATCH = 500;
+/** Most bytes of events that are read at a time, without the last event. */
 const BATCH_BYTES = 1_048_576;
-/** In UTF-8, for each unit of a string. */
+/** The most bytes in UTF-8 of one unit of a JavaScript string. */
 const MOST_BYTES_OF_CHARACTER = 3;
-/** How often is looked without being told: another process that shares SQLite's file tells nobody. */
+/**
+ * How often events are read without a notification, because processes that share a SQLite file cannot notify each
+ * other.
+ */
 const POLL_MS = 1000;
 
-/** The events of a task, from the stored ones on to those that come, until it has ended or is gone. */
+/** Yields the stored and the coming events of a task, until it has ended or is removed. */
 export async function* watchTask(
   storage: Storage,
   { id, after, signal }: WatchOptions,
@@ -29,8 +33,8 @@ export async function* watchTask(
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     for (let last = after; !signal.aborted;) {
-      wake = deferred(); // before the look, so that what comes meanwhile is not missed
-      // The state first: an event of an ended task is there before its end is seen.
+      wake = deferred(); // before the read, so that a notification meanwhile is not missed
+      // The status is read first, so that all events of a task with an ended status are read.
       const { status, events } = await storage.read(async ({ tasks }) => ({
         status: await tasks.status(id, null),
         events: await tasks.events(id, last, BATCH, BATCH_BYTES),

@@ -1,12 +1,12 @@
 import { AanaError } from '../core/errors.ts';
 
-/** How many streams of events each user reads from this host. */
+/** Counts the streams of events that each user reads from this host. */
 export class Watchers {
   readonly #counts = new Map<string, number>();
 
   /**
-   * Counts one more stream until the returned function is called. Throws `TooManyWatchers` when the user reads `most`
-   * already. Nobody (null) is not counted.
+   * Counts one more stream until the returned function is called. Throws `TooManyWatchers` when the user already reads
+   * `most` streams. Callers without a user (null) are not counted.
    */
   add(userId: string | null, most: number | undefined): () => void {
     if (userId === null || most === undefined) return () => {};
@@ -15,7 +15,7 @@ export class Watchers {
       throw new AanaError(
         'TooManyWatchers',
         'rate-limited',
-        `this user reads the events of ${most} tasks already, the most that may be read at the same time; end one of the streams first`,
+        `this user already reads the events of ${most} tasks, which is the most at the same time; end one of the streams first`,
         { data: { max_watchers: most } },
       );
     }

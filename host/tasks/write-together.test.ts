@@ -8,7 +8,7 @@ import { WriteTogether } from './write-together.ts';
 interface Context {
   storage: Storage;
   together: WriteTogether;
-  /** Transactions that were begun. */
+  /** The number of begun transactions. */
   transactions: number;
 }
 

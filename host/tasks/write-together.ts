@@ -8,14 +8,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Most writes in one transaction: while it runs, others wait. */
+/** Most writes in one transaction, because other writes wait while it runs. */
 const MOST = 64;
 
 /**
- * Writes that come while another one is under way share the next transaction, for each commit waits for the disk. A
- * write resolves when its transaction is committed, as with {@link Storage.write}; when one of them fails, each is run
- * again in a transaction of its own. When nobody knows whether the transaction was committed, all of them reject with
- * that.
+ * Lets writes that arrive during another write share the next transaction, because each commit waits for the disk. A
+ * write resolves when its transaction is committed, as with {@link Storage.write}. When one of the writes fails, each
+ * is run again in a transaction of its own. When the commit is unknown, all of them reject with that error.
  */
 export class WriteTogether {
   readonly #storage: Pick<Storage, 'write'>;
@@ -48,10 +47,10 @@ export class WriteTogether {
         return;
       } catch (error) {
         if (mayBeCommitted(error)) {
-          for (const { reject } of group) reject(error); // none of them failed: each caller looks for what became of its own
+          for (const { reject } of group) reject(error); // no write failed; each caller searches for its own effect
           return;
         }
-        // Which one it was shows when each is alone.
+        // Each write alone shows which one failed.
       }
     }
     await Promise.all(group.map(({ work, resolve, reject }) => this.#storage.write(work).then(resolve, reject)));
