@@ -9,7 +9,7 @@ import { DeliveryTelemetry } from './delivery-telemetry.ts';
 import { messageBody, messageHeaders } from './message.ts';
 import { pauseMs, retryAfterMs, retryDelayMs } from './retry-schedule.ts';
 
-/** In the words of the settings `WEBHOOK__…`; times in seconds. */
+/** Named like the settings `WEBHOOK__…`; times in seconds. */
 export interface DelivererConfig {
   readonly hmac_secret: string | null;
   readonly retry_attempts: number;
@@ -27,12 +27,12 @@ export interface OutgoingMessage {
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
-  /** For everything: the name, the connection, the answer. */
+  /** The time for the whole request: look-up of the name, connection and answer. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Posts a message to an address that it has checked, and follows no redirect. Rejects when there is no answer. */
+/** Posts a message to a checked address and follows no redirect. Rejects when there is no answer. */
 export type PostMessage = (
   message: OutgoingMessage,
 ) => Promise<{ readonly status: number; readonly headers: readonly (readonly [name: string, value: string])[] }>;
@@ -41,16 +41,22 @@ export interface DelivererOptions {
   readonly storage: Storage;
   readonly config: DelivererConfig;
   readonly post: PostMessage;
-  /** Never where users have keys: only admins see the inside. */
+  /**
+   * Whether messages contain stack traces. It must be false when users have keys, because only admins may see stack
+   * traces.
+   */
   readonly includeStacktrace: boolean;
-  /** Whether who has these scopes (null: all) may read results of the endpoint at a path. Default: everybody may. */
+  /**
+   * Returns whether a webhook with these scopes (null: all) may receive results of the endpoint at a path. Default:
+   * every webhook may.
+   */
   readonly mayRead?: ((scopes: readonly string[] | null, endpoint: string) => boolean) | undefined;
   readonly log: Logger;
-  /** Where deliveries are reported. Default: nowhere. */
+  /** Default: deliveries are not reported. */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** How an attempt ended: the status of the answer, or why there was none. */
+/** The result of an attempt: the status of the answer, or the reason why there was none. */
 interface Answer {
   readonly status: number | null;
   readonly error: string | null;
@@ -59,12 +65,12 @@ interface Answer {
 
 /** The consumer looks again within a second, so later deliveries need not be read. */
 const HORIZON_MS = 1000;
-/** A lease is longer than an attempt by so much: time to write down how it went. */
+/** The time by which a lease is longer than an attempt, for storing the result. */
 const LEASE_MARGIN_MS = 5000;
 
 /**
- * Sends what waits in the outbox. Hosts that share a database share the work; what one has begun and not ended, another
- * one sends again.
+ * Sends the deliveries of the outbox. Hosts that share a database share the work. A delivery that a lost host had begun
+ * is sent again by another host.
  */
 export class Deliverer {
   readonly #options: DelivererOptions;
@@ -85,9 +91,9 @@ export class Deliverer {
         storage.listen((message) => {
           if (message === '' || message === DELIVERIES_WAITING) this.#consumer.wake();
         }),
-      onClaimError: (error) => log.warn('webhook deliveries cannot be taken', { error }),
+      onClaimError: (error) => log.warn('webhook deliveries cannot be claimed', { error }),
       onRunError: (error, { id, webhook_id: webhook }) =>
-        log.warn('what became of a delivery could not be stored; it is sent again when its lease is over', {
+        log.warn('the result of a delivery could not be stored; it is sent again after its lease has expired', {
           webhook,
           delivery: id,
           error,
@@ -99,7 +105,10 @@ export class Deliverer {
     return this.#consumer.start();
   }
 
-  /** Takes no more; attempts that run have `graceMs` to end, then they are given back. May be called twice. */
+  /**
+   * Claims no more deliveries. Running attempts have `graceMs` to end; the rest goes back to the outbox. May be called
+   * twice.
+   */
   stop(graceMs: number): Promise<void> {
     return this.#consumer.stop(graceMs);
   }
@@ -121,10 +130,12 @@ export class Deliverer {
       webhookDeliveries.claim({
         owner: this.#owner,
         limit: room,
-        limitOfFailing: Math.max(0, Math.ceil(config.max_concurrent / 2) - failing), // the other half is for those that work
+        // The other half is for targets that work.
+        limitOfFailing: Math.max(0, Math.ceil(config.max_concurrent / 2) - failing),
         perTarget: config.max_concurrent_per_target,
         activeOfUser,
-        limitOfUser: Math.max(1, Math.floor((config.max_concurrent * 3) / 4)), // so that others need not wait for slow targets of one user
+        // Other users do not wait for the slow targets of one user.
+        limitOfUser: Math.max(1, Math.floor((config.max_concurrent * 3) / 4)),
         leaseMs: config.timeout * 1000 + LEASE_MARGIN_MS,
       }),
     );
@@ -141,7 +152,7 @@ export class Deliverer {
     await whileUnavailable(() => this.#store(delivery, answer, ms), signal);
   }
 
-  /** Undefined when it was ended by the shutdown. */
+  /** Sends a delivery once. Returns undefined when the shutdown ended the attempt. */
   async #attempt(
     delivery: ClaimedDelivery,
     traceparent: string | undefined,
@@ -175,7 +186,7 @@ export class Deliverer {
     }
   }
 
-  /** The webhook's own, else that of its user's key, else the common one. */
+  /** Returns the secret of the webhook, else of a key of its user, else the common secret. */
   async #secretOf({ secret, user_id: user }: ClaimedDelivery): Promise<string> {
     const ofUser =
       secret === null && user !== null
@@ -186,7 +197,7 @@ export class Deliverer {
       throw new AanaError(
         'NoWebhookSecret',
         'internal',
-        'there is no secret to sign with; give the webhook one with PUT, or set WEBHOOK__HMAC_SECRET',
+        'there is no secret to sign with; set one for the webhook with PUT, or set WEBHOOK__HMAC_SECRET',
       );
     return found;
   }
@@ -212,7 +223,7 @@ export class Deliverer {
     const isLast = attempts >= config.retry_attempts;
     const delayMs = retryDelayMs(attempts, config, asked, Math.random);
     const disabled = await storage.write(async ({ webhooks, webhookDeliveries, connection }) => {
-      // 410 is an answer for the webhook, not for this delivery, which waits until it is enabled again.
+      // 410 concerns the webhook and not this delivery, which waits until the webhook is enabled again.
       const outcome =
         isLast && status !== 410 ? ({ status: 'failed' } as const) : ({ status: 'pending', delayMs } as const);
       if (!(await webhookDeliveries.finish(delivery, attempt, outcome))) return undefined;
@@ -224,20 +235,20 @@ export class Deliverer {
         connection.now() - health.failing_since >= config.disable_after * 1000;
       const reason =
         status === 410
-          ? 'the target answered 410: it is gone'
+          ? 'the target answered 410, which means that it is gone'
           : isHopeless
-            ? `${health.failures} attempts in a row failed, since ${new Date(health.failing_since).toISOString()}; the last one: ${error}`
+            ? `${health.failures} attempts in a row failed since ${new Date(health.failing_since).toISOString()}; the last error: ${error}`
             : undefined;
       return reason !== undefined && (await webhooks.disable(delivery.webhook_id, reason)) ? reason : undefined;
     });
     if (isLast && status !== 410) this.#telemetry.ended(delivery, 'failed', attempts);
-    if (isLast) log.warn('webhook not delivered, and not tried again', { ...fields, attempts, reason: error });
+    if (isLast) log.warn('webhook not delivered, and not sent again', { ...fields, attempts, reason: error });
     else log.debug('webhook not delivered', { ...fields, attempts, reason: error });
     if (disabled !== undefined) log.warn('webhook disabled', { webhook: delivery.webhook_id, reason: disabled });
   }
 }
 
-/** How an attempt is reported. */
+/** Returns the end of an attempt for the telemetry. */
 function endOf(answer: Answer | undefined): WorkEnd {
   if (answer === undefined) return { error: SHUTDOWN, outcome: 'cancelled' };
   const { status, error } = answer;

@@ -2,7 +2,7 @@ import type { Counter, Histogram, Telemetry } from '../core/telemetry.ts';
 import { type Work, WorkTelemetry } from '../core/work-telemetry.ts';
 import type { ClaimedDelivery } from '../storage/index.ts';
 
-/** Reports what is sent to webhooks, by its event. Targets are no labels, because users choose them. */
+/** Reports deliveries by their event. Targets are not labels, because users choose them. */
 export class DeliveryTelemetry {
   readonly #attempts: WorkTelemetry;
   readonly #ended: Counter;
@@ -16,11 +16,11 @@ export class DeliveryTelemetry {
     );
     this.#ended = telemetry.counter('aana.webhook.deliveries', {
       unit: '{delivery}',
-      description: 'Messages that were delivered or given up.',
+      description: 'Messages that were delivered, or failed after the last attempt.',
     });
     this.#counts = telemetry.histogram('aana.webhook.attempts', {
       unit: '{attempt}',
-      description: 'Attempts that a message had when it was delivered or given up.',
+      description: 'Attempts of a message until it was delivered or failed.',
     });
   }
 
@@ -28,7 +28,7 @@ export class DeliveryTelemetry {
     return this.#attempts.begin({ 'aana.webhook.event': event }, traceparent ?? undefined);
   }
 
-  /** The message is not sent again. */
+  /** Called when the message is not sent again. */
   ended({ event }: ClaimedDelivery, status: 'delivered' | 'failed', attempts: number): void {
     const attributes = { 'aana.webhook.event': event, 'aana.webhook.status': status };
     this.#ended.add(1, attributes);

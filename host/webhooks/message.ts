@@ -4,12 +4,12 @@ import type { ClaimedDelivery } from '../storage/index.ts';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A secret as the libraries of Standard Webhooks take it: the key in base64 after `whsec_`. */
+/** Returns a new secret in the form of Standard Webhooks: the key in base64 after `whsec_`. */
 export function newSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The body of a delivery: that of the original, the same for every attempt. */
+/** Returns the body of a delivery in the format of the Python SDK. It is the same for every attempt. */
 export function messageBody(
   delivery: Pick<ClaimedDelivery, 'event' | 'task_id' | 'endpoint' | 'task_status' | 'num_retries' | 'result'>,
   includeStacktrace: boolean,
@@ -31,8 +31,8 @@ export function messageBody(
 }
 
 /**
- * Returns compact JSON in ASCII, as Python writes it, because receivers of the original write the body again before they
- * verify it.
+ * Returns compact JSON in ASCII, as Python writes it, because receivers of the Python SDK serialise the body again
+ * before they verify it.
  */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
@@ -45,15 +45,15 @@ export interface SignedMessage {
   readonly id: string;
   readonly body: Uint8Array;
   readonly secret: string;
-  /** Milliseconds since 1970 by this machine's clock, which receivers compare with theirs. */
+  /** Milliseconds since 1970 by the clock of this machine. Receivers compare it with their clocks. */
   readonly sentAt: number;
   /** The place in a distributed trace; it is not signed. */
   readonly traceparent?: string | undefined;
 }
 
 /**
- * The headers of a message: those of Standard Webhooks, which sign id, time and body, and the original's, which signs
- * the body alone.
+ * Returns the headers of a message: the headers of Standard Webhooks, which sign id, time and body, and the header of
+ * the Python SDK, which signs only the body.
  */
 export function messageHeaders({
   id,
@@ -74,13 +74,13 @@ export function messageHeaders({
   ];
 }
 
-/** The key of Standard Webhooks: what is in the base64 after `whsec_`, or the text itself. */
+/** Returns the key of Standard Webhooks: the bytes of the base64 after `whsec_`, or of the text itself. */
 function keyOf(secret: string): Buffer {
   return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
 }
 
 /**
- * Whether a secret can be used: one that begins as those of Standard Webhooks goes on with the base64 of at least 16
+ * Returns whether a secret is valid. After the prefix of Standard Webhooks it must have the base64 of at least 16
  * bytes.
  */
 export function isSecret(secret: string): boolean {

@@ -1,4 +1,4 @@
-// Hosts as processes of their own that share a database, and are killed.
+// Hosts in separate processes that share a database and are killed.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { suite } from 'uvu';
@@ -13,7 +13,7 @@ interface Context {
   config: StorageConfig;
   children: ChildProcess[];
   receiver: Receiver;
-  /** Makes webhooks and looks at them; it sends nothing. */
+  /** Makes and reads webhooks, and sends nothing. */
   watcher: TestHost;
   webhook: string;
 }

@@ -53,7 +53,7 @@ function deliveryTests(databases: TestDatabases): void {
     events: readonly string[] = [],
     userId: string | null = null,
   ): Promise<string> => (await webhooks.create({ userId, url, events })).webhook.id;
-  /** The log of a webhook, when all of it is as `isDone` says. */
+  /** Returns the log of a webhook as soon as `isDone` holds for all of it. */
   const log = async (
     { webhooks }: TestHost,
     id: string,
@@ -65,7 +65,7 @@ function deliveryTests(databases: TestDatabases): void {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
-  /** Why a webhook is disabled, once it is. */
+  /** Waits until a webhook is disabled, and returns the reason. */
   const reasonOf = async ({ webhooks }: TestHost, id: string): Promise<string> => {
     for (;;) {
       const { disabled_reason: reason } = await webhooks.get(id, null);
@@ -317,7 +317,7 @@ function deliveryTests(databases: TestDatabases): void {
       receiver.answer = () => 503;
       const id = await hook(made, receiver, ['task.completed']);
       await runTask(made.storage);
-      assert.match(await reasonOf(made, id), /^3 attempts in a row failed, since .*: the target answered 503$/);
+      assert.match(await reasonOf(made, id), /^3 attempts in a row failed since .*: the target answered 503$/);
       assert.ok(lines.some((line) => line.includes('webhook disabled') && line.includes(id)));
       assert.is(receiver.received.length, 3);
     },

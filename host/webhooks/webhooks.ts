@@ -4,7 +4,7 @@ import { Deliverer, type DelivererConfig, type DelivererOptions } from './delive
 import { isSecret, newSecret } from './message.ts';
 import { Pruner } from './pruner.ts';
 
-/** In the words of the settings `WEBHOOK__…`. */
+/** Named like the settings `WEBHOOK__…`. */
 export interface WebhookConfig extends DelivererConfig {
   readonly max_webhooks: number;
 }
@@ -12,15 +12,18 @@ export interface WebhookConfig extends DelivererConfig {
 export interface WebhooksOptions extends DelivererOptions {
   readonly config: WebhookConfig;
   /**
-   * Why the host of a URL may not be sent to, as far as its spelling tells; undefined when it may. Each delivery looks
-   * at its addresses, too.
+   * Returns the reason why the host in a URL is refused; undefined when it is allowed. Only the spelling of the URL is
+   * checked. Each delivery also checks the address.
    */
   readonly refusalOf: (url: URL) => string | undefined;
 }
 
 const MOST_URL_LENGTH = 2083;
 
-/** Who is told of tasks, and how it went. Each webhook is seen by its user alone (by everybody: null). */
+/**
+ * The webhooks of users and the log of their deliveries. A user sees only the webhooks of that user. When the host
+ * requires no keys, all callers are the user null.
+ */
 export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #deliverer: Deliverer;
@@ -33,7 +36,7 @@ export class Webhooks {
     this.#pruner = new Pruner({ storage, log, retentionMs: config.retention * 1000 });
   }
 
-  /** Begins to send, also what was left when a host ended. */
+  /** Begins to send deliveries, also deliveries that an ended host left. */
   async start(): Promise<void> {
     await this.#deliverer.start();
     this.#pruner.start();
@@ -45,7 +48,7 @@ export class Webhooks {
   }
 
   /**
-   * Makes a webhook; where there is no secret for it, it gets one, which is given here and never again. Throws
+   * Makes a webhook. If there is no secret for it, it gets a new one, which only this result contains. Throws
    * `ValidationError`, `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`.
    */
   async create({
@@ -69,7 +72,7 @@ export class Webhooks {
         throw new AanaError(
           'TooManyWebhooks',
           'conflict',
-          `there are ${config.max_webhooks} webhooks already, the most that a user may have; remove one`,
+          `the user already has ${config.max_webhooks} webhooks, which is the most; remove one`,
           { data: { max_webhooks: config.max_webhooks } },
         );
       }
@@ -87,14 +90,14 @@ export class Webhooks {
     return this.#options.storage.read(({ webhooks }) => webhooks.list(userId));
   }
 
-  /** Throws `NotFoundException`, also for another user's webhook. */
+  /** Throws `NotFoundException`, also for a webhook of another user. */
   async get(id: string, userId: string | null): Promise<WebhookRecord> {
     return found(id, await this.#options.storage.read(({ webhooks }) => webhooks.read(id, userId)));
   }
 
   /**
-   * What is not given stays. A new URL begins with a clean slate, and so does one that is enabled; what waited for it
-   * is sent.
+   * Changes a webhook; absent fields stay. A new URL and an enabled webhook begin without failures, and waiting
+   * deliveries are sent.
    */
   async update(
     id: string,
@@ -116,7 +119,7 @@ export class Webhooks {
     });
   }
 
-  /** Removes a webhook with what waits for it, and gives what it was. */
+  /** Removes a webhook with its deliveries, and returns it. */
   async delete(id: string, userId: string | null): Promise<WebhookRecord> {
     return this.#options.storage.write(async ({ webhooks }) => {
       const webhook = found(id, await webhooks.read(id, userId));
@@ -125,7 +128,10 @@ export class Webhooks {
     });
   }
 
-  /** Of one user, or of everybody (null), the oldest first; pages count from 1 on. For admins. */
+  /**
+   * Returns a page of the webhooks of one user, or of all users (null), the oldest first. Pages count from 1. For
+   * admins.
+   */
   listAll(
     userId: string | null,
     { page, perPage }: { readonly page: number; readonly perPage: number },
@@ -135,14 +141,12 @@ export class Webhooks {
     );
   }
 
-  /**
-   * Removes anybody's webhook with what waits for it, and gives what it was. Throws `NotFoundException`. For admins.
-   */
+  /** Removes a webhook of any user with its deliveries, and returns it. Throws `NotFoundException`. For admins. */
   async deleteAny(id: string): Promise<WebhookRecord> {
     return found(id, await this.#options.storage.write(({ webhooks }) => webhooks.deleteAny(id)));
   }
 
-  /** What was sent and what waits, the newest first; pages count from 1 on. */
+  /** Returns a page of deliveries, sent and waiting, the newest first. Pages count from 1. */
   async deliveries(
     id: string,
     userId: string | null,
@@ -159,8 +163,8 @@ export class Webhooks {
   }
 
   /**
-   * Sends a delivery once more, under its id. Throws `NotFoundException`, `WebhookDisabled`, and `DeliveryIsActive` for
-   * one that is being sent.
+   * Sends a delivery once more under the same id. Throws `NotFoundException`, `WebhookDisabled`, and `DeliveryIsActive`
+   * for a delivery that is being sent.
    */
   async replay(id: string, deliveryId: string, userId: string | null): Promise<DeliveryRecord> {
     return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
@@ -174,15 +178,15 @@ export class Webhooks {
           { data: { id } },
         );
       if (!(await webhookDeliveries.replay(id, deliveryId)))
-        throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', {
+        throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent at the moment.', {
           data: { id: deliveryId },
         });
-      await webhooks.resume(id); // somebody asks for it now
+      await webhooks.resume(id); // a user asked for it, so a pause ends
       return found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
     });
   }
 
-  /** As it is kept: normalised, as the original does. */
+  /** Returns a URL in the normalised form of the Python SDK. Throws `ValidationError` or `PrivateAddressException`. */
   #checkedUrl(text: string): string {
     if (text.length > MOST_URL_LENGTH)
       throw invalid('url', 'url_too_long', `URL should have at most ${MOST_URL_LENGTH} characters`, text);
@@ -210,12 +214,12 @@ function checkSecret(secret: string): void {
     throw invalid(
       'secret',
       'value_error',
-      'What begins with whsec_ should go on with the base64 of at least 16 bytes',
+      'A secret that begins with whsec_ should continue with the base64 of at least 16 bytes',
       null,
     );
 }
 
-/** In the shape of all errors of validation. A secret is never given back. */
+/** Returns an error in the format of all validation errors. It never contains a secret. */
 function invalid(key: string, type: string, msg: string, input: string | null): AanaError {
   return new AanaError('ValidationError', 'invalid-input', 'Validation error', {
     data: [{ type, loc: [key], msg, input }],
