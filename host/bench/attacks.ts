@@ -14,7 +14,7 @@ import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-s
 import { defaultLimits } from '../plugins/rights/limits.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
-import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {

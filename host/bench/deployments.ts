@@ -2,15 +2,14 @@
 // with a kilobyte each way, and a stream, through a handle to one replica. It also measures the start time and the
 // memory of the host and of that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N]
 // [--starts N]`
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../core/package-root.ts';
 import { descendants } from '../test/helpers/server.ts';
 import type { CallJob, CallResult, FromHost } from './deployments/protocol.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -23,13 +22,6 @@ const { values: flags } = parseArgs({
 const WORKS: readonly CallJob['work'][] = ['noop', 'echo', 'stream'];
 const HOST = fileURLToPath(new URL('./deployments/host.js', import.meta.url));
 const TICKS_PER_SECOND = 100;
-
-const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
-}
 
 interface Host extends AsyncDisposable {
   readonly pid: number;
@@ -118,15 +110,11 @@ async function measureCalls(): Promise<unknown[]> {
   return results;
 }
 
-const load = (): number[] => loadavg().map((one) => round(one, 1));
-
-const loadBefore = load();
+const loadBefore = machineLoad();
 const starts = [];
 for (let number = 0; number < Number(flags.starts); number += 1) starts.push(await measureStart());
 const report = {
-  benchmark: 'deployments',
-  date: new Date().toISOString(),
-  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
+  ...reportHead('deployments', loadBefore),
   rounds: Number(flags.rounds),
   millisecondsEach: Number(flags.ms),
   idle: {
@@ -135,13 +123,5 @@ const report = {
     replicaMb: median(starts.map(({ replicaMb }) => replicaMb)),
   },
   calls: await measureCalls(),
-  machine: {
-    node: process.version,
-    cpu: cpus()[0]?.model,
-    cores: cpus().length,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
-    loadBefore,
-    loadAfter: load(),
-  },
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

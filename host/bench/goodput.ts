@@ -2,12 +2,10 @@
 // one JSON object. It measures a deployment whose calls all take the same time, and the language model. Each refused
 // client returns once, after its `Retry-After`. `npm run bench:goodput -- [--kinds fixed,llm] [--loads 1,2,3,5]
 // [--seconds 30] [--no-returns]`
-import { execFileSync } from 'node:child_process';
-import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../core/package-root.ts';
 import { type LoadResult, offer, saturation } from './goodput/clients.ts';
 import { startServer } from './plugins/processes.ts';
+import { machineLoad, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -33,8 +31,6 @@ const KINDS: Readonly<Record<string, { readonly inFlight: number; readonly deadl
  */
 const SERVER_SHARE = 0.9;
 
-const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
-const load = (): number[] => loadavg().map((one) => round(one, 1));
 const seconds = Number(flags.seconds);
 
 async function measure(kind: string): Promise<object> {
@@ -56,7 +52,7 @@ async function measure(kind: string): Promise<object> {
     });
     loads.push(described(times, most, result));
   }
-  return { kind, deadlineS, saturationPerS: round(most), loads };
+  return { kind, deadlineS, saturationPerS: round(most, 2), loads };
 }
 
 function described(
@@ -66,8 +62,8 @@ function described(
 ): object {
   return {
     times,
-    offeredPerS: round(sent / span),
-    inTimePerS: round(inTime / span),
+    offeredPerS: round(sent / span, 2),
+    inTimePerS: round(inTime / span, 2),
     ofSaturation: round(inTime / span / most, 3),
     returned,
     servedOfReturned: returned === 0 ? null : round(returnedInTime / returned, 3),
@@ -75,22 +71,12 @@ function described(
   };
 }
 
-const loadBefore = load();
+const loadBefore = machineLoad();
 const kinds = [];
 for (const kind of flags.kinds.split(',')) kinds.push(await measure(kind));
 const report = {
-  benchmark: 'goodput',
-  date: new Date().toISOString(),
-  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
+  ...reportHead('goodput', loadBefore),
   secondsEach: seconds,
   kinds,
-  machine: {
-    node: process.version,
-    cpu: cpus()[0]?.model,
-    cores: cpus().length,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
-    loadBefore,
-    loadAfter: load(),
-  },
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

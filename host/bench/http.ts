@@ -4,7 +4,6 @@
 // load run in separate processes. The rounds take the servers in turn, every second round backwards, and ratios are
 // medians of pairs from the same round. First all servers run as fast as they can, then all at the same rate. `npm run
 // bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections N] [--share X] [--calm SECONDS]`
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,11 +11,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/log/logger.ts';
+import { CertificateFolder, hasOpenssl } from '../http/fixtures/certificates.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { startRay } from './http/ray.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
-import { AsyncDisposableStack, machineLoad, median, reportHead, round, sample, type Sample } from './plugins/sample.ts';
+import { AsyncDisposableStack, sample, type Sample } from './plugins/sample.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -112,37 +113,6 @@ function paired(
   return round(median((samples.get(mine) ?? []).flatMap((one, n) => (others[n] ? [ratio(one, others[n])] : []))));
 }
 
-/** Makes a certificate for this machine; undefined without openssl. */
-async function certificateIn(folder: string): Promise<NodeJS.ProcessEnv | undefined> {
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  try {
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        '-days',
-        '2',
-        '-subj',
-        '/CN=localhost',
-      ],
-      { stdio: 'ignore' },
-    );
-    return { AANA_TLS_CERT: cert, AANA_TLS_KEY: key };
-  } catch {
-    return undefined;
-  }
-}
-
 await buildPlugin(join(packageRoot, 'host/bench/fixtures/bench-plugin'), { log: silentLogger });
 const loadBefore = machineLoad();
 const notes: string[] = [];
@@ -167,11 +137,18 @@ try {
     { name: OURS, subject: app, path: '/noop' },
     { name: 'plugin', subject: app, path: '/bench/noop' },
   ];
-  const certificate = await certificateIn(folder);
+  using certificates = new CertificateFolder();
+  const certificate = hasOpenssl ? certificates.make('localhost') : undefined;
   if (certificate)
     contenders.push({
       name: `${OURS}, HTTPS`,
-      subject: stack.use(await startServer(node, '../http/app-server', { ...env, ...certificate })),
+      subject: stack.use(
+        await startServer(node, '../http/app-server', {
+          ...env,
+          AANA_TLS_CERT: certificate.cert,
+          AANA_TLS_KEY: certificate.key,
+        }),
+      ),
       path: '/noop',
       encrypted: true,
     });
@@ -200,7 +177,6 @@ try {
   });
   const report = {
     ...reportHead('http', loadBefore),
-    node: process.version,
     ray,
     rounds,
     millisecondsEach: ms,

@@ -11,7 +11,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { kernels } from './interrupts/kernels.ts';
 import { cpuOf, MeasuredHosts, pluginWork } from './interrupts/plugins.ts';
-import { machineLoad, median, reportHead, round } from './plugins/sample.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: { rounds: { type: 'string', default: '15' }, only: { type: 'string', default: '' } },
@@ -80,7 +80,6 @@ const waiting = (mode: string): unknown =>
   );
 const report = {
   ...reportHead('interrupts', loadBefore),
-  node: process.version,
   rounds,
   guests,
   waiting: { requests: WAITING, oneThread: waiting('suspending'), threadEach: waiting('blocking') },

@@ -1,16 +1,14 @@
 // Measures the main path on this machine and prints one JSON object: start time, ASR time per second of audio, time to
 // the first token, memory, and the answer times of the server beside this work. Run `npm start` or `npm test` once
 // before. `npm run bench:main-path -- [--test-models] [--rounds N]`
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { concatenatedJson } from '../core/json/concatenated-json.ts';
-import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from '../test/environment.ts';
 import { longSpeech, speakingVideo } from '../test/helpers/media/media.ts';
 import { descendants, post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../test/helpers/server.ts';
+import { machineLoad, reportHead } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: { 'test-models': { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } },
@@ -67,6 +65,7 @@ async function checked(response: Promise<Response>): Promise<Response> {
 }
 
 async function measure(): Promise<unknown> {
+  const loadBefore = machineLoad();
   Object.assign(process.env, await testEnvironment(process.env));
   const config = flags['test-models']
     ? { deployments: TEST_DEPLOYMENTS }
@@ -127,17 +126,9 @@ async function measure(): Promise<unknown> {
   await polling;
 
   return {
-    benchmark: 'main-path',
+    ...reportHead('main-path', loadBefore),
     models: flags['test-models'] ? 'test' : 'default',
     rounds,
-    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-    machine: {
-      node: process.version,
-      cpu: cpus()[0]?.model,
-      cores: cpus().length,
-      memoryGb: Math.round(totalmem() / 2 ** 30),
-      load: loadavg().map((one) => Number(one.toFixed(1))),
-    },
     startToReadyAndStopSeconds: spread(starts),
     asrWallSecondsPerAudioSecond: spread(asrWall),
     asrCpuSecondsPerAudioSecond: spread(asrCpu),

@@ -11,7 +11,8 @@ import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';
 import { LoadProcess, startJco, startServer, type Subject } from './plugins/processes.ts';
-import { AsyncDisposableStack, machineLoad, median, reportHead, round, sample, type Sample } from './plugins/sample.ts';
+import { AsyncDisposableStack, sample, type Sample } from './plugins/sample.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {

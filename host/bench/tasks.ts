@@ -2,16 +2,16 @@
 // one at a time on an idle queue, on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues run in
 // separate processes. The rounds take them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds
 // N] [--tasks N] [--callers N] [--samples N]`
-import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { loadConfig } from '../config/index.ts';
-import { packageRoot } from '../core/package-root.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { cpuSeconds, descendants } from '../test/helpers/server.ts';
+import { machineLoad, reportHead, round } from './report.ts';
 import { type FromQueue, type QueueArguments, type QueueJob, type QueueResult, WORKERS } from './tasks/protocol.ts';
 
 const { values: flags } = parseArgs({
@@ -25,8 +25,6 @@ const { values: flags } = parseArgs({
 /** This version needs Node 22.12 or later. */
 const PG_BOSS = '12.30.0';
 const PAUSE_MS = 100;
-
-const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
 
 function at(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -117,7 +115,6 @@ async function measured(subject: Subject, job: QueueJob): Promise<Sample> {
   return { ...result, serverCpuMicroseconds: Math.max(0, ((await postgresCpuSeconds()) - before) * 1e6) };
 }
 
-const load = (): number[] => loadavg().map((one) => round(one, 1));
 const notes: string[] = [];
 const [rounds, tasks, callers, samples] = [flags.rounds, flags.tasks, flags.callers, flags.samples].map(Number) as [
   number,
@@ -126,7 +123,7 @@ const [rounds, tasks, callers, samples] = [flags.rounds, flags.tasks, flags.call
   number,
 ];
 const folder = await mkdtemp(join(tmpdir(), 'aana-bench-tasks-'));
-const loadBefore = load();
+const loadBefore = machineLoad();
 const subjects: Subject[] = [];
 const databases: TestDatabases[] = [sqliteDatabases()];
 const results: unknown[] = [];
@@ -202,11 +199,7 @@ try {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 const report = {
-  benchmark: 'tasks',
-  date: new Date().toISOString(),
-  commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-  node: process.version,
-  machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: load() },
+  ...reportHead('tasks', loadBefore),
   pgBoss: PG_BOSS,
   rounds,
   ...{ tasks, callers, workers: WORKERS, samples },

@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { cpus, loadavg } from 'node:os';
-import { packageRoot } from '../../core/package-root.ts';
 import { calm, machineUsage } from './calm.ts';
 import type { LoadProcess, Subject } from './processes.ts';
 import type { LoadJob } from './protocol.ts';
@@ -32,26 +29,6 @@ export async function sample(load: LoadProcess, subject: Subject, calmMs: number
     perSecond: requests / seconds,
     p50,
     p99,
-  };
-}
-
-export const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
-export const machineLoad = (): number[] => loadavg().map((one) => round(one, 1));
-
-/** Returns the fields with which every report begins. */
-export function reportHead(benchmark: string, loadBefore: readonly number[]): Record<string, unknown> {
-  return {
-    benchmark,
-    date: new Date().toISOString(),
-    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: packageRoot, encoding: 'utf8' }).trim(),
-    machine: { cpu: cpus()[0]?.model, cores: cpus().length, loadBefore, loadAfter: machineLoad() },
   };
 }
 
