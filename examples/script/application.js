@@ -1,4 +1,4 @@
-// An application without plugins: two models, served to the other processes of this user.
+// An application without plugins: two models for the other processes of this user.
 //   node application.js [port]
 import {
   AanaApp,
@@ -26,8 +26,8 @@ app.registerDeployment(
 
 await app.connect({ port: Number(process.argv[2] ?? 8000) });
 if (app.attached) {
-  console.error(`an application runs at ${app.attached.url} already`);
+  console.error(`an application already runs at ${app.attached.url}`);
   process.exit(2);
 }
 await app.migrate();
-await app.deploy({ blocking: true }); // until SIGINT, SIGTERM or `aana-host stop`
+await app.deploy({ blocking: true }); // runs until SIGINT, SIGTERM or `aana-host stop`

@@ -1,4 +1,4 @@
-// Uses the deployments of the application that runs, by name, from another process.
+// Calls the deployments of the running application by name, from another process.
 //   node client.js talk.mp4
 import { connect } from 'aana-host';
 
@@ -12,7 +12,7 @@ const { handle, openAudio } = await connect();
 const asr = await handle('asr_deployment');
 const llm = await handle('llm_deployment');
 
-// The application decodes the file; what it decoded goes when this process ends.
+// The application decodes the file and removes the decoded audio when this process ends.
 const audio = await openAudio({ path: file });
 const { transcription } = await asr.transcribe({ audio });
 console.log(transcription.text.trim());

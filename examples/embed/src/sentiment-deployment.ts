@@ -9,45 +9,46 @@ import {
   z,
 } from 'aana-host/deployment';
 
-/** What can be said in `user_config`. */
+/** The fields of `user_config`. */
 export class SentimentConfig extends configClass(
   z.strictObject({
     positive: z
       .array(z.string())
       .default(['good', 'great', 'love', 'lovely', 'warm'])
-      .describe('Words that speak for it.'),
+      .describe('Words that count as positive.'),
     negative: z
       .array(z.string())
       .default(['bad', 'broken', 'late', 'poor', 'worn'])
-      .describe('Words that speak against it.'),
+      .describe('Words that count as negative.'),
     negations: z
       .array(z.string())
       .default(['not', 'never', 'no'])
-      .describe('Words that turn the next one into its opposite.'),
+      .describe('Words that reverse the meaning of the next word.'),
   }),
 ) {}
 
 const Sentiment = z.strictObject({
   label: z.enum(['positive', 'neutral', 'negative']),
-  score: z.number().min(-1).max(1).describe('−1 is as negative as can be, 1 as positive.'),
+  score: z.number().min(-1).max(1).describe('From −1 (most negative) to 1 (most positive).'),
 });
 type Sentiment = z.infer<typeof Sentiment>;
 
 /**
- * Says how people feel about something, by counting words. A real one would load a model in `applyConfig`; all else
- * would be the same. This file starts nothing when it is imported: each replica imports it, in a process of its own.
+ * Finds out whether a text is positive or negative by counting words. A real deployment would load a model in
+ * `applyConfig`; the rest would be the same. This file starts nothing when it is imported, because each replica process
+ * imports it.
  */
 export class SentimentDeployment extends Deployment<SentimentConfig> {
   static readonly module = import.meta.url;
   static readonly config = SentimentConfig;
   static readonly methods = {
     classify: method({
-      description: 'Says whether a text is positive, neutral or negative.',
+      description: 'Tells whether a text is positive, neutral or negative.',
       input: z.strictObject({ text: z.string().max(100_000) }),
       output: Sentiment,
     }),
     classify_sentences: streamingMethod({
-      description: 'The same for each sentence, one after the other.',
+      description: 'Classifies each sentence, one after the other.',
       input: z.strictObject({ text: z.string().max(100_000) }),
       output: z.strictObject({ sentence: z.string(), ...Sentiment.shape }),
     }),
@@ -80,7 +81,7 @@ export class SentimentDeployment extends Deployment<SentimentConfig> {
     { signal }: CallContext,
   ): AsyncGenerator<Sentiment & { sentence: string }> {
     for (const [sentence] of text.matchAll(/[^.!?\s][^.!?]*[.!?]*/g)) {
-      signal.throwIfAborted(); // the client has gone
+      signal.throwIfAborted(); // the client has left
       yield { sentence, ...(await this.classify({ text: sentence })) };
     }
   }

@@ -1,5 +1,4 @@
-// A shop with a server of its own, which has the host in its process: some routes are the shop's, the others are the
-// host's.
+// A shop with its own server and the host in the same process. Some routes are the shop's; the others are the host's.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AanaApp, loadConfig, z } from 'aana-host';
@@ -18,13 +17,13 @@ app.registerDeployment(
 );
 const sentiment = app.handle(SentimentDeployment, 'sentiment_deployment');
 
-const input = z.strictObject({ text: z.string().min(1).describe('What somebody wrote.') });
+const input = z.strictObject({ text: z.string().min(1).describe('The text to classify.') });
 const { classify, classify_sentences } = SentimentDeployment.methods;
 
 app.registerEndpoint({
   name: 'sentiment',
   path: '/text/sentiment',
-  summary: 'How somebody feels',
+  summary: 'The sentiment of a text',
   input,
   output: classify.output,
   run: ({ text }, { signal, requestId }) => sentiment.classify({ text }, { signal, requestId }),
@@ -33,7 +32,7 @@ app.registerEndpoint({
 app.registerEndpoint({
   name: 'sentiment_stream',
   path: '/text/sentiment_stream',
-  summary: 'How somebody feels, sentence by sentence',
+  summary: 'The sentiment of a text, sentence by sentence',
   input,
   output: classify_sentences.output,
   run: async function* ({ text }, { signal, requestId }) {
@@ -41,7 +40,7 @@ app.registerEndpoint({
   },
 });
 
-/** `GET /reviews` of the shop: code of one's own calls the deployment too. */
+/** Answers `GET /reviews` of the shop. Code of the shop can call the deployment too. */
 async function reviews(): Promise<unknown> {
   return Promise.all(REVIEWS.map(async (text) => ({ text, ...(await sentiment.classify({ text })) })));
 }
@@ -59,13 +58,13 @@ const server = createServer((request, response) => {
 });
 
 server.listen(config.port, config.host);
-await app.deploy(); // until then the host answers 503
+await app.deploy(); // the host answers 503 until the deployment is ready
 console.log(`the shop is open at http://${config.host}:${(server.address() as AddressInfo).port}`);
 
 async function close(): Promise<void> {
   server.close();
   server.closeIdleConnections();
-  await app.shutdown(); // running requests finish; replicas end
+  await app.shutdown(); // waits for running requests, then ends the replicas
 }
 process.once('SIGTERM', () => void close());
 process.once('SIGINT', () => void close());

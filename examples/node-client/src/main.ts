@@ -1,4 +1,5 @@
-// Transcribes and summarises a video file with a running aana-host, through the client that was generated from it.
+// Transcribes and summarises a video file with a running aana-host. It uses the client that was generated from that
+// server.
 //   npm start -- talk.mp4 [http://127.0.0.1:8000]
 import { ApiError, Client, openFile } from './aana-client.ts';
 
@@ -9,7 +10,7 @@ if (path === undefined) {
 }
 
 const client = new Client({ baseUrl });
-// Ctrl-C ends the request, and with it the work of the server.
+// Ctrl-C aborts the request, which also ends the server's work.
 const stopping = new AbortController();
 process.once('SIGINT', () => stopping.abort(new Error('interrupted')));
 const { signal } = stopping;

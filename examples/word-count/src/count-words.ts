@@ -1,15 +1,15 @@
 import { z } from 'aana-host/plugin';
 
 export const WordCount = z.strictObject({
-  words: z.int().check(z.describe('How many words there are.')),
-  different: z.int().check(z.describe('How many of them differ, capital letters aside.')),
+  words: z.int().check(z.describe('The number of words.')),
+  different: z.int().check(z.describe('The number of different words, regardless of capital letters.')),
   most_frequent: z
     .array(z.strictObject({ word: z.string(), times: z.int() }))
-    .check(z.describe('Most frequent first; equals by the alphabet.')),
+    .check(z.describe('The most frequent words first; words with the same count in alphabetical order.')),
 });
 export type WordCount = z.infer<typeof WordCount>;
 
-/** A word is letters and digits of any script, with apostrophes and hyphens inside. */
+/** A word consists of letters and digits of any script. Apostrophes and hyphens may stand inside. */
 const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu;
 
 export function countWords(text: string, top: number): WordCount {

@@ -15,7 +15,7 @@ const says = (text: string): { asr_deployment: { transcribe: () => unknown } } =
   },
 });
 
-test('counts words, however they are written', () => {
+test('counts words with capitals, apostrophes, hyphens and other scripts', () => {
   assert.deepEqual(countWords("Don't ask. Don't-tell! ASK, ask; 42 — Größe 語", 2), {
     words: 8,
     different: 6,
@@ -39,7 +39,7 @@ test('counts a text', () => {
   });
 });
 
-test('counts what is said in a video', () => {
+test('counts the spoken words of a video', () => {
   const { output, calls } = runEndpoint(
     endpoint,
     'video_word_count',
@@ -50,7 +50,7 @@ test('counts what is said in a video', () => {
   assert.equal(calls.length, 1);
 });
 
-test('refuses more words than there may be asked for', () => {
+test('refuses a request for too many words', () => {
   assert.throws(
     () => runEndpoint(endpoint, 'text_word_count', { text: 'one', top: 101 }),
     (error) => error instanceof HostError && error.kind === 'invalid-input',

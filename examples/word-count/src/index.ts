@@ -2,7 +2,7 @@ import { defineEndpoint, definePlugin, VideoInput, z } from 'aana-host/plugin';
 import { countWords, WordCount } from './count-words.ts';
 
 const top = z._default(
-  z.int().check(z.minimum(0), z.maximum(100), z.describe('How many of the most frequent words to give.')),
+  z.int().check(z.minimum(0), z.maximum(100), z.describe('The number of the most frequent words to return.')),
   5,
 );
 
@@ -18,8 +18,8 @@ const text = defineEndpoint({
 const video = defineEndpoint({
   name: 'video_word_count',
   path: '/video/word_count',
-  summary: 'Count the words that are said in a video',
-  description: 'Transcribes the audio with `asr_deployment`. A video in which nothing is said has 0 words.',
+  summary: 'Count the spoken words of a video',
+  description: 'Transcribes the audio with `asr_deployment`. A video without speech has 0 words.',
   input: z.strictObject({ video: VideoInput, top }),
   output: WordCount,
   run(input, ctx) {

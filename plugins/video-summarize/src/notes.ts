@@ -1,13 +1,13 @@
-/** Groups that notes are put into: the summary has a bullet point for each. */
+/** Maximum number of groups of notes. The summary has a bullet point for each group. */
 const MAX_GROUPS = 8;
-/** Lines to keep when there are enough: given many, a small model copies them instead of summing up. */
+/** Number of lines that is enough. Given more lines, a small model copies them instead of summarizing. */
 const ENOUGH_LINES = 10;
 const MIN_LINES_OF_A_PART = 2;
 
 /**
- * Notes about consecutive parts, a bullet a line, as one paragraph a group of parts. Each line appears once (speakers
- * come back to things, and small models repeat themselves), a last line that was cut off is left out, and of each part
- * only the first lines are kept.
+ * Condenses notes about consecutive parts, one bullet per line, into one paragraph for each group of parts. Each line
+ * appears once, because speakers return to subjects and small models repeat themselves. A last line that was cut off is
+ * dropped, and only the first lines of each part are kept.
  */
 export function condenseNotes(notes: readonly string[]): string[] {
   const seen = new Set<string>();

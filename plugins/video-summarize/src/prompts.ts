@@ -2,11 +2,11 @@ import type { ChatDialog } from 'aana-host/plugin';
 
 export interface Prompt {
   readonly dialog: ChatDialog;
-  /** Begins the answer: small models then write a list of their own instead of repeating the text. */
+  /** The beginning of the answer. With it, small models write their own list instead of repeating the text. */
   readonly assistantPrefix: string;
 }
 
-// Instructions stand after the text: before it, small models copy the text sentence by sentence.
+// Instructions stand after the text. If they stand before it, small models copy the text sentence by sentence.
 
 export function transcriptPrompt(transcript: string): Prompt {
   return prompt(
@@ -16,7 +16,7 @@ export function transcriptPrompt(transcript: string): Prompt {
   );
 }
 
-/** For a few sentences: asked for points, small models make some up. */
+/** Returns the prompt for a few sentences. Asked for points, small models would invent some. */
 export function shortTranscriptPrompt(transcript: string): Prompt {
   return prompt(
     `Transcript of an audio recording:\n\n"""\n${transcript}\n"""\n\n` +
@@ -25,7 +25,10 @@ export function shortTranscriptPrompt(transcript: string): Prompt {
   );
 }
 
-/** For notes, `Part 1: …` and so on; asked for a summary of them all, small models stay with the first. */
+/**
+ * Returns the prompt for notes: `Part 1: …` and so on. It asks for one point for each part, because small models asked
+ * for a summary of all notes cover only the first.
+ */
 export function notesPrompt(notes: string): Prompt {
   return prompt(
     `Notes about the parts of an audio recording, in order:\n\n${notes}\n\nWrite one bullet point for each part, one sentence each, in order.`,

@@ -4,7 +4,7 @@ import { condenseNotes } from './notes.ts';
 import { splitParts } from './split.ts';
 import { transcriptPieces } from './transcript.ts';
 
-/** A token a word. */
+/** Counts one token for each word. */
 const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 const transcript = (text: string) => ({
   segments: [],
@@ -12,7 +12,7 @@ const transcript = (text: string) => ({
   transcription: { text },
 });
 
-const Split = suite('cutting a transcript');
+const Split = suite('splitting a transcript');
 
 Split('finds sentences', () => {
   assert.equal(transcriptPieces(transcript(' One is 1.5 metres. "Two?" he said.\nThree!')), [
@@ -24,24 +24,24 @@ Split('finds sentences', () => {
   assert.equal(transcriptPieces(transcript('こんにちは。元気ですか？はい')), ['こんにちは。', '元気ですか？', 'はい']);
 });
 
-Split('finds nothing in silence', () => {
+Split('finds no pieces in silence', () => {
   assert.equal(transcriptPieces(transcript(' \n')), []);
 });
 
-Split('cuts text without punctuation between words, and text without spaces anywhere', () => {
+Split('cuts text without punctuation between words, and text without spaces between characters', () => {
   const words = transcriptPieces(transcript('word '.repeat(500)));
   assert.ok(words.length > 1 && words.every((piece) => piece.length <= 400 && /^word( word)*$/.test(piece)));
   const letters = transcriptPieces(transcript('あ'.repeat(1000)));
   assert.equal([letters.length, letters.join('').length], [3, 1000]);
 });
 
-Split('leaves a text that fits in one part', () => {
+Split('keeps a text that fits in one part', () => {
   assert.equal(splitParts(['a b.', 'c d.'], { maxTokens: 4, separator: '\n', countTokens: countWords }), [
     'a b.\nc d.',
   ]);
 });
 
-Split('makes parts of about equal length that keep everything in order', () => {
+Split('makes parts of about equal length and keeps the order', () => {
   const pieces = Array.from({ length: 100 }, (_, at) => `sentence number ${at} here.`);
   const parts = splitParts(pieces, { maxTokens: 90, separator: '\n', countTokens: countWords });
   assert.equal(
@@ -55,7 +55,7 @@ Split('makes parts of about equal length that keep everything in order', () => {
   );
 });
 
-Split('keeps every part under the limit when tokens are spread unevenly, and cuts a piece that is over it', () => {
+Split('keeps every part under the limit if tokens are spread unevenly, and cuts a piece over the limit', () => {
   const dense = 'a b c d e f g h i j k l m n o p q r s t';
   const parts = splitParts(['internationalization '.repeat(10).trim(), dense, dense], {
     maxTokens: 12,

@@ -1,15 +1,18 @@
-/** How full parts are meant to be: tokens are not spread evenly over a text, and a part over the limit is halved. */
+/** The target fill of parts. Tokens are not spread evenly over a text, and a part over the limit is halved. */
 const FILL = 0.9;
 
 export interface SplitOptions {
   readonly maxTokens: number;
-  /** Stands between pieces. */
+  /** The text between pieces. */
   readonly separator: string;
-  /** A host call. */
+  /** Counts the tokens of a text. Each call is a host call. */
   readonly countTokens: (text: string) => number;
 }
 
-/** Joins pieces into consecutive parts of about equal length, none over `maxTokens`; a piece over it is cut. */
+/**
+ * Joins pieces into consecutive parts of about equal length, each with at most `maxTokens` tokens. Cuts a piece that is
+ * longer.
+ */
 export function splitParts(pieces: readonly string[], options: SplitOptions): string[] {
   const { maxTokens, separator, countTokens } = options;
   const text = pieces.join(separator);
@@ -43,9 +46,9 @@ function halve<T>(items: readonly T[]): T[][] {
   return [items.slice(0, middle), items.slice(middle)];
 }
 
-/** At the space nearest before the middle, else in the middle. */
+/** Cuts at the last space before the middle, or in the middle if there is none. */
 function cutInTwo(text: string): string[][] {
-  const characters = [...text]; // never between the halves of one character
+  const characters = [...text]; // an array of characters, so that none is cut in two
   const middle = Math.ceil(characters.length / 2);
   const space = characters.lastIndexOf(' ', middle);
   const at = space > 0 ? space : middle;

@@ -12,7 +12,7 @@ interface Chat {
 
 const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 
-/** A model whose token is a word: answers with the prefix and a number, or with what `answer` gives. */
+/** A fake model that counts each word as a token. It answers with the prefix and a number. */
 class FakeModel {
   readonly chats: Chat[] = [];
   readonly streamed: Chat[] = [];
@@ -41,7 +41,7 @@ class FakeModel {
     );
   };
 
-  /** Fails as the deployment does when prompt and answer do not fit. */
+  /** Fails like the deployment does when the prompt and the answer do not fit. */
   #answer({ dialog, sampling_params, assistant_prefix }: Chat, at: number): string {
     const { tokens } = this.count_tokens({ dialog });
     const answerTokens = sampling_params.max_tokens ?? 0;
@@ -73,7 +73,7 @@ const textOf = (written: readonly unknown[]): string =>
 
 const Summarize = suite('summarize_video');
 
-Summarize('asks for the summary after the transcript and begins the answer', () => {
+Summarize('puts the instruction after the transcript and begins the answer', () => {
   const model = new FakeModel();
   const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), model));
   const [chat] = model.chats;
@@ -86,7 +86,7 @@ Summarize('asks for the summary after the transcript and begins the answer', () 
   assert.match((output as { summary: string }).summary, /^- The speaker explains thing 1/);
 });
 
-Summarize('streams the same chat, first chunk included', () => {
+Summarize('streams the same chat, including its first chunk', () => {
   const model = new FakeModel();
   const { output, written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(20), model));
   assert.is(output, null);
@@ -95,7 +95,7 @@ Summarize('streams the same chat, first chunk included', () => {
   assert.match(textOf(written), /^- The speaker explains thing 0/);
 });
 
-Summarize('says so when there is no speech, without asking the model', () => {
+Summarize('answers without the model when there is no speech', () => {
   const model = new FakeModel();
   const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host('', model));
   const { written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host('', model));
@@ -126,7 +126,7 @@ Summarize('summarizes an hour in parts and streams only the last pass', () => {
   assert.match(textOf(written), /^- The speaker explains thing 0/);
 });
 
-Summarize('works in a small context, by as many passes as it takes', () => {
+Summarize('summarizes in a small context with as many passes as needed', () => {
   for (const contextTokens of [300, 512, 1024]) {
     const model = new FakeModel(contextTokens);
     runEndpoint(endpoint, 'summarize_video', { video, sampling_params: { max_tokens: 100 } }, host(talk(400), model));
@@ -134,7 +134,7 @@ Summarize('works in a small context, by as many passes as it takes', () => {
   }
 });
 
-Summarize('refuses a context in which nothing fits, with the numbers', () => {
+Summarize('refuses a context that is too small, with the numbers', () => {
   const run = () => runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), new FakeModel(128)));
   assert.throws(
     run,
@@ -143,7 +143,7 @@ Summarize('refuses a context in which nothing fits, with the numbers', () => {
   );
 });
 
-Summarize('lets the caller choose the sampling, null meaning unchanged', () => {
+Summarize('lets the caller choose the sampling; null changes nothing', () => {
   const model = new FakeModel();
   const sampling_params = { temperature: 0.7, min_p: null, max_tokens: 50, seed: 3 };
   runEndpoint(endpoint, 'summarize_video', { video, sampling_params }, host(talk(20), model));

@@ -14,7 +14,7 @@ export const summarizeVideo = defineEndpoint({
   name: 'summarize_video',
   path: '/video/summarize',
   summary: 'Summarize a video',
-  description: 'What is said in a video, in a few bullet points. Long videos are summarized in parts first.',
+  description: 'Summarizes the speech of a video in a few bullet points. Long videos are summarized in parts first.',
   input,
   output: z.strictObject({ summary: z.string().check(z.describe('The summary of the video.')) }),
   run(args, ctx) {
@@ -29,7 +29,7 @@ export const summarizeVideoStream = defineEndpoint({
   name: 'summarize_video_stream',
   path: '/video/summarize_stream',
   summary: 'Summarize a video, streamed',
-  description: 'As /video/summarize; the text is sent while it is written.',
+  description: 'Like /video/summarize, but sends the text while it is generated.',
   input,
   output: TextChunk,
   stream: true,

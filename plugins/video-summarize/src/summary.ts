@@ -10,19 +10,19 @@ import { condenseNotes } from './notes.ts';
 import { notesPrompt, type Prompt, shortTranscriptPrompt, transcriptPrompt } from './prompts.ts';
 import { splitParts } from './split.ts';
 
-/** Longer texts are summarized in parts: small models lose the thread well before their context is full. */
+/** Longer texts are summarized in parts, because small models lose the thread well before their context is full. */
 const MAX_PART_TOKENS = 800;
-/** A part that holds less says too little to be worth a pass. */
+/** A smaller part contains too little to be worth a pass. */
 const MIN_PART_TOKENS = 64;
-/** Shorter transcripts get one sentence. */
+/** Shorter transcripts are summarized in one sentence. */
 const SHORT_TOKENS = 60;
 const ANSWER_TOKENS = 400;
 const NOTES_TOKENS = 200;
-/** What tokenizing text and answer by themselves may be off by. */
+/** Maximum error from counting the tokens of text and answer separately. */
 const SLACK_TOKENS = 24;
 
 const sampling: SamplingParams = { temperature: 0, min_p: 0.1, repetition_penalty: 1.1 };
-/** One faithful sentence repeats the text's own words. */
+/** No repetition penalty, because a faithful sentence repeats the text's words. */
 const shortSampling: SamplingParams = { ...sampling, repetition_penalty: 1 };
 
 export interface Chat {
@@ -31,8 +31,8 @@ export interface Chat {
 }
 
 /**
- * The chat whose answer is the summary of a transcript given in pieces. For a transcript that the model does not take
- * in one piece, parts are summarized first, then the notes that this gave, until what is left fits.
+ * Returns the chat whose answer is the summary of a transcript given in pieces. If the transcript does not fit into one
+ * prompt, its parts are summarized first, and then the resulting notes, until the rest fits.
  */
 export function lastChat(
   ctx: Pick<Context, 'llm' | 'progress'>,
@@ -53,13 +53,13 @@ export function lastChat(
       return llm.chat(dialog, options).message.content.trim();
     });
     const condensed = condenseNotes(notes);
-    promptFor = condensed.length > 1 ? notesPrompt : transcriptPrompt; // one is left when all parts say the same
+    promptFor = condensed.length > 1 ? notesPrompt : transcriptPrompt; // only one is left if all parts say the same
     parts = splitParts(condensed, { maxTokens: partTokens, separator: '\n', countTokens });
   }
   return chat(promptFor(parts.join()), sampling, wanted, answerTokens);
 }
 
-/** How many tokens of the context are for text, for the answer to it, and for the notes about a part. */
+/** Divides the context into tokens for the text, for the answer, and for the notes about a part. */
 function shareContext(
   llm: Llm,
   wantedTokens: number,
@@ -74,13 +74,13 @@ function shareContext(
     throw new HostError(
       'PromptTooLongException',
       'bad-request',
-      `the model's context of ${contextTokens} tokens is too small to summarize with`,
+      `the model's context of ${contextTokens} tokens is too small for a summary`,
       {
         data: { prompt_len: fixed + MIN_PART_TOKENS, max_len: contextTokens },
       },
     );
   }
-  // A third at most, so that every pass ends with less than it began with.
+  // A third at most, so that every pass ends with less text than it began with.
   return { partTokens, answerTokens, notesTokens: Math.min(NOTES_TOKENS, reserved, Math.floor(partTokens / 3)) };
 }
 

@@ -1,9 +1,9 @@
 import type { AsrOutput } from 'aana-host/plugin';
 
-/** The longest piece, in characters: small beside what a model reads at once. */
+/** Maximum length of a piece in characters. It is small compared with the text that a model reads at once. */
 const MAX_PIECE = 400;
 
-/** A transcript as pieces to cut it between, whole sentences where they can be found; none when there is no speech. */
+/** Splits a transcript into pieces, which are whole sentences where possible. Returns none if there is no speech. */
 export function transcriptPieces(transcript: AsrOutput): string[] {
   const text = transcript.transcription.text || transcript.segments.map((segment) => segment.text).join('');
   return sentences(text).flatMap((sentence) => (sentence.length > MAX_PIECE ? groupWords(sentence) : [sentence]));
@@ -17,7 +17,7 @@ function sentences(text: string): string[] {
     .filter((sentence) => sentence !== '');
 }
 
-/** A text without punctuation, cut between words, or anywhere when it has no spaces either. */
+/** Splits a text without punctuation between words, or between characters if it has no spaces. */
 function groupWords(text: string): string[] {
   const groups: string[] = [];
   let group = '';

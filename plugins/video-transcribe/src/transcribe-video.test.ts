@@ -31,7 +31,7 @@ const transcribing = (transcribe: (call: Call) => unknown): FakeHost => ({
 
 const Transcribe = suite('transcribe_video');
 
-Transcribe('answers with what the deployment gives, nulls included', () => {
+Transcribe("answers with the deployment's result, including nulls", () => {
   const { output } = runEndpoint(
     endpoint,
     'transcribe_video',
@@ -41,7 +41,7 @@ Transcribe('answers with what the deployment gives, nulls included', () => {
   assert.equal(output, spoken);
 });
 
-Transcribe('hands the parameters on, and takes channels apart when asked', () => {
+Transcribe('passes the parameters on, and separates channels on request', () => {
   const calls: Call[] = [];
   const fakes = transcribing((call) => (calls.push(call), spoken));
   runEndpoint(
@@ -68,14 +68,14 @@ Transcribe('answers a video without an audio track', () => {
   );
 });
 
-Transcribe('opens uploaded parts, URLs and media ids as they came', () => {
+Transcribe('opens uploaded parts, URLs and media ids unchanged', () => {
   const sources: unknown[] = [];
   const fakes: FakeHost = { ...transcribing(() => spoken), video: (source) => (sources.push(source), {}) };
   runEndpoint(endpoint, 'transcribe_video', { video: { content: 'file', media_id: 'm-1', url: null } }, fakes);
   assert.equal(sources, [{ content: 'file', mediaId: 'm-1' }]);
 });
 
-Transcribe('fails as the host fails', () => {
+Transcribe('fails with the error of the host', () => {
   const fakes: FakeHost = {
     video: () => {
       throw new HostError('VideoReadingException', 'bad-request', 'not a video');

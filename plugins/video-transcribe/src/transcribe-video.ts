@@ -1,15 +1,15 @@
 import { AsrOutput, defineEndpoint, VideoInput, WhisperParams, z } from 'aana-host/plugin';
 
 /**
- * The speech of a video as text. Without an audio track, or without speech, the language is "silence" and there are no
- * segments.
+ * Transcribes the speech of a video. Without an audio track or without speech, the language is "silence" and there are
+ * no segments.
  */
 export const transcribeVideo = defineEndpoint({
   name: 'transcribe_video',
   path: '/video/transcribe',
   summary: 'Transcribe a video',
   description:
-    'The speech of a video as text: the whole, and in segments with times, confidence and, if asked for, words.',
+    'Transcribes the speech of a video: the whole text, and segments with times, confidence and, on request, words.',
   input: z.strictObject({
     video: VideoInput,
     whisper_params: z.optional(z.nullable(WhisperParams)),
