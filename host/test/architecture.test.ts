@@ -1,4 +1,4 @@
-// The import table of ARCHITECTURE.md, read from the sources: a folder imports what its row names, nothing else.
+// Checks the sources against the import table of ARCHITECTURE.md: a folder imports only the folders that its row names.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { suite } from 'uvu';
@@ -6,10 +6,10 @@ import * as assert from 'uvu/assert';
 import { packageRoot } from '../core/package-root.ts';
 
 const COMPOSITION = ['application', 'index.ts'];
-/** Test support may build anything up. */
+/** Folders that may import every folder. */
 const FREE = new Set(['bench', 'test', 'cli', ...COMPOSITION]);
 
-/** `| folder/ | sentence | may import |` rows of the document. */
+/** Reads the document's rows of the form `| folder/ | sentence | may import |`. */
 function readTable(): Map<string, Set<string>> {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
   const rows = text.matchAll(/^\| `([a-z-]+)\/` \|[^|]*\|([^|]*)\|$/gm);
@@ -43,7 +43,10 @@ interface Import {
   readonly to: string;
 }
 
-/** The folder of `host/` that a path lies in; `native` for the addon's border; the file itself for files at the top. */
+/**
+ * Returns the folder of `host/` that a path lies in, `native` for the addon's border, or the file itself for files at
+ * the top.
+ */
 function folderOf(path: string): string {
   const parts = path.split('/');
   return parts[0] === 'host' ? (parts[1] ?? '') : (parts[0] ?? '');
@@ -60,12 +63,12 @@ function imports(): Import[] {
   });
 }
 
-/** A stranger reads a folder's list at one glance. */
+/** The maximum number of sources in a folder. A list of this length can be read at a glance. */
 const MAX_SOURCES = 18;
 
 interface Folder {
   readonly path: string;
-  /** Sources directly in it, without tests. */
+  /** Number of sources directly in the folder, without tests. */
   readonly count: number;
 }
 
@@ -80,14 +83,14 @@ function folders(path: string): Folder[] {
 
 const Architecture = suite('the import table');
 
-Architecture('has a row for every folder of host/, and no other', () => {
+Architecture('has a row for every folder of host/ and no other row', () => {
   const folders = readdirSync(join(packageRoot, 'host'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !FREE.has(entry.name) && entry.name !== 'bootstrap')
     .map((entry) => entry.name);
   assert.equal([...readTable().keys()].sort(), folders.sort());
 });
 
-Architecture('is kept by every import', () => {
+Architecture('allows every import', () => {
   const table = readTable();
   const found = imports();
   assert.ok(found.length > 50, 'the imports were not found');
@@ -97,7 +100,7 @@ Architecture('is kept by every import', () => {
   assert.equal(wrong, []);
 });
 
-Architecture('names nothing that a folder does not import', () => {
+Architecture('names no folder that is not imported', () => {
   const found = new Set(imports().map(({ from, to }) => `${from} → ${to}`));
   const idle = [...readTable()]
     .flatMap(([from, names]) => [...names].map((to) => `${from} → ${to}`))
@@ -126,13 +129,13 @@ Architecture('names files that exist', () => {
   );
 });
 
-Architecture('keeps folders small enough to be read', () => {
+Architecture('limits the number of sources in a folder', () => {
   const large = folders(join(packageRoot, 'host')).filter(({ count }) => count > MAX_SOURCES);
   assert.equal(large, []);
 });
 
-Architecture('keeps process.env to config/ and the programs', () => {
-  // The registries' clients and the compilers get the environment of the user who started us.
+Architecture('allows process.env only in config/ and the programs', () => {
+  // The registries' clients and the compilers need the environment of the user who started the program.
   const allowed = /^host\/(bench|config|cli|test|packages|native-build)\//;
   const wrong = sources(join(packageRoot, 'host'))
     .map((path) => path.slice(packageRoot.length))

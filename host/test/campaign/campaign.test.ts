@@ -17,7 +17,7 @@ function assertUnharmed({ answered, cut, failed }: LoadResult): void {
 }
 
 for (const fault of Object.keys(FAULTS) as Fault[]) {
-  const title = `${fault} of a replica fails no call, neither of its deployment nor of another`;
+  const title = `${fault} of a replica fails no call of its deployment or of another one`;
   if (fault === 'out of memory' && !launcherPath()) {
     skip(title, 'the launcher, which limits memory, is not built');
     continue;
@@ -36,7 +36,7 @@ Campaign('good and bad updates fail no call', async () => {
   assert.equal({ updated, rolledBack, wrong, processes }, { updated: 2, rolledBack: 2, wrong: [], processes: 2 });
 });
 
-Campaign('calls longer than the grace survive updates and scaling', async () => {
+Campaign('calls longer than the grace period survive updates and scaling', async () => {
   const { load, wrong } = await longCalls(1);
   assertUnharmed(load);
   assert.equal(wrong, []);
@@ -47,14 +47,14 @@ Campaign('a restart that is refused for a while fails no call', async () => {
   assert.equal([[...load.failed], wrong], [[], []]);
 });
 
-Campaign('a poisonous call takes two replicas with it and no other call', async () => {
+Campaign('a poisonous call ends two replicas and fails no other call', async () => {
   const { load, wrong } = await poisonousCalls(2);
   assert.equal([[...load.failed], wrong], [[], []]);
 });
 
 for (const moment of MOMENTS) {
   for (const end of ENDS) {
-    Campaign(`no replica survives a host that ends by ${end} ${moment}`, async () => {
+    Campaign(`no replica outlives a host that ends by ${end} ${moment}`, async () => {
       assert.is(await endHost(moment, end), moment === 'at rest' ? 2 : 3);
     });
   }

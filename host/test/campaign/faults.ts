@@ -3,7 +3,10 @@ import { until } from '../../replicas/fixtures/sample-sets.ts';
 import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 
-/** What happens to a replica; SIGUSR2 has the sample take memory until it dies. */
+/**
+ * The faults of a replica by name, with the signal of each. On SIGUSR2 the sample deployment takes memory until it
+ * dies.
+ */
 export const FAULTS = {
   SIGSEGV: 'SIGSEGV',
   SIGKILL: 'SIGKILL',
@@ -14,14 +17,14 @@ export type Fault = keyof typeof FAULTS;
 
 export interface FaultResult {
   readonly struck: LoadResult;
-  /** A deployment beside the one that was struck. */
+  /** The load on a deployment beside the struck one. */
   readonly bystander: LoadResult;
-  /** Processes of the struck deployment that were replaced. */
+  /** Number of processes of the struck deployment that were replaced. */
   readonly replaced: number;
 }
 
 /**
- * Strikes one of two replicas under load, so many times; each time the deployment is waited for until it is whole
+ * Strikes one of two replicas under load, `times` times. After each strike it waits until the deployment is whole
  * again.
  */
 export async function strike(fault: Fault, times: number): Promise<FaultResult> {

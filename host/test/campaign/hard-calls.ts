@@ -8,7 +8,7 @@ import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 
 const NAME = 'one';
-/** Much longer than the grace. */
+/** Much longer than the grace period. */
 const LONG_MS = 1200;
 const GRACE_S = 0.05;
 
@@ -25,11 +25,14 @@ const restartsOf = (manager: DeploymentManager): number =>
 
 export interface HardCallsResult {
   readonly load: LoadResult;
-  /** What was otherwise than it should be. */
+  /** Differences from the expected behaviour. */
   readonly wrong: readonly string[];
 }
 
-/** Calls that take much longer than the grace, while the deployment is updated and scaled down and up so many times. */
+/**
+ * Makes calls that take much longer than the grace period, while the deployment is updated and scaled down and up
+ * `times` times.
+ */
 export async function longCalls(times: number): Promise<HardCallsResult> {
   const options = (version: number, replicas: number): object => ({
     num_replicas: replicas,
@@ -66,7 +69,7 @@ export async function longCalls(times: number): Promise<HardCallsResult> {
     }
     isOver = true;
     await callers;
-    await until(() => isWhole(manager, 2), 'those that were not wanted any more were gone');
+    await until(() => isWhole(manager, 2), 'the surplus replicas were gone');
     return { load, wrong };
   } finally {
     isOver = true;
@@ -74,7 +77,7 @@ export async function longCalls(times: number): Promise<HardCallsResult> {
   }
 }
 
-/** One of two replicas is killed under load so many times, and its restart is refused for a while. */
+/** Kills one of two replicas under load `times` times. Its restart is refused for a while. */
 export async function refusedRestarts(times: number): Promise<HardCallsResult> {
   const folder = mkdtempSync(join(tmpdir(), 'aana-campaign-'));
   const file = join(folder, 'trouble');
@@ -103,7 +106,7 @@ export async function refusedRestarts(times: number): Promise<HardCallsResult> {
   }
 }
 
-/** So many poisonous calls, each asked four times, beside a load. */
+/** Makes `times` poisonous calls, each four times, beside a load. */
 export async function poisonousCalls(times: number): Promise<HardCallsResult> {
   const manager = sampleHost({ [NAME]: { num_replicas: 4 } });
   const wrong: string[] = [];
@@ -117,7 +120,7 @@ export async function poisonousCalls(times: number): Promise<HardCallsResult> {
           .handle(NAME)
           .call('crash', { id: round })
           .catch((error: unknown) => (error instanceof AanaError ? error.name : String(error)));
-        if (answer !== 'PoisonousCallError') wrong.push(`poison ${round}, asked ${asked} times: ${String(answer)}`);
+        if (answer !== 'PoisonousCallError') wrong.push(`poison ${round}, call ${asked}: ${String(answer)}`);
       }
       await until(() => isWhole(manager, 4), 'the replicas were replaced');
       const lost = restartsOf(manager) - before;

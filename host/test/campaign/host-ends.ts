@@ -19,7 +19,7 @@ export const ENDS = [
 ] as const;
 export type End = (typeof ENDS)[number];
 
-/** Ends a host in a process of its own and waits until its replicas are gone; gives how many there were. */
+/** Ends a host in a separate process and waits until its replicas are gone. Returns the number of replicas. */
 export async function endHost(moment: Moment, end: End): Promise<number> {
   const host = spawn(process.execPath, [fileURLToPath(HOST_MODULE), moment, end], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -32,7 +32,7 @@ export async function endHost(moment: Moment, end: End): Promise<number> {
       string,
     ];
     const pids = JSON.parse(line) as number[];
-    if (end === 'SIGTERM to its group') process.kill(-(host.pid ?? 0), 'SIGTERM'); // its replicas are in it
+    if (end === 'SIGTERM to its group') process.kill(-(host.pid ?? 0), 'SIGTERM'); // the group includes its replicas
     else if (end.startsWith('SIG')) host.kill(end === 'SIGKILL' ? 'SIGKILL' : 'SIGTERM');
     await exited;
     await until(() => !pids.some(isAlive), 'the replicas were gone');

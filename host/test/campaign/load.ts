@@ -1,18 +1,18 @@
 import { AanaError } from '../../core/errors.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 
-/** What became of the calls to one deployment. */
+/** The outcomes of the calls to one deployment. */
 export interface LoadResult {
   answered: number;
-  /** Streams that ended with `ReplicaLostError` after they had given values: those are never begun anew. */
+  /** Streams that ended with `ReplicaLostError` after they had yielded values. Such streams are never repeated. */
   cut: number;
-  /** Everything else that was not as it should be, by what it was. */
+  /** Number of other failures, by description. */
   readonly failed: Map<string, number>;
 }
 
 const STREAM_VALUES = 8;
 
-/** Calls and streams from several callers at a time, checked value by value, until it is stopped. */
+/** Makes calls and streams from several callers at a time and checks every value, until it is stopped. */
 export class Load {
   readonly result: LoadResult = { answered: 0, cut: 0, failed: new Map() };
   readonly #manager: DeploymentManager;

@@ -1,5 +1,5 @@
-// `npm run campaign:replicas [strikes] [updates]`: real processes die, change and end under load; prints what became of
-// the calls.
+// `npm run campaign:replicas [strikes] [updates]`: real processes die, change and end under load. Prints the outcomes
+// of the calls.
 import { type Fault, FAULTS, strike } from './faults.ts';
 import { longCalls, poisonousCalls, refusedRestarts } from './hard-calls.ts';
 import { endHost, ENDS, MOMENTS } from './host-ends.ts';
@@ -33,9 +33,9 @@ process.stdout.write(
 );
 for (const what of wrong) process.stdout.write(`  ${what}\n`);
 for (const [what, run] of [
-  [`calls longer than the grace under ${updates} updates and scalings`, longCalls],
+  [`calls longer than the grace period under ${updates} updates and scalings`, longCalls],
   [`${updates} restarts that were refused for a while`, refusedRestarts],
-  [`${updates} poisonous calls, asked four times each`, poisonousCalls],
+  [`${updates} poisonous calls, each made four times`, poisonousCalls],
 ] as const) {
   const { load: beside, wrong: mistakes } = await run(updates);
   bad += mistakes.length;

@@ -6,10 +6,10 @@ import { DeploymentManager, type DeploymentOptionsInput } from '../../deployment
 import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
 import { Replica } from '../../replicas/process/replica.ts';
 
-/** Address space of a replica that must not take all of the machine's memory before it dies of it. */
+/** Limit of a replica's address space, so that a replica that takes memory dies before the machine runs out of it. */
 export const ADDRESS_BYTES: number = 4 * 2 ** 30;
 
-/** A host of deployments without models, in this process. */
+/** Returns a host of deployments without models, in this process. */
 export function sampleHost(
   deployments: Readonly<Record<string, Omit<DeploymentOptionsInput, 'type'>>>,
 ): DeploymentManager {
@@ -25,11 +25,11 @@ export function sampleHost(
   return manager;
 }
 
-/** The processes of a deployment that are there. */
+/** Returns the pids of the running processes of a deployment. */
 export function pidsOf(manager: DeploymentManager, name: string): number[] {
   const replicas = manager.status()[name]?.replicas ?? [];
   return replicas.flatMap(({ pid, state }) => (pid === undefined || state === 'exited' ? [] : [pid]));
 }
 
-/** The module that a process of its own is a host with. */
+/** The module that runs a host in a separate process. */
 export const HOST_MODULE: URL = pathToFileURL(join(packageRoot, 'dist/host/test/campaign/host-process.js'));

@@ -2,20 +2,20 @@ import type { DeploymentOptionsInput } from '../../deployments/index.ts';
 import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 
-/** What is wrong with a bad version. */
+/** The defects of bad versions. */
 const BAD = ['reject', 'exit', 'cold', 'mayfly', 'throw-later'] as const;
 
 export interface UpdatesResult {
   readonly load: LoadResult;
   readonly updated: number;
   readonly rolledBack: number;
-  /** Updates that ended otherwise than they should. */
+  /** Updates with an unexpected outcome. */
   readonly wrong: readonly string[];
-  /** Processes at the end. */
+  /** Number of processes at the end. */
   readonly processes: number;
 }
 
-/** So many good updates and as many bad ones, by turns, of two replicas under load. */
+/** Makes `times` good updates and as many bad ones, in turn, of two replicas under load. */
 export async function updateUnderLoad(times: number): Promise<UpdatesResult> {
   const options = (version: number, start?: string): DeploymentOptionsInput => ({
     type: 'SampleDeployment',
@@ -38,7 +38,7 @@ export async function updateUnderLoad(times: number): Promise<UpdatesResult> {
       if (bad.outcome === 'rolled-back' && bad.reason !== '') rolledBack += 1;
       else wrong.push(`bad ${round} (${kind}): ${bad.outcome}`);
       const spec = (await manager.handle('changing').call('spec', {})) as { readonly path: string };
-      if (spec.path !== `/models/version-${round}`) wrong.push(`after bad ${round} (${kind}): ${spec.path} serves`);
+      if (spec.path !== `/models/version-${round}`) wrong.push(`after bad ${round} (${kind}): ${spec.path} is served`);
     }
     return { load: await load.stop(), updated, rolledBack, wrong, processes: pidsOf(manager, 'changing').length };
   } finally {

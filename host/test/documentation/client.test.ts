@@ -1,4 +1,4 @@
-// A client generated from a server, compiled as its user compiles it, and used against that server.
+// A client is generated from a server, compiled as a user would compile it, and used with that server.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ const OPTIONS = {
   skipLibCheck: false,
 };
 
-/** The server is in this process, which must go on meanwhile. */
+/** Runs a program without blocking, because the server is in this process. */
 async function run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, args, { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
@@ -154,7 +154,7 @@ Client.after(async () => {
   await rm(project, { recursive: true, force: true });
 });
 
-Client('writes the same file for the same server, from its address or from its document', async () => {
+Client("writes the same file from the server's address and from its document", async () => {
   const { code, stdout, stderr } = await run(CLI, 'client', '--url', `${varied.url}/`, '--out', 'src/client.ts');
   assert.equal([code, stdout], [0, 'src/client.ts\n'], stderr);
   await writeFile(join(project, 'openapi.json'), await (await fetch(`${varied.url}/openapi.json`)).text());
@@ -162,7 +162,7 @@ Client('writes the same file for the same server, from its address or from its d
   assert.is(again.stdout, await readFile(join(project, 'src/client.ts'), 'utf8'));
 });
 
-Client('what it writes is strictly typed, in Node and in browsers', () => {
+Client('writes code that is strictly typed in Node and in browsers', () => {
   const compiler = join(packageRoot, 'node_modules/typescript/bin/tsc');
   runNode(project, compiler);
   runNode(project, compiler, '-p', 'tsconfig.browser.json');
@@ -182,7 +182,7 @@ Client('calls endpoints of every kind', async () => {
   );
 });
 
-Client('says what is wrong with its arguments', async () => {
+Client('explains mistakes in its arguments', async () => {
   await writeFile(join(project, 'other.json'), '{"openapi":"3.0.1"}');
   for (const [args, message] of [
     [['--url', 'nowhere'], /--url: "nowhere" is no address/],

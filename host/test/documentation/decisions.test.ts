@@ -1,4 +1,4 @@
-// The pages of docs/decisions: each decision has the agreed parts, and the index lists all of them.
+// Checks the pages of docs/decisions: each decision has the agreed parts, and the index lists all decisions.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -10,7 +10,7 @@ const folder = join(packageRoot, 'docs', 'decisions');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const pages = readdirSync(folder).filter((file) => file !== 'README.md');
 const PARTS = ['**Context.**', '**Decision.**', '**Cost.**', '**Revisit when**'];
-/** A page with more is to be divided by what its decisions are about. */
+/** Maximum number of decisions on a page. Divide a page with more by the subjects of its decisions. */
 const MOST_OF_PAGE = 12;
 
 interface Decision {
@@ -35,7 +35,7 @@ Decisions('have at most twelve decisions each', () => {
     assert.ok(decisionsOf(page).length <= MOST_OF_PAGE, `${page} has ${decisionsOf(page).length} decisions`);
 });
 
-Decisions('give context, decision and cost of each, in this order', () => {
+Decisions('give the context, decision and cost of each decision, in this order', () => {
   for (const { page, heading, text } of pages.flatMap(decisionsOf)) {
     const parts = [...text.matchAll(/^\*\*[A-Z][a-z ]+\.?\*\*/gm)].map(([part]) => part);
     const expected = parts.includes('**Revisit when**') ? PARTS : PARTS.slice(0, 3);

@@ -1,5 +1,5 @@
-// What the document shows is sent as it stands there: each example of a request, and each sample of code by the program
-// that it is for.
+// Sends the examples of the document unchanged: each example of a request, and each sample of code, which its program
+// runs.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,10 +33,10 @@ Examples.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The answer that an endpoint of the varied application has for a good request. */
+/** Returns the status with which an endpoint of the varied application answers a valid request. */
 const expected = (path: string): number => (path === '/refuse' ? 400 : 200);
 
-Examples('every example is answered as the document says, in each form of a request', async () => {
+Examples('every example is answered as the document says, in each content type', async () => {
   let sent = 0;
   for (const { path, operation } of posts) {
     for (const [type, { example }] of Object.entries((operation.requestBody as oas31.RequestBodyObject).content)) {
@@ -82,7 +82,7 @@ function samples(label: string): Sample[] {
   });
 }
 
-/** Runs each sample; each must end well, and make one request that is answered as it should be. */
+/** Runs each sample. Each must succeed and make one request that is answered with the expected status. */
 async function runSamples(label: string, start: (source: string) => Promise<{ stdout: string }>): Promise<void> {
   for (const { path, source } of samples(label)) {
     const before = varied.logged.length;
@@ -146,7 +146,7 @@ Examples('every sample in Python runs', async () => {
     () => false,
     () => true,
   );
-  if (missing) return skip('samples in Python', 'there is no Python with the package requests');
+  if (missing) return skip('samples in Python', 'Python with the package requests is missing');
   await runSamples('Python', (source) => run('python3', ['-c', source], { cwd: folder, timeout: 30_000 }));
 });
 

@@ -1,4 +1,4 @@
-// Links between the pages of this repository lead to files and headings that exist.
+// Checks that links between the pages of this repository lead to files and headings that exist.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { suite } from 'uvu';
@@ -38,8 +38,9 @@ Links('lead to files and headings that exist', () => {
   assert.equal(broken, []);
 });
 
-// `files` of package.json has docs/*.md and not docs/decisions, which is for people who change this package.
-Links('of published guides lead to no decision', () => {
+// Published guides are `files` of package.json. They include docs/*.md, but not docs/decisions, which is for people who
+// change this package.
+Links('of published guides do not lead to decisions', () => {
   const guides = pages.filter((page) => /^docs\/[^/]+\.md$/.test(nameOf(page)));
   assert.ok(guides.length > 10, 'the guides were not found');
   const wrong = guides.filter((page) =>

@@ -1,5 +1,5 @@
-// The document of a server with endpoints of every kind, under two linters that share no code. Both are fetched by npx,
-// as the linter of the sources is.
+// Checks the document of a server with endpoints of every kind with two linters that share no code. Both are fetched by
+// npx, like the linter of the sources.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { skip } from '../skip.ts';
 const run = promisify(execFile);
 const Lint = suite('the OpenAPI document under two linters');
 const rules = (name: string): string => join(packageRoot, 'host/test/documentation', name);
-/** As it is without API keys and limits, and with them. */
+/** The document without API keys and limits, and with them. */
 const FILES = ['open.json', 'guarded.json'];
 const LINTERS = [
   {
@@ -43,7 +43,7 @@ Lint.before(async () => {
 Lint.after(() => rm(folder, { recursive: true, force: true }));
 
 for (const { name, source, clean, command } of LINTERS) {
-  Lint(`${name} has nothing to say against it`, async () => {
+  Lint(`${name} finds no problem`, async () => {
     const npx = (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
       run('npx', ['--yes', `--package=${source}`, '--', ...args], {
         cwd: folder,

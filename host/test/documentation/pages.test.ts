@@ -1,4 +1,4 @@
-// The pages of the documentation in a real browser, as people use them.
+// Tests the pages of the documentation in a real browser.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -31,10 +31,10 @@ Pages.after(async () => {
 });
 
 function inBrowser(title: string, test: () => Promise<void>): void {
-  Pages(title, async () => (program === undefined ? skip(title, 'there is no Chromium') : test()));
+  Pages(title, async () => (program === undefined ? skip(title, 'Chromium is missing') : test()));
 }
 
-/** Neither complained, nor asked anybody else. */
+/** Asserts that the page logged no complaint and sent requests only to its own origin. */
 function assertQuiet(page: Page, origin: string): void {
   assert.equal(page.complaints, []);
   assert.equal(
@@ -44,7 +44,7 @@ function assertQuiet(page: Page, origin: string): void {
   assert.ok(page.requests.length >= 3);
 }
 
-/** Opens an endpoint, fills the form in, sends it, and gives what the page shows of the answer. */
+/** Opens an endpoint, fills in the form and sends it. Returns the status and the answer that the page shows. */
 async function execute(
   page: Page,
   id: string,
@@ -70,7 +70,7 @@ async function execute(
   };
 }
 
-inBrowser('/docs sends a form with a file, and shows the answer', async () => {
+inBrowser('/docs sends a form with a file and shows the answer', async () => {
   const page = await browser.open(`${varied.url}/docs`);
   const { status, answer } = await execute(
     page,
@@ -87,7 +87,7 @@ inBrowser('/docs sends a form with a file, and shows the answer', async () => {
   assertQuiet(page, varied.url);
 });
 
-inBrowser('/docs fills the form in with an input that is taken as it is', async () => {
+inBrowser('/docs prefills the form with an input that is accepted unchanged', async () => {
   const page = await browser.open(`${varied.url}/docs`);
   const { status, answer } = await execute(page, 'app-describe_video', undefined, join(folder, 'talk.mp4'));
   assert.is(status, '200', answer);
@@ -95,13 +95,13 @@ inBrowser('/docs fills the form in with an input that is taken as it is', async 
   assertQuiet(page, varied.url);
 });
 
-inBrowser('/docs shows what is wrong with an input', async () => {
+inBrowser('/docs shows the mistakes of an input', async () => {
   const page = await browser.open(`${varied.url}/docs`);
   const { status, answer } = await execute(page, 'colours-mix_colours', '{"colours":[{"name":""}],"wrong":1}');
   assert.match(status, '422');
   assert.match(answer, '"ValidationError"');
   assert.match(answer, '"wrong"');
-  // The browser itself says that a request was answered with an error.
+  // The browser itself logs that a request was answered with an error.
   assert.equal(
     page.complaints.filter((text) => !/status of 422/.test(text)),
     [],
@@ -117,7 +117,7 @@ inBrowser('/docs shows a stream', async () => {
   assertQuiet(page, varied.url);
 });
 
-/** Whether the page shows every operation, with its samples. */
+/** Asserts that the page shows every operation with its samples. */
 async function assertRedoc(page: Page, origin: string): Promise<void> {
   const wanted = [
     'Mix colours',
@@ -136,7 +136,7 @@ inBrowser('/redoc shows the operations', async () =>
   assertRedoc(await browser.open(`${varied.url}/redoc`), varied.url),
 );
 
-inBrowser('both work where the application is mounted in another one', async () => {
+inBrowser('both work when the application is mounted in another one', async () => {
   const koa = new Koa().use(varied.app.middleware({ prefix: '/ai' }));
   const server: Server = createServer(koa.callback()).listen(0, '127.0.0.1');
   try {

@@ -1,5 +1,5 @@
-// docs/application.md, block by block from the top, as a reader does it: files are written where the block says,
-// commands are run, answers compared.
+// Follows docs/application.md block by block like a reader: writes files where the blocks say, runs the commands and
+// compares the answers.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,8 @@ Guide.before(async () => {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const realNpm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
-  // `npm install` was tried with the packed package in package.test.ts; here it links. `npx` runs what is installed.
+  // package.test.ts tries `npm install` with the packed package; here it only makes links. `npx` runs the installed
+  // program.
   const programs = {
     npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
     npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}" "\${@:2}"\nexec "${realNpm}" "$@"`,
@@ -62,7 +63,7 @@ Guide.after(async () => {
 const here = (text: string): string =>
   text.replaceAll(/(?<=127\.0\.0\.1):8000/g, `:${port}`).replaceAll(/(?<=port: |listen\()8000/g, String(port));
 
-/** Starts what the block says, and waits until the application below `prefix` is ready. */
+/** Runs the command of the block, and waits until the application under `prefix` is ready. */
 async function serve({ text }: Block, prefix: string): Promise<void> {
   await stopServer();
   const child = spawn('bash', ['-ec', text], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
@@ -92,7 +93,7 @@ async function execute(block: Block): Promise<void> {
     printed = stdout;
   } else if (language === 'json' && about === 'answer') assert.is(printed.trim(), text);
   else if (language === 'text') assert.is(printed.trim(), text);
-  else assert.unreachable(`what is a block of ${language} ${about}?`);
+  else assert.unreachable(`unknown kind of block: ${language} ${about}`);
 }
 
 for (const block of blocksOf(page))
@@ -117,7 +118,7 @@ Guide('its code in TypeScript is strictly typed', () => {
   runNode(join(folder, 'my-app'), join(packageRoot, 'node_modules/typescript/bin/tsc'), ...types, 'typed.ts');
 });
 
-Guide('its links within the page lead somewhere', () => {
+Guide('its links within the page lead to headings', () => {
   const anchor = (title: string): string =>
     `#${title
       .toLowerCase()

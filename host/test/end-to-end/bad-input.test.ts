@@ -1,4 +1,4 @@
-// Every mistake gets a clear error with the four keys, and the server goes on.
+// Every mistake gets a clear error with the four keys, and the server continues.
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ let refusedPort: number;
 
 BadInput.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-bad-'));
-  await writeFile(join(folder, 'text.mp4'), 'this is no video');
+  await writeFile(join(folder, 'text.mp4'), 'this is not a video');
   await symlink('/etc/hostname', join(folder, 'link.mp4'));
   refusedPort = await freePort();
-  await writeFile(join(folder, 'broken.wasm'), 'no component');
+  await writeFile(join(folder, 'broken.wasm'), 'not a component');
   server = await serve({ flags: ['--allow-path', folder], config: { limits: { max_body_bytes: 1_000_000 } } });
 });
 
@@ -78,35 +78,32 @@ BadInput('none or two of url, path and content are a 422', async () => {
   }
 });
 
-BadInput(
-  'a reference to a part that is not there, and a part that nothing refers to, are a 422 that names it',
-  async () => {
-    assert.match(JSON.stringify(await failure(transcribe({ video: { content: 'clip' } }), 422)), /clip/);
-    const body = await failure(
-      transcribe(
-        { video: { content: 'clip' } },
-        { clip: { data: new Uint8Array(4) }, spare: { data: new Uint8Array(4) } },
-      ),
-      422,
-    );
-    assert.match(JSON.stringify(body), /spare/);
-  },
-);
+BadInput('a reference to a missing part, and a part without a reference, are a 422 that names the part', async () => {
+  assert.match(JSON.stringify(await failure(transcribe({ video: { content: 'clip' } }), 422)), /clip/);
+  const body = await failure(
+    transcribe(
+      { video: { content: 'clip' } },
+      { clip: { data: new Uint8Array(4) }, spare: { data: new Uint8Array(4) } },
+    ),
+    422,
+  );
+  assert.match(JSON.stringify(body), /spare/);
+});
 
-BadInput('an address that nothing answers at is a 400 that names it', async () => {
+BadInput('an address without an answer is a 400 that names it', async () => {
   const body = await failure(transcribe({ video: { url: 'http://192.0.2.1.invalid/a.mp4' } }), 400);
   assert.is(body.error, 'DownloadException');
   assert.match(JSON.stringify(body), /192\.0\.2\.1\.invalid/);
 });
 
-BadInput('a private address is a 403 that says how to allow it', async () => {
+BadInput('a private address is a 403 that explains how to allow it', async () => {
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '169.254.169.254', '10.0.0.1']) {
     const body = await failure(transcribe({ video: { url: `http://${host}:${refusedPort}/a.mp4` } }), 403);
     assert.match(body.message, /allow-private-urls/);
   }
 });
 
-BadInput('a path outside the allowed directories is a 403, also through a symbolic link and ..', async () => {
+BadInput('a path outside the allowed directories is a 403, even through a symbolic link and ..', async () => {
   for (const path of ['/etc/passwd', join(folder, 'link.mp4'), `${folder}/../../etc/passwd`]) {
     assert.match((await failure(transcribe({ video: { path } }), 403)).message, /allow-path/);
   }
@@ -115,7 +112,7 @@ BadInput('a path outside the allowed directories is a 403, also through a symbol
 BadInput('a file that is not media is a 400', async () => {
   const byPath = await failure(transcribe({ video: { path: join(folder, 'text.mp4') } }), 400);
   assert.is(byPath.error, 'VideoReadingException');
-  await failure(transcribe({ video: { content: 'clip' } }, { clip: { data: Buffer.from('no media either') } }), 400);
+  await failure(transcribe({ video: { content: 'clip' } }, { clip: { data: Buffer.from('not media either') } }), 400);
   await failure(transcribe({ video: { content: 'clip' } }, { clip: { data: new Uint8Array(0) } }), 400);
 });
 
@@ -127,7 +124,7 @@ BadInput('a streaming endpoint answers a mistake with its status before the firs
   await failure(post(`${server.url}/video/summarize_stream`, { video: { path: join(folder, 'text.mp4') } }), 400);
 });
 
-BadInput('unknown paths and methods have the same four keys', async () => {
+BadInput('unknown paths and methods give the same four keys', async () => {
   await failure(fetch(`${server.url}/nothing/here`), 404);
   const response = fetch(`${server.url}/video/transcribe`);
   await failure(
@@ -137,7 +134,7 @@ BadInput('unknown paths and methods have the same four keys', async () => {
   assert.match((await response).headers.get('allow') ?? '', /POST/);
 });
 
-BadInput('a language that the model does not know is refused by name', async () => {
+BadInput('a parameter of the model out of range is refused by name', async () => {
   const body = await failure(
     transcribe({ video: { url: 'http://example.com/a.mp4' }, whisper_params: { beam_size: 0 } }),
     422,

@@ -1,4 +1,5 @@
-// docs/deployments.md, block by block: sources are compiled strictly and run, outputs compared, configurations checked.
+// Follows docs/deployments.md block by block: compiles sources strictly and runs them, compares outputs, and checks
+// configurations.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -50,12 +51,12 @@ for (const { line, language, about, text } of blocks.filter((block) => block.lan
         env: {},
       });
       for (const [name, options] of Object.entries(deployments))
-        manager.register(name, structuredClone(options) as DeploymentOptions); // throws where it is wrong
+        manager.register(name, structuredClone(options) as DeploymentOptions); // throws for a mistake
     } else if (about === 'autoscaling_config')
       DeploymentOptions.parse({ type: 'WhisperDeployment', autoscaling_config: JSON.parse(text) });
     else {
       const [, source = ''] =
-        /^run (\S+)$/.exec(about) ?? assert.unreachable(`what is a block of ${language} ${about}?`) ?? [];
+        /^run (\S+)$/.exec(about) ?? assert.unreachable(`unknown kind of block: ${language} ${about}`) ?? [];
       assert.is(runNode(folder, built(source)).trim(), text);
     }
   });

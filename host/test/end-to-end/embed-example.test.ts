@@ -1,4 +1,4 @@
-// The program of examples/embed, copied away from the repository, compiled and run as its README says.
+// The program of examples/embed is copied out of the repository, compiled and run as its README says.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const replicas = async (): Promise<number[]> =>
     .filter(({ command }) => command.includes('replicas/child'))
     .map(({ pid }) => pid);
 
-Embed('asks for the versions of the compiler and of the types that this package has', async () => {
+Embed('requires the same versions of the compiler and of the types as this package', async () => {
   const versions = async (file: string): Promise<Record<string, string>> =>
     JSON.parse(await readFile(file, 'utf8')).devDependencies;
   const [own, example] = await Promise.all([
@@ -42,7 +42,7 @@ Embed('asks for the versions of the compiler and of the types that this package 
   assert.equal(example, { '@types/node': own['@types/node'], typescript: own['typescript'] });
 });
 
-Embed('its own routes and those of the host answer as its README says', async () => {
+Embed("its own routes and the host's routes answer as its README says", async () => {
   const answers = [...readme.matchAll(/```json\n(.*?)\n```/gs)].map((match) => match[1]);
   assert.is(await (await fetch(`${shop.url}/reviews`)).text(), answers[0]);
   const [, path, text] = [...readme.matchAll(/-F 'body=(.*?)' http:\/\/[^/]+(\/\S+)/g)].map((match) => [
@@ -60,13 +60,13 @@ Embed('its own routes and those of the host answer as its README says', async ()
   assert.is((await fetch(`${shop.url}/docs`)).status, 200);
 });
 
-Embed('refuses what the endpoint does not take', async () => {
+Embed('refuses invalid input', async () => {
   const response = await post(`${shop.url}/text/sentiment`, { text: '' });
   assert.is(response.status, 422);
   assert.is(((await response.json()) as { error: string }).error, 'ValidationError');
 });
 
-Embed('serves on when a replica is killed', async () => {
+Embed('continues to serve when a replica is killed', async () => {
   const [first, second] = await replicas();
   assert.ok(second);
   process.kill(first!, 'SIGKILL');
@@ -75,7 +75,7 @@ Embed('serves on when a replica is killed', async () => {
   await until(async () => (await replicas()).filter((pid) => pid !== first).length === 2);
 });
 
-Embed('ends by itself when it is told to, and leaves no process behind', async () => {
+Embed('exits on request and leaves no process behind', async () => {
   const pids = await replicas();
   assert.is(await shop.stop(), 0, shop.output());
   for (const pid of pids) assert.throws(() => process.kill(pid, 0), /ESRCH/);
@@ -84,7 +84,7 @@ Embed('ends by itself when it is told to, and leaves no process behind', async (
 if (!runsTypeScript)
   skip('examples/embed runs from its sources', `Node ${process.versions.node} does not run TypeScript`);
 else {
-  Embed('runs from its sources where Node runs TypeScript', async () => {
+  Embed('runs from its sources on a Node that runs TypeScript', async () => {
     await using again = await startExample(folder, 'src/server.ts');
     assert.is((await fetch(`${again.url}/reviews`)).status, 200);
   });

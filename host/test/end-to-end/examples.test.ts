@@ -1,4 +1,4 @@
-// The plugin of examples/, copied away from the repository, tested, built and served as its README says.
+// The plugin of examples/ is copied out of the repository, tested, built and served as its README says.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ Examples('its sources are strictly typed and its tests pass', () => {
   assert.is(testProject(project), 4);
 });
 
-Examples('asks for the versions of the compiler and of the types that this package has', async () => {
+Examples('requires the same versions of the compiler and of the types as this package', async () => {
   const versions = async (file: string): Promise<Record<string, string>> =>
     JSON.parse(await readFile(file, 'utf8')).devDependencies;
   const [own, example] = await Promise.all([

@@ -1,4 +1,4 @@
-// What pages of other servers can do to a server on the same machine, in a real browser.
+// Tests with a real browser what pages of other servers can do to a server on the same machine.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -16,10 +16,11 @@ import { skip } from '../skip.ts';
 
 const Foreign = suite('pages of other servers');
 const program = findChromium();
-/** The name of the foreign server; in the browser it leads to this machine. */
+/** The name of the foreign server. In the browser it resolves to this machine. */
 const EVIL = 'evil.example';
 /**
- * A name of this machine in its network. Browsers tell a server less about requests to such a name than to localhost.
+ * A name of this machine in its network. Browsers send a server less information about requests to such a name than to
+ * localhost.
  */
 const LAN = 'gpubox.lan';
 const SECRET = 'only for the person at this machine';
@@ -28,7 +29,7 @@ let folder = '';
 let browser: Browser;
 let evil: Server;
 let evilPort = 0;
-/** The default server. It listens where the foreign server was when `rebound` was loaded from it. */
+/** The default server. It listens at the address that the foreign server had when `rebound` was loaded from it. */
 let app: AanaApp;
 let port = 0;
 let rebound: Page;
@@ -99,10 +100,10 @@ Foreign.after(async () => {
 });
 
 function inBrowser(title: string, test: () => Promise<void>): void {
-  Foreign(title, async () => (program === undefined ? skip(title, 'there is no Chromium') : test()));
+  Foreign(title, async () => (program === undefined ? skip(title, 'Chromium is missing') : test()));
 }
 
-/** A task that has ended, so that it can be deleted. */
+/** Returns the id of a task that has ended, so that it can be deleted. */
 async function endedTask(at = port): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${at}/echo?defer=true`, {
     method: 'POST',
@@ -125,7 +126,7 @@ async function webhookCount(at = port): Promise<number> {
   return ((await (await fetch(`http://127.0.0.1:${at}/webhooks`)).json()) as { webhooks: unknown[] }).webhooks.length;
 }
 
-/** What a script of the page reads; the name of the error where it reads nothing. */
+/** Returns the text that a script of the page reads, or the name of the error. */
 async function read(page: Page, url: string, init: RequestInit = {}): Promise<string> {
   return String(
     await page.evaluate(
@@ -134,7 +135,7 @@ async function read(page: Page, url: string, init: RequestInit = {}): Promise<st
   );
 }
 
-/** Has the page load a thing, and waits until the browser has had an answer, or none. */
+/** Makes the page load an element, and waits until the browser has an answer or an error. */
 async function load(page: Page, html: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const box = document.createElement('div');
@@ -145,7 +146,7 @@ async function load(page: Page, html: string): Promise<void> {
   })`);
 }
 
-/** Has the page send a form, and waits for the answer to be shown in a frame. */
+/** Makes the page send a form, and waits until a frame shows the answer. */
 async function sendForm(
   page: Page,
   action: string,
@@ -166,7 +167,7 @@ async function sendForm(
   })`);
 }
 
-inBrowser('whose name leads to this machine all at once read nothing and send nothing', async () => {
+inBrowser('whose name suddenly resolves to this machine read nothing and send nothing', async () => {
   const id = await endedTask();
   await fetch(`http://127.0.0.1:${port}/note?defer=true`, {
     method: 'POST',
@@ -223,7 +224,7 @@ for (const host of [EVIL, 'localhost']) {
     assert.equal([await webhookCount(), reached], [0, []]);
   });
 
-  inBrowser(`at http://${host} delete no task, whatever they load from this server`, async () => {
+  inBrowser(`at http://${host} delete no task by loading anything from this server`, async () => {
     const id = await endedTask();
     const page = await browser.open(`http://${host}:${evilPort}/`);
     const url = `http://127.0.0.1:${port}/tasks/delete/${id}`;
@@ -253,7 +254,7 @@ for (const host of [EVIL, 'localhost']) {
     assert.is(await statusOfTask(id), 200, 'a link');
   });
 
-  inBrowser(`at http://${host} read no answer, and reach nothing with what browsers ask before`, async () => {
+  inBrowser(`at http://${host} read no answer, and reach no code with preflight requests`, async () => {
     const id = await endedTask();
     const page = await browser.open(`http://${host}:${evilPort}/`);
     for (const path of ['/tasks', `/tasks/${id}`, '/api/status', '/openapi.json'])
@@ -272,7 +273,7 @@ for (const host of [EVIL, 'localhost']) {
   });
 }
 
-inBrowser('delete no task either where the browser does not say where a request comes from', async () => {
+inBrowser('delete no task if the browser does not name the origin of a request', async () => {
   const id = await endedTask(lanPort);
   const page = await browser.open(`http://${EVIL}:${evilPort}/`);
   const url = `http://${LAN}:${lanPort}/tasks/delete/${id}`;
@@ -286,7 +287,7 @@ inBrowser('delete no task either where the browser does not say where a request 
   }
 });
 
-inBrowser('are told apart from those of the server itself, which do everything', async () => {
+inBrowser('are distinguished from pages of the server itself, which may do everything', async () => {
   for (const [origin, at] of [
     [`http://127.0.0.1:${port}`, port],
     [`http://localhost:${port}`, port],

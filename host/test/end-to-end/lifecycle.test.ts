@@ -1,4 +1,4 @@
-// Starts that must fail, replicas that die, hosts that are killed.
+// Starts that must fail, replicas that die, and hosts that are killed.
 import { cp, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
 const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
   (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/child\/main/.test(command));
 
-/** Waits until a replica computes, or until none does. */
+/** Waits until a replica computes, or until no replica computes. */
 async function untilReplicas(computing: boolean, pid: number | undefined): Promise<void> {
   const replicas = await replicasOf(pid);
   const used = async (): Promise<number> =>
@@ -38,7 +38,7 @@ async function untilReplicas(computing: boolean, pid: number | undefined): Promi
   }, 120_000);
 }
 
-Lifecycle('kill -9 of a replica during a request costs that request time alone: it is done again', async () => {
+Lifecycle('a request whose replica is killed is repeated and only takes longer', async () => {
   await using server = await serve();
   const long = await longSpeech(12);
   const replicas = await replicasOf(server.process.pid);
@@ -67,7 +67,7 @@ Lifecycle('kill -9 of a replica during a request costs that request time alone: 
   assert.ok((await streamed(stream)).length > 1);
 });
 
-Lifecycle('a client that goes away stops the work', async () => {
+Lifecycle('work stops when its client leaves', async () => {
   await using server = await serve();
   const controller = new AbortController();
   const running = post(
@@ -94,7 +94,7 @@ Lifecycle('a client that goes away stops the work', async () => {
   });
 });
 
-Lifecycle('no child outlives a host that is killed, not even a stopped one', async () => {
+Lifecycle('no child outlives a killed host, not even a stopped child', async () => {
   const server = await serve();
   const children = await descendants(server.process.pid ?? 0);
   const replicas = await replicasOf(server.process.pid);
@@ -157,7 +157,7 @@ Lifecycle('a plugin folder with a broken component is reported and skipped', asy
     join(broken, 'plugin.json'),
     JSON.stringify({ name: 'broken', version: '1.0.0', component: 'dist/broken.wasm' }),
   );
-  await writeFile(join(broken, 'dist/broken.wasm'), 'this is no component');
+  await writeFile(join(broken, 'dist/broken.wasm'), 'this is not a component');
   await using server = await serve({
     plugins: [join(packageRoot, 'plugins/video-transcribe'), join(folder, 'plugins')],
     config: { deployments: {} },

@@ -1,4 +1,5 @@
-// A video in, a transcript and a streamed summary out: real server, real components, real models.
+// Tests the path from a video to its transcript and to a streamed summary, with a real server, real components and real
+// models.
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -44,7 +45,7 @@ const transcribe = async (input: unknown, files = {}): Promise<AsrOutput> => {
 
 const uploaded = (): Record<string, { data: Uint8Array }> => ({ video: { data: video } });
 
-MainPath('an uploaded video gives its text, with times inside the clip', async () => {
+MainPath('an uploaded video gives its text with times inside the clip', async () => {
   const output = await transcribe({ content: 'video' }, uploaded());
   assert.ok(wordErrors(SAMPLE_TEXT, output.transcription.text) <= 1, output.transcription.text);
   assert.is(output.transcription_info.language, 'en');
@@ -73,7 +74,7 @@ MainPath('a URL and an allowed path give the same text', async () => {
   }
 });
 
-MainPath('word times rise and stay inside the clip when they are asked for', async () => {
+MainPath('word times ascend and stay inside the clip', async () => {
   const response = await post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' }, whisper_params: { word_timestamps: true } },
@@ -89,35 +90,32 @@ MainPath('word times rise and stay inside the clip when they are asked for', asy
   }
 });
 
-MainPath(
-  'a summary is text, and its stream is more than one object, the first of them before the last is made',
-  async () => {
-    const whole = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, uploaded());
-    assert.is(whole.status, 200);
-    const { summary } = (await whole.json()) as { summary: string };
-    assert.ok(summary.trim().length > 10, summary);
+MainPath('a summary is text, and its stream has several objects that arrive while it is generated', async () => {
+  const whole = await post(`${server.url}/video/summarize`, { video: { content: 'video' } }, uploaded());
+  assert.is(whole.status, 200);
+  const { summary } = (await whole.json()) as { summary: string };
+  assert.ok(summary.trim().length > 10, summary);
 
-    const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
-    assert.is(stream.status, 200);
-    assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
-    assert.ok(stream.body);
-    let reads = 0;
-    const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      for await (const chunk of body) {
-        reads++;
-        yield chunk;
-      }
-    };
-    const texts: string[] = [];
-    for await (const chunk of concatenatedJson(counted(stream.body))) texts.push((chunk as { text: string }).text);
-    assert.ok(texts.length > 3, `${texts.length} objects`);
-    assert.ok(reads > 1, 'everything came in one piece');
-    assert.ok(texts.join('').trim().length > 10);
-  },
-);
+  const stream = await post(`${server.url}/video/summarize_stream`, { video: { content: 'video' } }, uploaded());
+  assert.is(stream.status, 200);
+  assert.match(stream.headers.get('content-type') ?? '', /^application\/json-seq/);
+  assert.ok(stream.body);
+  let reads = 0;
+  const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      reads++;
+      yield chunk;
+    }
+  };
+  const texts: string[] = [];
+  for await (const chunk of concatenatedJson(counted(stream.body))) texts.push((chunk as { text: string }).text);
+  assert.ok(texts.length > 3, `${texts.length} objects`);
+  assert.ok(reads > 1, 'the whole answer came in one piece');
+  assert.ok(texts.join('').trim().length > 10);
+});
 
 MainPath(
-  'silence and a video without an audio track are language "silence" without segments, and their summary says so',
+  'silence and a video without an audio track have the language "silence" and no segments, and a summary that says so',
   async () => {
     for (const data of [await silentVideo(), await muteVideo()]) {
       assert.equal(await transcribe({ content: 'video' }, { video: { data } }), {
@@ -137,7 +135,7 @@ MainPath(
 );
 
 MainPath(
-  'four transcriptions and four streamed summaries at once all finish correctly while the server answers',
+  'four transcriptions and four streamed summaries at the same time finish correctly while the server answers',
   async () => {
     let slowest = 0;
     let polling = true;
@@ -208,7 +206,7 @@ MainPath('the documentation page and the document of the API are served', async 
     assert.ok(document.paths[path], path);
 });
 
-MainPath('the printed curl line names a file that is there', () => {
+MainPath('the printed curl command names an existing file', () => {
   const line = /curl .*-F \S+=@(\S+)/.exec(server.output());
   assert.ok(line, server.output());
 });
@@ -229,7 +227,7 @@ MainPath("the example's client, generated from the server, prints the transcript
   const [transcript = '', summary = ''] = runNode(project, 'build/main.js', join(folder, 'speech.mp4')).split('\n\n');
   assert.ok(wordErrors(SAMPLE_TEXT, transcript) <= 1, transcript);
   assert.ok(summary.trim().length > 0);
-  await writeFile(join(folder, 'text.mp4'), 'no video');
+  await writeFile(join(folder, 'text.mp4'), 'not a video');
   assert.throws(() => runNode(project, 'build/main.js', join(folder, 'text.mp4')), /\(400\): /);
 });
 

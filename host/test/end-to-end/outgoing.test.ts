@@ -1,5 +1,5 @@
-// A real server, started as a user does, whose clients and plugins name URLs that it must not ask, and whose operator
-// has a proxy.
+// A real server, started like a user starts it. Clients and plugins name URLs that it must not request, and the
+// operator has a proxy.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -50,7 +50,7 @@ Outgoing.before(async () => {
   await writeFile(join(folder, 'asking/src/index.ts'), SOURCE);
   target = createServer((_, response) => {
     asked += 1;
-    response.end('this is no video');
+    response.end('this is not a video');
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => target.once('listening', resolve));
   proxy = await startForwardProxy({ credentials: 'me:s3cret' });
@@ -78,7 +78,7 @@ async function failure(answer: Promise<Response>): Promise<{ status: number; err
 const open = (url: string): Promise<Response> => post(`${server.url}/open`, { video: { url } });
 const ask = (url: string): Promise<Response> => post(`${server.url}/ask`, { url });
 
-Outgoing('a private address is a 403 that says how to allow it, for media and for a plugin', async () => {
+Outgoing('a private address is a 403 that explains how to allow it, for media and for a plugin', async () => {
   const { port } = target.address() as AddressInfo;
   for (const url of [
     `http://127.0.0.1:${port}/`,
@@ -112,7 +112,7 @@ Outgoing('a private address is a 403 that says how to allow it, for media and fo
 });
 
 Outgoing(
-  'a webhook is not made for a private address, however it is written, and not sent to one that a name leads to',
+  'a webhook is not created for a private address in any spelling, nor for a name that resolves to one',
   async () => {
     const register = (url: string): Promise<Response> =>
       fetch(`${server.url}/webhooks`, {
@@ -137,28 +137,25 @@ Outgoing(
   },
 );
 
-Outgoing('what is no URL of http is a 400 that says so', async () => {
+Outgoing('a URL that is not http is a 400 or a 422', async () => {
   for (const url of ['file:///etc/passwd', 'ftp://media.test/', 'gopher://media.test/', 'http://media.test:25/']) {
     const { status, error, message } = await failure(open(url));
     assert.is(error === 'ValidationError' ? 422 : 400, status, message);
   }
 });
 
-Outgoing(
-  'media and plugins go through the proxy of the environment, and its password into no answer or log',
-  async () => {
-    const { port } = target.address() as AddressInfo;
-    const { status, error } = await failure(open(`http://media.test:${port}/a.mp4`));
-    assert.equal([status, error], [400, 'VideoReadingException']);
-    assert.equal(proxy.asked, [`GET http://media.test:${port}/a.mp4`]);
-    const refused = await failure(ask('http://media.test/'));
-    assert.is(refused.status, 400); // nothing listens on the usual port
-    assert.is(proxy.asked[1], 'GET http://media.test/');
-    assert.not.match(server.output(), /s3cret/);
-  },
-);
+Outgoing('media and plugins use the proxy of the environment, and no answer or log has its password', async () => {
+  const { port } = target.address() as AddressInfo;
+  const { status, error } = await failure(open(`http://media.test:${port}/a.mp4`));
+  assert.equal([status, error], [400, 'VideoReadingException']);
+  assert.equal(proxy.asked, [`GET http://media.test:${port}/a.mp4`]);
+  const refused = await failure(ask('http://media.test/'));
+  assert.is(refused.status, 400); // nothing listens on port 80
+  assert.is(proxy.asked[1], 'GET http://media.test/');
+  assert.not.match(server.output(), /s3cret/);
+});
 
-Outgoing('a plugin opens no media of a URL that it made up itself, neither in a helper', async () => {
+Outgoing('a plugin cannot open media from a URL that it made up, not even in a helper', async () => {
   const { port } = target.address() as AddressInfo;
   const before = proxy.asked.length;
   const answer = await post(`${server.url}/leak`, {

@@ -9,28 +9,28 @@ import { Random } from '../../simulation/random.ts';
 import { checkDeliveries } from './check-deliveries.ts';
 import { type Checked, checkTasks } from './check.ts';
 import { type Clients, repeat, runClient, send } from './client.ts';
-import { HostSlot } from './host-slot.ts';
+import { HostKeeper } from './host-keeper.ts';
 import { BENCH_PLUGIN } from './protocol.ts';
 import { Receiver } from './receiver.ts';
 
 /** The database of a campaign. */
 export interface CampaignStore {
   readonly title: string;
-  /** As hosts reach it. */
+  /** The configuration with which hosts open it. */
   readonly config: StorageConfig;
-  /** Opens it for the campaign itself, which nothing comes in the way of. */
+  /** Opens it for the campaign itself, without the faults that the hosts meet. */
   readonly open: () => Promise<Database>;
 }
 
-/** What goes wrong while there is load; gives how often each thing did. */
-export type Strikes = (hosts: readonly HostSlot[], random: Random) => Promise<Readonly<Record<string, number>>>;
+/** Strikes the hosts or their database under load. Returns how often each kind of strike happened. */
+export type Strikes = (hosts: readonly HostKeeper[], random: Random) => Promise<Readonly<Record<string, number>>>;
 
 export interface CampaignOptions {
   readonly store: CampaignStore;
-  /** Hosts that share the database. */
+  /** Number of hosts that share the database. */
   readonly hosts: number;
   readonly strikes: Strikes;
-  /** Whether nothing that runs tasks is harmed, so that each must be run once. Default: false. */
+  /** Whether no part that runs tasks is struck, so that each task must be run once. Default: false. */
   readonly runsOnce?: boolean;
   readonly clients: number;
   readonly seed: number;
@@ -40,27 +40,30 @@ export interface CampaignResult extends Checked {
   readonly seconds: number;
   readonly strikes: Readonly<Record<string, number>>;
   readonly accepted: number;
-  /** Answers that were lost and asked for again with the same key, and those that were given up. */
+  /**
+   * Number of lost answers whose requests were repeated with the same key, and number of lost answers whose requests
+   * were not.
+   */
   readonly lostAnswers: number;
   readonly unknown: number;
-  /** Events that watching clients got. */
+  /** Number of events that watching clients received. */
   readonly watched: number;
   readonly deadLetters: number;
-  /** Rows of the outbox, deliveries that were received, and those of them that came again. */
+  /** Number of rows of the outbox, of received deliveries, and of deliveries that were received again. */
   readonly outbox: number;
   readonly deliveries: number;
   readonly repeated: number;
 }
 
-/** Until the last task has ended, once nothing is killed any more. */
+/** Time limit for the last tasks to end after the last strike. */
 const DRAIN_MS = 180_000;
-/** Older than any folder that may be of a request that is being accepted. */
+/** Older than any folder that may belong to a request that is still being accepted. */
 const LONG_AGO_S = 7200;
 const SWEEP_MS = 10_000;
-/** A machine that has much to do must not look like a host that is gone. */
+/** A long timeout, so that a busy machine does not make a host look dead. */
 const CALM = { TASK_QUEUE__HEARTBEAT_TIMEOUT: '10' };
 
-/** Strikes under load, lets what was accepted come to its end, and looks at what there is then. */
+/** Strikes under load, lets the accepted tasks end, and checks the result. */
 export async function runCampaign({
   store,
   hosts: hostCount,
@@ -76,7 +79,7 @@ export async function runCampaign({
   await mkdir(join(folder, 'temp'));
   const hosts = Array.from(
     { length: hostCount },
-    (_, index) => new HostSlot(folder, index, store.config, runsOnce ? CALM : {}),
+    (_, index) => new HostKeeper(folder, index, store.config, runsOnce ? CALM : {}),
   );
   const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
   const stopping = new AbortController();
@@ -88,7 +91,7 @@ export async function runCampaign({
     await Promise.all(hosts.map((host) => host.ready()));
     const webhook = await createWebhook(clients, target);
     const load = Promise.all(Array.from({ length: clientCount }, () => runClient(clients, stopping.signal)));
-    load.catch(() => {}); // seen below
+    load.catch(() => {}); // awaited below
     const counts = await strikes(hosts, new Random(seed + 1));
     stopping.abort();
     await load;
@@ -116,7 +119,7 @@ export async function runCampaign({
     const orphans = (await Promise.all(hosts.map((host) => host.orphans()))).flat();
     const problems = [
       ...own,
-      ...orphans.map((pid) => `the process ${pid} has outlived its host`),
+      ...orphans.map((pid) => `process ${pid} has outlived its host`),
       ...clients.problems,
       ...doubled,
       ...checked.problems,
@@ -144,8 +147,8 @@ export async function runCampaign({
   }
 }
 
-/** Tasks of which the logs of the hosts say that they were begun more than once. */
-async function startedTwice(hosts: readonly HostSlot[]): Promise<string[]> {
+/** Returns a problem for each task that was begun more than once according to the logs of the hosts. */
+async function startedTwice(hosts: readonly HostKeeper[]): Promise<string[]> {
   const starts = new Map<string, number>();
   for (const { logFile } of hosts) {
     const log = await readFile(logFile, 'utf8');
@@ -155,14 +158,14 @@ async function startedTwice(hosts: readonly HostSlot[]): Promise<string[]> {
   return [...starts].flatMap(([id, times]) => (times > 1 ? [`task ${id} was begun ${times} times`] : []));
 }
 
-/** Everybody's webhook for everything. */
+/** Creates a webhook for all events of all users. */
 async function createWebhook(clients: Clients, url: string): Promise<string> {
   const answer = await send(clients, '/webhooks', {
     method: 'POST',
     body: JSON.stringify({ url }),
     headers: { 'content-type': 'application/json' },
   });
-  if (answer?.status !== 201) throw new Error(`the webhook was not made: ${answer?.status} ${answer?.text}`);
+  if (answer?.status !== 201) throw new Error(`the webhook was not created: ${answer?.status} ${answer?.text}`);
   return (JSON.parse(answer.text) as { id: string }).id;
 }
 
@@ -179,7 +182,7 @@ function drained(clients: Clients): Promise<void> {
   });
 }
 
-/** Waits for what comes by itself, but not for ever: the checks tell what has not come. */
+/** Waits for the condition, but only until a time limit. The checks report what is still missing then. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + DRAIN_MS;
   while (!(await condition()) && performance.now() < end) await delay(100);
@@ -190,7 +193,7 @@ async function answerOf<T>(clients: Clients, path: string): Promise<T | undefine
   return answer?.status === 200 ? (JSON.parse(answer.text) as T) : undefined;
 }
 
-/** Gives what failed, and should not have, new attempts: the thread of its plugin was ended while it computed. */
+/** Retries the tasks that failed because a thread of a plugin was ended during their run. */
 async function retryDeadLetters(clients: Clients): Promise<ReadonlySet<string>> {
   const answer = await send(clients, '/tasks/retry?error=PluginTrapError&limit=1000', { method: 'POST' });
   if (answer?.status !== 200)
@@ -200,8 +203,8 @@ async function retryDeadLetters(clients: Clients): Promise<ReadonlySet<string>> 
 }
 
 /**
- * Nothing is left over of what was killed once a host has started hours later: no upload, and no file of a task but of
- * one that failed.
+ * Checks that no files of killed processes are left after a host has started hours later: no upload, and no file of a
+ * task that has not failed.
  */
 async function checkFolders({ hosts: [host], problems }: Clients, folder: string): Promise<void> {
   const [files, temp] = [join(folder, 'data', 'tasks'), join(folder, 'temp')];

@@ -14,8 +14,8 @@ const MOST_EVENTS = 10_000;
 const DELIVERIES = 'select id, event, task_id, task_status, status from webhook_deliveries order by seq';
 
 /**
- * Every beginning and every end of a task is in the outbox once, and was received with the id that it has there. Gives
- * what is wrong.
+ * Checks that the outbox has every beginning and every end of a task exactly once, and that each was received with its
+ * id in the outbox. Returns the problems.
  */
 export async function checkDeliveries(
   database: Database,

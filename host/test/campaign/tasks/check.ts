@@ -12,7 +12,7 @@ import type { Accepted } from './client.ts';
 
 type Attempt = Awaited<ReturnType<Repositories['tasks']['attempts']>>[number];
 
-/** What the database has of one task. */
+/** The records of one task in the database. */
 interface History {
   readonly task: TaskRecord;
   readonly attempts: readonly Attempt[];
@@ -22,11 +22,11 @@ interface History {
 export interface Checked {
   readonly tasks: number;
   readonly attempts: number;
-  /** Attempts that a host lost. */
+  /** Number of attempts that a host lost. */
   readonly lost: number;
   readonly events: number;
   readonly statuses: Readonly<Record<string, number>>;
-  /** What is wrong, each with the history of its task. */
+  /** The problems, each with the history of its task. */
   readonly problems: readonly string[];
 }
 
@@ -34,8 +34,8 @@ const PAGE = 500;
 const MOST_EVENTS = 10_000;
 
 /**
- * Looks at every task of the database, and at those that were accepted in particular. `retried`: tasks that were given
- * new attempts after they had failed.
+ * Checks every task of the database, and the accepted tasks in particular. `retried` are the tasks that were retried
+ * after they had failed.
  */
 export async function checkTasks(
   database: Database,
@@ -66,7 +66,7 @@ export async function checkTasks(
     }
   }
   for (const { id, work, n } of byId.values())
-    problems.push(`task ${id} (${work.path}, ${n}) was accepted, and is not there`);
+    problems.push(`task ${id} (${work.path}, ${n}) was accepted but is not in the database`);
   return { tasks, attempts, lost, events, statuses, problems };
 }
 
@@ -74,7 +74,7 @@ async function readPage({ tasks }: Repositories, offset: number): Promise<Histor
   const histories: History[] = [];
   for (const { id } of await tasks.list(null, { limit: PAGE, offset })) {
     const task = await tasks.read(id, null);
-    if (!task) throw new Error(`${id} is gone`);
+    if (!task) throw new Error(`${id} is missing`);
     histories.push({
       task,
       attempts: await tasks.attempts(task.id),
@@ -84,17 +84,17 @@ async function readPage({ tasks }: Repositories, offset: number): Promise<Histor
   return histories;
 }
 
-/** What holds for every task, whoever sent it. */
+/** Checks that hold for every task of any client. */
 function problemsOf({ task, attempts, events }: History, wasRetried: boolean): string[] {
   const wrong: string[] = [];
-  if (!hasEnded(task.status)) wrong.push(`it is ${task.status}, and not ended`);
+  if (!hasEnded(task.status)) wrong.push(`it is ${task.status} and has not ended`);
   const last = attempts.at(-1);
   const ends = events.filter(({ event }) => hasEnded(event as TaskStatus));
   const expectedEnds = wasRetried ? 2 : 1;
-  if (ends.length !== expectedEnds) wrong.push(`it has ${ends.length} events that end it`);
+  if (ends.length !== expectedEnds) wrong.push(`it has ${ends.length} events of its end`);
   if (events.at(-1)?.event !== task.status) wrong.push(`its last event is ${events.at(-1)?.event}`);
   if (attempts.some(({ lease_token: token }, index) => token !== index + 1))
-    wrong.push('its attempts have not the tokens 1, 2, …');
+    wrong.push('its attempts do not have the tokens 1, 2, …');
   if (attempts.some(({ ended_at: ended, outcome }) => ended === null || outcome === null))
     wrong.push('an attempt has no end');
   const stored = attempts.filter(({ outcome }) => outcome === 'completed').length;
@@ -102,7 +102,7 @@ function problemsOf({ task, attempts, events }: History, wasRetried: boolean): s
   if (task.status === 'completed' && last?.outcome !== 'completed') wrong.push('its last attempt did not complete it');
   const begun = events.filter(({ event }) => event === 'assigned').length;
   if (begun !== attempts.length)
-    wrong.push(`it has ${attempts.length} attempts and ${begun} events of their beginning`);
+    wrong.push(`it has ${attempts.length} attempts, but ${begun} events of their beginning`);
   return [...wrong, ...wrongOrder(events)];
 }
 
@@ -115,7 +115,7 @@ const TRANSITIONS: Readonly<Record<string, TaskTransition>> = {
   created: 'retry',
 };
 
-/** Events must be a way through the table of states. */
+/** Checks that the events form a path through the table of states. */
 function wrongOrder(events: readonly TaskEvent[]): string[] {
   let status: TaskStatus | undefined;
   for (const [index, { id, event }] of events.entries()) {
@@ -141,7 +141,7 @@ function wrongOrder(events: readonly TaskEvent[]): string[] {
   return [];
 }
 
-/** What the client of a task was promised. */
+/** Checks the promises to the client of a task. */
 function problemsOfAccepted({ task, events }: History, { work, n, isCancelled, seen }: Accepted): string[] {
   const wrong: string[] = [];
   if (task.endpoint !== work.path) wrong.push(`its client sent it to ${work.path}`);
@@ -153,7 +153,7 @@ function problemsOfAccepted({ task, events }: History, { work, n, isCancelled, s
     const run = events.slice(events.findLastIndex(({ event }) => event === 'running'));
     const chunks = run.filter(({ event }) => event === 'chunk').map(({ data }) => JSON.parse(data) as unknown);
     if (Array.isArray(result) && JSON.stringify(chunks) !== JSON.stringify(result))
-      wrong.push('its chunks are not its result');
+      wrong.push('its chunks differ from its result');
   }
   if (task.status === 'failed' && (result as { error: string }).error !== work.error)
     wrong.push(`it failed with ${(result as { error: string }).error}`);

@@ -1,38 +1,40 @@
 import { delay } from '../../../core/abort.ts';
 import type { Random } from '../../simulation/random.ts';
-import type { HostSlot } from './host-slot.ts';
+import type { HostKeeper } from './host-keeper.ts';
 import { type Work, WORKS } from './works.ts';
 
-/** A task that a host has accepted, and what is known of it. */
+/** A task that a host has accepted, and what its client knows about it. */
 export interface Accepted {
   readonly id: string;
   readonly work: Work;
   readonly n: number;
   readonly key: string | undefined;
-  /** Answers that did not come before the one that did. */
+  /** Number of answers that were lost before one arrived. */
   readonly lostAnswers: number;
   isCancelled: boolean;
-  /** What a client saw that watched it from its beginning to its end: ids and names. */
+  /** The events, as ids and names, that a client received that watched the task from its beginning to its end. */
   seen: readonly string[] | undefined;
 }
 
-/** What the clients of one run share. */
+/** State that the clients of one run share. */
 export interface Clients {
-  readonly hosts: readonly HostSlot[];
+  readonly hosts: readonly HostKeeper[];
   readonly random: Random;
   readonly accepted: Accepted[];
-  /** What was not answered as it should be. */
+  /** Unexpected answers. */
   readonly problems: string[];
-  /** Requests without a key whose answer was lost: they may have become tasks. */
+  /** Number of requests without a key whose answer was lost. They may have become tasks. */
   unknown: number;
   made: number;
 }
 
 const ENDS = new Set(['completed', 'failed', 'cancelled']);
-/** Longer than any silence, and than a host looks for a task of which it does not know whether it was stored. */
+/**
+ * Longer than any silence of a host, and longer than a host searches for a task that may or may not have been stored.
+ */
 const TIMEOUT_MS = 180_000;
 
-/** Sends requests one after the other, each watched to its end, until it is stopped. */
+/** Sends requests one after the other and watches each to its end, until it is stopped. */
 export async function runClient(clients: Clients, signal: AbortSignal): Promise<void> {
   const { random, accepted } = clients;
   while (!signal.aborted) {
@@ -60,14 +62,17 @@ export async function runClient(clients: Clients, signal: AbortSignal): Promise<
   }
 }
 
-/** The same request again is the same task, and another one with its key is refused. */
+/**
+ * Checks that the same request with the same key gives the same task, and that another request with this key is
+ * refused.
+ */
 export async function repeat(clients: Clients, task: Accepted): Promise<void> {
   const again = await submit(clients, task.work, task.n, task.key);
   if (again && again.id !== task.id)
     clients.problems.push(`the key of ${task.id} gave ${again.id} when it was repeated`);
   const other = await requestUntilAnswered(clients, task.work, task.n + 1, task.key);
   if (other?.status !== 409)
-    clients.problems.push(`the key of ${task.id} was taken for another request: ${other?.status} ${other?.text}`);
+    clients.problems.push(`the key of ${task.id} was accepted for another request: ${other?.status} ${other?.text}`);
 }
 
 async function submit(clients: Clients, work: Work, n: number, key: string | undefined): Promise<Accepted | undefined> {
@@ -87,7 +92,7 @@ async function submit(clients: Clients, work: Work, n: number, key: string | und
   return undefined;
 }
 
-/** Repeats a request that has a key until it is answered; gives up another one whose answer is lost. */
+/** Repeats a request with a key until it is answered. Does not repeat a request without a key whose answer is lost. */
 async function requestUntilAnswered(
   clients: Clients,
   work: Work,
@@ -103,7 +108,7 @@ async function requestUntilAnswered(
       body: form,
       ...(key !== undefined && { headers: { 'idempotency-key': key } }),
     });
-    if (answer && answer.status !== 503) return { ...answer, lost }; // 503: it starts, or shuts down
+    if (answer && answer.status !== 503) return { ...answer, lost }; // 503: the host is starting or shutting down
     if (!answer) lost += 1;
     if (!answer && key === undefined) {
       clients.unknown += 1;
@@ -113,7 +118,7 @@ async function requestUntilAnswered(
   }
 }
 
-/** Sends to any host that is there; undefined when it died before it had answered. */
+/** Sends a request to any running host. Returns undefined if the host died before it answered. */
 export async function send(
   { hosts, random }: Pick<Clients, 'hosts' | 'random'>,
   path: string,
@@ -129,7 +134,7 @@ export async function send(
   }
 }
 
-/** Follows the events of a task from host to host, each time from the last one that it has. */
+/** Follows the events of a task from host to host, each time starting after the last received event. */
 async function watch(clients: Clients, task: Accepted): Promise<void> {
   const seen: string[] = [];
   for (let last = 0; ;) {
@@ -137,14 +142,15 @@ async function watch(clients: Clients, task: Accepted): Promise<void> {
     let text = '';
     try {
       const response = await fetch(`${url}/tasks/${task.id}/events`, { headers: { 'last-event-id': String(last) } });
-      if (response.status === 404) return void clients.problems.push(`${task.id} was accepted, and is not there`);
+      if (response.status === 404)
+        return void clients.problems.push(`${task.id} was accepted but is not in the database`);
       for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
         text += chunk;
         const blocks = text.split('\n\n');
         text = blocks.pop() ?? '';
         for (const block of blocks) {
           const [, id, event = ''] = /^id: (\d+)\nevent: (\w+)\n/.exec(block) ?? [];
-          if (id === undefined) continue; // the line that keeps the connection
+          if (id === undefined) continue; // the line that keeps the connection alive
           last = Number(id);
           seen.push(`${id} ${event}`);
           if (!ENDS.has(event)) continue;
@@ -153,13 +159,13 @@ async function watch(clients: Clients, task: Accepted): Promise<void> {
         }
       }
     } catch {
-      // its host died
+      // The host died.
     }
     await delay(20);
   }
 }
 
-async function urlOf(hosts: readonly HostSlot[], random: Random): Promise<string> {
+async function urlOf(hosts: readonly HostKeeper[], random: Random): Promise<string> {
   const there = hosts.flatMap(({ url }) => (url === undefined ? [] : [url]));
   return there[random.int(0, Math.max(0, there.length - 1))] ?? (await Promise.any(hosts.map((host) => host.ready())));
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deployment, type Input, method, streamingMethod, z } from '../../../deployments/class/author.ts';
 
-/** What the campaign's tasks call in replicas. */
+/** The deployment that the campaign's tasks call in replicas. */
 export class EchoDeployment extends Deployment {
   static readonly module: string = import.meta.url;
   static readonly config = z.strictObject({});
   static readonly methods = {
     echo: method({
-      description: 'Gives what it got, after a while.',
+      description: 'Returns its input after a while.',
       input: z.strictObject({ text: z.string(), ms: z.number().default(5) }),
       output: z.strictObject({ text: z.string() }),
     }),

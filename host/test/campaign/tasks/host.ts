@@ -1,5 +1,5 @@
-// A host of the campaign, in a process of its own: `host.js <shared folder> <own folder> <file of its log>`. Tells its
-// URL; ends one of its plugins' threads when it is told so.
+// A host of the campaign in a separate process: `host.js <shared folder> <own folder> <log file>`. Sends its URL, and
+// ends one of its plugins' threads on request.
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -105,5 +105,5 @@ process.on('message', (order: HostOrder) => {
 process.on('disconnect', () => void app.shutdown({ graceMs: 0 }).then(() => process.exit(0)));
 await app.listen({ host: '127.0.0.1', port: 0 });
 await app.deploy();
-// The campaign may have ended while this host started; then `disconnect` ends it.
+// The campaign may have ended while this host started. Then `disconnect` ends the host.
 process.send?.(app.url, undefined, undefined, () => {});

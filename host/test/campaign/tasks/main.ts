@@ -1,7 +1,7 @@
 // `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, threads and replicas die under a load of tasks, on SQLite
-// and on PostgreSQL; prints what became of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
-// [groups]]]]`: databases are cut off, silent, replaced and locked, so many times each; goes on where an earlier run in
-// the folder ended.
+// and on PostgreSQL. Prints the outcomes of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
+// [groups]]]]`: databases are cut off, silent, replaced and locked, the given number of times each. It continues where
+// an earlier run in the folder ended.
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { runCampaign } from './campaign.ts';
 import { killAll } from './kills.ts';
@@ -23,7 +23,7 @@ async function runKills([kills = 100, seed = fresh]: readonly number[], only: st
       const { problems, ...figures } = await runCampaign({
         store,
         hosts,
-        strikes: (slots, random) => killAll(slots, random, kills),
+        strikes: (hostsOfRun, random) => killAll(hostsOfRun, random, kills),
         seed,
         clients: 24,
       });
@@ -31,8 +31,8 @@ async function runKills([kills = 100, seed = fresh]: readonly number[], only: st
       for (const problem of problems) print(problem);
       print(
         problems.length === 0
-          ? '  nothing is wrong'
-          : `  ${problems.length} problems; again with: npm run campaign:tasks -- ${kills} ${seed}`,
+          ? '  no problems'
+          : `  ${problems.length} problems; repeat with: npm run campaign:tasks -- ${kills} ${seed}`,
       );
       bad += problems.length;
     } finally {

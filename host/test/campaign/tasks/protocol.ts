@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../../core/package-root.ts';
 
-/** Ends the thread of a plugin, whatever it does. */
+/** An order to end the thread of a plugin, whatever it does. */
 export interface HostOrder {
-  /** Which one, by chance. */
+  /** A random number that selects the thread. */
   readonly number: number;
 }
 

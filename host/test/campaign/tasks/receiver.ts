@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Random } from '../../simulation/random.ts';
 
-/** What a webhook said; the same one may come again. */
+/** The content of a webhook's delivery. The same delivery may be received again. */
 export interface Received {
   readonly event: string;
   readonly task: string;
@@ -12,9 +12,9 @@ export interface Received {
   times: number;
 }
 
-/** Takes deliveries of webhooks, and at times fails to, or breaks the connection after it took one. */
+/** Receives deliveries of webhooks. Sometimes it fails, or closes the connection after it received a delivery. */
 export class Receiver implements AsyncDisposable {
-  /** By the id of the delivery. */
+  /** Deliveries by id. */
   readonly received = new Map<string, Received>();
   readonly #random: Random;
   readonly #server: Server;
@@ -32,14 +32,14 @@ export class Receiver implements AsyncDisposable {
     });
   }
 
-  /** Where it listens. */
+  /** Starts to listen. Returns its URL. */
   async start(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Fails no more. */
+  /** Stops failing. */
   settle(): void {
     this.#isReliable = true;
   }

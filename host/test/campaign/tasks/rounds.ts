@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type CampaignResult, runCampaign } from './campaign.ts';
 import type { FaultGroup } from './store-faults.ts';
 
-/** What became of one round. */
+/** The outcome of one round. */
 export interface Round extends Pick<
   CampaignResult,
   'accepted' | 'attempts' | 'lost' | 'events' | 'unknown' | 'lostAnswers' | 'strikes' | 'seconds' | 'problems'
@@ -14,19 +14,19 @@ export interface Round extends Pick<
 }
 
 export interface RoundsOptions {
-  /** Where the rounds are written down: a later run goes on there. */
+  /** The folder in which the rounds are recorded. A later run continues there. */
   readonly folder: string;
   readonly groups: readonly FaultGroup[];
-  /** How often each short and each long fault is to have happened. */
+  /** How often each short and each long fault should happen in total. */
   readonly aims: { readonly short: number; readonly long: number };
-  /** How often each happens in one round. */
+  /** How often each fault happens in one round. */
   readonly perRound: { readonly short: number; readonly long: number };
   readonly clients: number;
   readonly seed: number;
   readonly tell: (line: string) => void;
 }
 
-/** Every round so far. */
+/** Returns all rounds so far. */
 export async function readRounds(folder: string): Promise<Round[]> {
   const text = await readFile(join(folder, 'rounds.jsonl'), 'utf8').catch(() => '');
   return text
@@ -36,8 +36,8 @@ export async function readRounds(folder: string): Promise<Round[]> {
 }
 
 /**
- * Runs rounds until every fault has happened as often as it is to, the one that is furthest behind first. Gives all
- * rounds.
+ * Runs rounds until every fault has happened as often as it should. The fault that is furthest behind is next. Returns
+ * all rounds.
  */
 export async function runRounds({
   folder,
@@ -106,7 +106,7 @@ function timesOf(rounds: readonly Round[], { name, faults }: FaultGroup): number
   return Math.min(...faults.map((fault) => own.reduce((sum, { strikes }) => sum + (strikes[fault] ?? 0), 0)));
 }
 
-/** What may be a text instead, for `await using`. */
+/** Makes a value usable with `await using` if it may be a text instead. */
 function disposable<T extends AsyncDisposable>(value: T | string): AsyncDisposable & { readonly value: T | string } {
   return {
     value,

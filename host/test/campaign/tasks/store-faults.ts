@@ -5,40 +5,40 @@ import { type Cut, PostgresProxy } from '../../helpers/database/postgres-proxy.t
 import type { Random } from '../../simulation/random.ts';
 import type { CampaignStore, Strikes } from './campaign.ts';
 
-/** What a database does to its hosts, and what it is like afterwards. */
+/** A database with faults for its hosts, and its configuration. */
 export interface FaultyStore extends AsyncDisposable {
   readonly store: CampaignStore;
   readonly hosts: number;
-  /** So many times each of its faults. */
+  /** Returns strikes with each of its faults, `times` times. */
   readonly strikes: (times: number) => Strikes;
 }
 
-/** Faults in groups that share a round: each makes a database of its own. */
+/** Faults that share a round. Each group makes its own database. */
 export interface FaultGroup {
   readonly name: string;
   readonly faults: readonly string[];
   readonly isLong: boolean;
-  /** Or why there is no such database. */
+  /** Makes the database, or returns why there is none. */
   readonly make: () => Promise<FaultyStore | string>;
 }
 
 export interface FaultTimes {
-  /** How long PostgreSQL is silent. */
+  /** Duration of PostgreSQL's silence. */
   readonly silenceMs: number;
-  /** How long SQLite is locked. */
+  /** Duration of SQLite's lock. */
   readonly lockMs: number;
 }
 
 const CUTS: readonly [Cut, ...Cut[]] = ['statement', 'commit', 'answer'];
 const PAUSE_MS = 250;
-/** So many statements pass at most before one is cut. */
+/** Maximum number of statements that pass before one is cut. */
 const MOST_SKIPS = 40;
-/** What a cut waits for comes all the time under load. */
+/** Time limit for the statement that a cut waits for. Under load, such statements come all the time. */
 const CUT_MS = 60_000;
-/** Between two long faults, so that the one is over before the other begins. */
+/** Pause between two long faults, so that one is over before the next begins. */
 const CALM_MS = 3000;
 
-/** All that the campaign knows. */
+/** Returns all groups of faults. */
 export function faultGroups({ silenceMs, lockMs }: FaultTimes): readonly FaultGroup[] {
   return [
     {
@@ -123,7 +123,7 @@ async function repeated(name: string, times: number, strike: () => Promise<void>
   return { [name]: times };
 }
 
-/** Cuts connections so many times in each way, in an order and at statements that are random. */
+/** Cuts connections `times` times in each way, in random order and at random statements. */
 async function cutAll(proxy: PostgresProxy, random: Random, times: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = Object.fromEntries(CUTS.map((at) => [at, 0]));
   const left = (): Cut[] => CUTS.filter((at) => (counts[at] ?? 0) < times);

@@ -1,5 +1,5 @@
 // The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks, and their
-// databases go away.
+// databases become unavailable.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { killAll } from './kills.ts';
 import { runRounds } from './rounds.ts';
 import { faultGroups } from './store-faults.ts';
 
-const Campaign = suite('tasks under kills, and while their database is away');
+const Campaign = suite('tasks under kills and without their database');
 const seed = Math.floor(Math.random() * 2 ** 31);
 
 function campaignTest(databases: TestDatabases, hosts: number): void {
@@ -23,7 +23,7 @@ function campaignTest(databases: TestDatabases, hosts: number): void {
       const { problems, strikes, accepted } = await runCampaign({
         store,
         hosts,
-        strikes: (slots, random) => killAll(slots, random, 2),
+        strikes: (hostsOfRun, random) => killAll(hostsOfRun, random, 2),
         seed,
         clients: 4,
       });
@@ -54,7 +54,7 @@ for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
         [Object.fromEntries(group.faults.map((fault) => [fault, group.isLong ? 1 : 2]))],
       );
       assert.ok(rounds.every(({ accepted }) => accepted > 0));
-      assert.equal(await runRounds({ ...options, aims: { short: 1, long: 1 } }), rounds); // nothing is left to do
+      assert.equal(await runRounds({ ...options, aims: { short: 1, long: 1 } }), rounds); // no fault is left to strike
     } finally {
       await rm(folder, { recursive: true });
     }

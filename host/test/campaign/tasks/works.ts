@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 
-/** A kind of request: how it is made from a number, and what its task must give. */
+/** A kind of request: how to make it from a number, and the expected outcome of its task. */
 export interface Work {
   readonly path: string;
-  /** Name of the part that `file` is sent as. */
+  /** Name of the form part that contains `file`. */
   readonly part?: string;
   readonly input: (n: number) => Readonly<Record<string, unknown>>;
   readonly file?: (n: number) => Buffer;
   readonly result: (n: number) => unknown;
-  /** Name of the error that it fails with, every time. */
+  /** Name of the error with which it always fails. */
   readonly error?: string;
 }
 
@@ -18,12 +18,12 @@ const range = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 const options = { language: 'en', temperature: 0.5 };
 
-/** The content of a file: different ones have different lengths, too. */
+/** Returns the content of a file. Different files have different lengths, too. */
 const contentOf = (n: number): Buffer => Buffer.alloc(20_000 + n, `file ${n} `);
 
 export const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** Endpoints of the host, calls of replicas and endpoints of a component, each answering at once and as a stream. */
+/** Endpoints of the host, calls of replicas and endpoints of a component, each with a single answer and as a stream. */
 export const WORKS: readonly [Work, ...Work[]] = [
   {
     path: '/campaign/hash',

@@ -7,16 +7,16 @@ import type { StorageConfig } from '../../../storage/index.ts';
 import { descendants, isRunning } from '../../helpers/server.ts';
 import type { HostOrder } from './protocol.ts';
 
-/** After so many it is not started again. */
+/** After this many unexpected exits, a host is not started again. */
 const MOST_OWN_ENDS = 3;
 
 const script = new URL('host.js', import.meta.url);
 
-/** Keeps one host running: another one comes for each that is killed. */
-export class HostSlot {
-  /** Processes that belonged to hosts, with when they began: numbers are used again. */
+/** Keeps one host running: it starts another process after each kill. */
+export class HostKeeper {
+  /** Processes that belonged to hosts, with their start times, because pids are reused. */
   readonly #children = new Map<number, string>();
-  /** How hosts ended that nobody had killed. */
+  /** Descriptions of the exits of hosts that were not killed. */
   readonly ownEnds: string[] = [];
   readonly #folder: string;
   readonly #own: string;
@@ -35,7 +35,7 @@ export class HostSlot {
     this.#env = env;
   }
 
-  /** Where it is reached; undefined while it starts. */
+  /** The URL of the host; undefined while it starts. */
   get url(): string | undefined {
     return this.#current;
   }
@@ -50,12 +50,12 @@ export class HostSlot {
     this.#spawn();
   }
 
-  /** Resolves when it can be used. */
+  /** Resolves with the URL when the host is ready. */
   ready(): Promise<string> {
     return this.#url.promise;
   }
 
-  /** Kills it where it stands. */
+  /** Kills the host at once. */
   async kill(): Promise<void> {
     const child = this.#child;
     await this.#noteChildren();
@@ -63,7 +63,7 @@ export class HostSlot {
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   }
 
-  /** Kills one of its replicas; false when there is none. */
+  /** Kills one of its replicas. Returns false if it has none. */
   async killReplica(number: number): Promise<boolean> {
     const pids = await this.#noteChildren();
     const pid = pids[number % Math.max(1, pids.length)];
@@ -72,7 +72,7 @@ export class HostSlot {
       process.kill(pid, 'SIGKILL');
       return true;
     } catch {
-      return false; // it has just ended
+      return false; // it has just exited
     }
   }
 
@@ -80,7 +80,7 @@ export class HostSlot {
     return this.#child?.connected === true && this.#child.send({ number } satisfies HostOrder, () => {});
   }
 
-  /** Ends it in good order. */
+  /** Shuts the host down in good order. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#noteChildren();
@@ -88,7 +88,7 @@ export class HostSlot {
     await this.#exited;
   }
 
-  /** Processes that should have gone with their host. */
+  /** Returns the processes that should have ended with their host. */
   async orphans(): Promise<number[]> {
     const found: number[] = [];
     for (const [pid, began] of this.#children)
@@ -108,10 +108,11 @@ export class HostSlot {
     });
     this.#exited = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
-        if (this.#current !== undefined) this.#url = deferred(); // else it is still waited for
+        if (this.#current !== undefined) this.#url = deferred(); // otherwise callers still wait for this one
         this.#current = undefined;
         const isAsked = signal === 'SIGKILL' || (this.#stopping && code === 0);
-        if (!isAsked) this.ownEnds.push(`a host ended by itself with ${code ?? signal}; its log is ${this.logFile}`);
+        if (!isAsked)
+          this.ownEnds.push(`a host exited unexpectedly with ${code ?? signal}; its log is ${this.logFile}`);
         if (this.ownEnds.length >= MOST_OWN_ENDS) this.#url.reject(new Error(this.ownEnds.join('; ')));
         else if (!this.#stopping) this.#spawn();
         resolve();
@@ -126,7 +127,7 @@ export class HostSlot {
   }
 }
 
-/** When a process began, in ticks since the machine did (Linux); empty when it is not there. */
+/** Returns when a process started, in ticks since the boot of the machine (Linux). Empty if it does not exist. */
 async function beginningOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
