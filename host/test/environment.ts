@@ -3,7 +3,10 @@ import { silentLogger } from '../core/log/logger.ts';
 import { findFfmpeg } from '../media/index.ts';
 import { ModelStore } from '../models/index.ts';
 
-/** The environment of every test file: where the set-up of the tests put models, ffmpeg and the speech sample. */
+/**
+ * Returns the environment of every test file, with the models, ffmpeg and the speech sample that the set-up of the
+ * tests fetched.
+ */
 export async function testEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const { cache_dir: cacheDir, media } = loadConfig({ env });
   const models = new ModelStore({ cacheDir, log: silentLogger, offline: true });

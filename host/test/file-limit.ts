@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Whether the kernel bounds the size of files in the temporary directory when a process asks for it; not every file
- * system does.
+ * Returns whether the kernel can limit the size of files in the temporary directory. Not every file system supports it.
  */
 export function boundsFiles(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));

@@ -11,7 +11,8 @@ import { packageRoot } from '../core/package-root.ts';
 const run = promisify(execFile);
 
 /**
- * Bytes on their way: packages are compressed already, what registries say of them (JSON) is compressed as it is sent.
+ * Returns the number of bytes that were transferred. Packages are already compressed; the registries' metadata (JSON)
+ * is compressed for the transfer.
  */
 async function downloadedBytes(cache: string): Promise<number> {
   let sum = 0;

@@ -7,7 +7,7 @@ const uvuOutput = (total: number, passed: number): string =>
 
 const Runner = suite('the test runner');
 
-Runner('counts what uvu reports', () => {
+Runner('counts the results that uvu reports', () => {
   const { passed, failed, skipped } = readResult(uvuOutput(5, 3), 1, null, false);
   assert.equal({ passed, failed, skipped }, { passed: 3, failed: 2, skipped: 0 });
 });
@@ -17,7 +17,7 @@ Runner('fails a file that ran no test', () => {
   assert.is(readResult('', 0, null, false).failed, 1);
 });
 
-Runner('fails a file that was killed, timed out or exited early, although all its tests passed', () => {
+Runner('fails a file that was killed, timed out or exited early, even if all its tests passed', () => {
   assert.is(readResult(uvuOutput(2, 2), null, 'SIGABRT', false).failed, 1);
   assert.is(readResult(uvuOutput(2, 2), null, 'SIGKILL', true).failed, 1);
   assert.is(readResult(uvuOutput(2, 2), 3, null, false).failed, 1);
@@ -29,13 +29,16 @@ Runner('counts SKIP lines, and accepts a file that only skipped', () => {
   assert.is(result.failed, 0);
 });
 
-Runner('runs the files whose path has one of the words, and none of those after an exclamation mark', () => {
-  const files = ['host/media/probe.test.ts', 'host/models/store.test.ts', 'native/lib/llama.test.ts'];
-  const chosen = (...words: string[]): string[] => files.filter((file) => isWanted(file, words));
-  assert.equal(chosen(), files);
-  assert.equal(chosen('media', 'native'), [files[0], files[2]]);
-  assert.equal(chosen('!host/models'), [files[0], files[2]]);
-  assert.equal(chosen('host', '!models'), [files[0]]);
-});
+Runner(
+  'runs the files whose paths contain one of the words, and no file that contains a word after an exclamation mark',
+  () => {
+    const files = ['host/media/probe.test.ts', 'host/models/store.test.ts', 'native/lib/llama.test.ts'];
+    const chosen = (...words: string[]): string[] => files.filter((file) => isWanted(file, words));
+    assert.equal(chosen(), files);
+    assert.equal(chosen('media', 'native'), [files[0], files[2]]);
+    assert.equal(chosen('!host/models'), [files[0], files[2]]);
+    assert.equal(chosen('host', '!models'), [files[0]]);
+  },
+);
 
 Runner.run();

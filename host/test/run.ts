@@ -1,6 +1,6 @@
-// Runs every test file in a process of its own, as many at once as `AANA_TEST_JOBS` says, and ends with one line: `N
-// passed, N failed, N skipped`. uvu alone shares one process (a native abort would end the run), has no time limit, and
-// reports success for a file that forgot `.run()`; this runner turns each of these into a failure.
+// Runs each test file in a separate process, `AANA_TEST_JOBS` files at once, and ends with one line: `N passed, N
+// failed, N skipped`. uvu would run all files in one process, which a native abort ends. It has no time limit, and
+// reports success for a file without `.run()`. This runner turns each of these into a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from './environment.ts';
 
 const FILE_TIMEOUT_MS = 600_000;
-/** More at once would make the timings of tests differ from those of a machine with two cores. */
+/** With more jobs at once, the timings of tests would differ from those of a machine with two cores. */
 const MAX_JOBS = 2;
 const TEST_FOLDERS = ['host', 'native', 'plugins', 'examples'];
 
@@ -22,7 +22,10 @@ interface FileResult {
   readonly output: string;
 }
 
-/** A folder with a `package.json` is a project of its own, whose tests another test runs as its user would. */
+/**
+ * Returns the test files. A folder with a `package.json` is a separate project, and another test runs its tests like
+ * its user would.
+ */
 function findTests(folder: string): string[] {
   if (!existsSync(folder) || existsSync(join(folder, 'package.json'))) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -38,7 +41,10 @@ const count = (output: string, label: string): number | undefined => {
   return match ? Number(match[1]) : undefined;
 };
 
-/** What a finished test file says of itself; `problem` when it must count as failed although uvu did not say so. */
+/**
+ * Reads the result of a finished test file. `problem` is set if the file must count as failed although uvu does not say
+ * so.
+ */
 export function readResult(output: string, code: number | null, signal: string | null, timedOut: boolean): FileResult {
   const total = count(output, 'Total') ?? 0;
   const passed = count(output, 'Passed') ?? 0;
@@ -47,7 +53,7 @@ export function readResult(output: string, code: number | null, signal: string |
   const problem = timedOut
     ? `ran longer than ${FILE_TIMEOUT_MS / 1000} s`
     : signal
-      ? `was ended by ${signal}`
+      ? `was killed by ${signal}`
       : code !== 0 && failed === 0
         ? `exited with ${code}`
         : total === 0 && skipped === 0
@@ -71,7 +77,7 @@ function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
       try {
         if (child.pid) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // the group has already ended
+        // The group has already ended.
       }
     };
     const timer = setTimeout(() => {
@@ -81,13 +87,13 @@ function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
     child.on('error', (error) => chunks.push(Buffer.from(String(error))));
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      killGroup(); // whatever a failed test left behind
+      killGroup(); // ends the processes that a failed test left behind
       resolve(readResult(Buffer.concat(chunks).toString(), code, signal, timedOut));
     });
   });
 }
 
-/** Tests leave the user's database alone. */
+/** Gives tests their own data folder, so that they do not touch the user's database. */
 async function withDataDir<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), 'aana-data-'));
   try {
@@ -114,7 +120,10 @@ function report(source: string, { passed, failed, skipped, output, problem }: Fi
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** How many files run at once: many wait for servers, timers and model loads most of their time. */
+/**
+ * Returns the number of files that run at once. Many files spend most of their time waiting for servers, timers and
+ * models.
+ */
 function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
   if (wanted === '') return Math.min(MAX_JOBS, availableParallelism());
   if (!/^[1-9]\d?$/.test(wanted))
@@ -122,7 +131,9 @@ function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
   return Number(wanted);
 }
 
-/** Whether a file runs: its path contains one of the words, if there are any, and none of those that begin with `!`. */
+/**
+ * Returns whether a file runs: its path contains one of the words, if any are given, and no word that begins with `!`.
+ */
 export function isWanted(file: string, words: readonly string[]): boolean {
   const excluded = words.filter((word) => word.startsWith('!')).map((word) => word.slice(1));
   const included = words.filter((word) => !word.startsWith('!'));
@@ -137,7 +148,7 @@ async function main(wanted: readonly string[]): Promise<number> {
     .sort();
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
-  const waiting = sources.values(); // shared: each job takes the next file
+  const waiting = sources.values(); // shared by the jobs, each of which takes the next file
   const job = async (): Promise<void> => {
     for (const source of waiting) {
       const startedAt = Date.now();

@@ -122,9 +122,9 @@ async function assertRedoc(page: Page, origin: string): Promise<void> {
   const wanted = [
     'Mix colours',
     'A tree with one more leaf',
-    'What a video file is',
-    'Counts, a value at a time',
-    'Runs as a task, always',
+    'Describe a video file',
+    'Count, one value at a time',
+    'Always run as a task',
     'Tasks, the newest first',
   ];
   await page.until(`[...${JSON.stringify(wanted)}].every((text) => document.body.innerText.includes(text))`);

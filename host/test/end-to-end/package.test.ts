@@ -1,4 +1,4 @@
-// The package as `npm pack` makes it, used outside of the repository the way a new user does.
+// Uses the package made by `npm pack` outside of the repository, like a new user.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -39,7 +39,7 @@ Package.after(() => rm(folder, { recursive: true, force: true }));
 
 const installed = (path: string): string => join(folder, 'node_modules/aana-host', path);
 
-Package('has what it needs at run time, and nothing of its tests', async () => {
+Package('has the files for run time and no tests', async () => {
   for (const file of [
     'wit/world.wit',
     'binding.gyp',
@@ -61,7 +61,7 @@ Package('has what it needs at run time, and nothing of its tests', async () => {
   );
 });
 
-Package('makes a plugin that is edited, built and served, and answers', async () => {
+Package('makes a plugin that can be edited, built and served', async () => {
   await run('npx', 'aana-host', 'new', 'my-plugin');
   const source = join(folder, 'my-plugin/src/index.ts');
   const text = await readFile(source, 'utf8');
@@ -148,9 +148,9 @@ class Add extends Endpoint<typeof In, typeof Out> {
 app.registerEndpoint({ name: 'add', path: '/add', summary: 'Adds', endpoint_cls: Add });
 app.registerEndpoint({ name: 'same', path: '/same', input: In, output: Out, run: async ({ n }) => ({ n }) });
 app.registerEndpoint({ name: 'theirs', path: '/theirs', component: './plugins/theirs', endpoint: 'one', tags: ['theirs'] });
-// @ts-expect-error the answer is not the output schema's
+// @ts-expect-error the answer does not match the output schema
 app.registerEndpoint({ name: 'b', path: '/b', input: In, output: Out, run: async () => ({ n: 'one' }) });
-// @ts-expect-error nothing that it is made of
+// @ts-expect-error the implementation is missing
 app.registerEndpoint({ name: 'c', path: '/c' });
 // @ts-expect-error there is no such option
 new AanaApp({ migrationFunc: () => {} });
@@ -165,7 +165,7 @@ const input = z.strictObject({ video: VideoInput, least: z._default(z.int(), 0) 
 const output = z.strictObject({ seconds: z.number() });
 const names = { name: 'length', path: '/video/length', summary: 'Length' };
 const length = defineEndpoint({ ...names, input, output, run: ({ video, least }, ctx) => ({ seconds: Math.max(least, ctx.video.open(video).info.duration ?? 0) }) });
-// @ts-expect-error the answer is not the output schema's
+// @ts-expect-error the answer does not match the output schema
 defineEndpoint({ ...names, input, output, run: () => ({ seconds: 'two' }) });
 // @ts-expect-error the input has no such parameter
 defineEndpoint({ ...names, input, output, run: ({ sound }) => ({ seconds: 1 }) });
@@ -173,8 +173,8 @@ export const endpoint = definePlugin([length]);
 runEndpoint(endpoint, 'length', { video: { path: '/a.mp4' } });
 `;
 
-Package('runs inside another program, with a deployment of that program’s', async () => {
-  const project = join(folder, 'embed'); // finds the package in the folder above
+Package('runs inside another program, with a deployment of that program', async () => {
+  const project = join(folder, 'embed'); // resolves the package from the parent folder
   await cp(join(packageRoot, 'examples/embed'), project, {
     recursive: true,
     filter: (path) => !/[\\/](node_modules|build)$/.test(path),
@@ -187,7 +187,7 @@ Package('runs inside another program, with a deployment of that program’s', as
   assert.is(await shop.stop(), 0, shop.output());
 });
 
-Package('gives types to strict TypeScript, libraries checked too', async () => {
+Package('has types that strict TypeScript accepts, including its declaration files', async () => {
   await writeFile(join(folder, 'host.mts'), HOST_CODE);
   await writeFile(join(folder, 'plugin.mts'), PLUGIN_CODE);
   const options = [

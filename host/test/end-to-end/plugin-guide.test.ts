@@ -1,5 +1,5 @@
-// docs/plugins.md, block by block from the top, as a reader does it: files are written where the block says, commands
-// are run, answers compared.
+// Follows docs/plugins.md block by block like a reader: writes files where the blocks say, runs the commands and
+// compares the answers.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -33,7 +33,8 @@ Guide.before(async () => {
   await writeFile(join(folder, 'package.json'), '{"name":"reader","private":true}');
   const bin = join(folder, 'bin');
   await mkdir(bin);
-  // `npm install` was tried with the packed package in package.test.ts; here it links. `npx` runs what is installed.
+  // package.test.ts tries `npm install` with the packed package; here it only makes links. `npx` runs the installed
+  // program.
   const programs = {
     npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
     npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"`,
@@ -104,8 +105,9 @@ async function execute(block: Block): Promise<void> {
   else if (language === 'json') {
     await write(path, text);
     if (path.endsWith('/plugin.json')) assert.is((await readManifest(join(folder, dirname(path)))).name, dirname(path));
-    else if (path.endsWith('/aana.config.json')) loadConfig({ env: {}, flags: { config: join(folder, path) } }); // throws where it is wrong
-    else assert.unreachable(`what is ${path}?`);
+    // Throws for a mistake.
+    else if (path.endsWith('/aana.config.json')) loadConfig({ env: {}, flags: { config: join(folder, path) } });
+    else assert.unreachable(`unknown kind of block: ${path}`);
   } else if (language === 'sh') await (about === 'serve' ? serve(block) : run(block));
   else if (language === 'text' && about !== '') {
     const build = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'build', about], {
@@ -115,13 +117,13 @@ async function execute(block: Block): Promise<void> {
     });
     assert.is(build.status, 1);
     assert.is(build.stderr.trim(), text);
-  } else assert.is(language, 'text', 'a block says what it is');
+  } else assert.is(language, 'text', 'a block names its kind');
 }
 
 for (const block of blocks)
   Guide(`line ${block.line}, ${block.section}: ${block.language} ${block.about}`.trimEnd(), () => execute(block));
 
-/** For a plugin of which the page shows no tests. */
+/** A test for plugins whose tests the page does not show. */
 const NO_TESTS =
   "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void endpoint.describe());\n";
 
@@ -135,10 +137,11 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
     for (const file of ['tsconfig.json', 'package.json'])
       if (!existsSync(join(project, file)))
         await writeFile(join(project, file), await readFile(join(folder, 'say-hello', file)));
-    if (name === 'say-hello') await rm(join(project, 'src/index.test.ts')); // the tests of the first version, which ran
+    // The tests of the first version, which have run already.
+    if (name === 'say-hello') await rm(join(project, 'src/index.test.ts'));
     if (!existsSync(join(project, 'src/index.test.ts'))) await writeFile(join(project, 'src/index.test.ts'), NO_TESTS);
     tests += testProject(project);
-    await buildPlugin(join(folder, name), { log }); // most are built by now
+    await buildPlugin(join(folder, name), { log }); // most are already built
   }
   assert.is(tests, 11);
 });

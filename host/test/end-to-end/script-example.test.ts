@@ -1,5 +1,5 @@
-// examples/script, copied away from the repository: an application that a script deploys, and another process that uses
-// it by name.
+// examples/script is copied out of the repository: a script deploys an application, and another process uses it by
+// name.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -72,15 +72,16 @@ Script('another process transcribes, chats and streams through handles by name',
   const wanted = words(SAMPLE_TEXT);
   assert.ok(words(said).filter((word) => wanted.includes(word)).length >= wanted.length - 2, said);
   assert.ok(answered.length > 0, out);
-  assert.is(streamed, answered, 'the same answer, piece by piece');
+  assert.is(streamed, answered, 'the same answer as a stream');
 });
 
-Script('decoded audio lies there until it is disposed', async () => {
+Script('decoded audio is kept until it is disposed', async () => {
   const decoded = async (): Promise<string[]> =>
     (await readdir(join(folder, 'tmp'), { recursive: true })).filter((name) =>
       /[0-9a-f]{12}[/\\][^/\\]+[/\\]/.test(name),
     );
-  await until(async () => (await decoded()).length === 0); // what the client of the test before had is gone with it
+  // The audio of the previous test's client is removed when the client ends.
+  await until(async () => (await decoded()).length === 0);
   const audio = await app.openAudio({ path: join(project, 'talk.mp4') });
   assert.ok(Math.abs(audio.duration - 11) < 1, String(audio.duration));
   assert.is((await decoded()).length, 1);
@@ -93,7 +94,7 @@ Script('decoded audio lies there until it is disposed', async () => {
   assert.equal(await decoded(), []);
 });
 
-Script('a process that is killed while tokens stream releases the model', async () => {
+Script('the model is released when a process is killed during a stream', async () => {
   const program = `
     import { connect } from 'aana-host';
     const { handle } = await connect();
@@ -110,12 +111,12 @@ Script('a process that is killed while tokens stream releases the model', async 
   await until(async () => (await ongoing()) === 0);
 });
 
-Script('a second application at the same port attaches, says so, and leaves the first alone', async () => {
+Script('a second application at the same port attaches, reports it, and does not disturb the first', async () => {
   assert.equal(await run('application.js', String(port)), { code: 2, out: '' });
   assert.is((await app.status()).status, 'RUNNING');
 });
 
-Script('stops when it is told to', async () => {
+Script('stops on request', async () => {
   await app.shutdown();
   await until(async () => !(await isRunning(application.pid ?? 0)));
   assert.is(application.exitCode ?? (await once(application, 'exit'))[0], 0);

@@ -1,4 +1,4 @@
-// docs/webhooks.md: its receivers are run, and take what is signed and nothing else.
+// Runs the receivers of docs/webhooks.md and checks that they accept signed deliveries and nothing else.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -38,10 +38,10 @@ Guide.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the receiver of a block, and waits until it listens; gives its URL. */
+/** Starts the receiver of a block and waits until it listens. Returns its URL. */
 async function start(name: string, secret: string, command: string): Promise<string> {
   const block = blocks.find(({ about }) => about === name);
-  if (!block) throw new Error(`there is no block ${name}`);
+  if (!block) throw new Error(`block ${name} is missing`);
   const isTypeScript = name.endsWith('.ts');
   const file = join(folder, isTypeScript ? 'receiver.mjs' : name);
   await writeFile(file, isTypeScript ? (await transform(name, block.text)).code : block.text);
@@ -57,7 +57,7 @@ async function start(name: string, secret: string, command: string): Promise<str
       assert.is(answer.status, 401);
       return url;
     }
-    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`${name} exited with ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -71,10 +71,10 @@ if (
   )
 )
   receivers.push(['receiver.py', 'python3']);
-else skip('receiver.py', 'there is no python3');
+else skip('receiver.py', 'python3 is missing');
 
 for (const [name, command] of receivers) {
-  Guide(`${name} takes each delivery once, and refuses what is not signed`, async () => {
+  Guide(`${name} accepts each delivery once, and refuses unsigned requests`, async () => {
     for (const secret of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'a secret as text, as in the original']) {
       const url = await start(name, secret, command);
       const { webhook } = await host.webhooks.create({ userId: null, url, events: ['task.completed'], secret });

@@ -3,7 +3,7 @@ import { valueAt } from '../../core/json/json-pointer.ts';
 
 export type Schema = Readonly<Record<string, unknown>> | boolean;
 
-/** One operation of a document, with its references followed where the fuzzer looks. */
+/** One operation of a document. References are resolved where the fuzzer looks. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
@@ -13,7 +13,7 @@ export interface Operation {
     readonly in: 'path' | 'query' | 'header';
     readonly schema: Schema;
   }[];
-  /** Schemas of the body by media type; empty where nothing is sent. */
+  /** Schemas of the body by media type. Empty if the operation has no body. */
   readonly body: ReadonlyMap<string, Schema>;
   /** Schemas of the answers by status and media type. */
   readonly answers: ReadonlyMap<string, ReadonlyMap<string, Schema>>;
@@ -21,7 +21,7 @@ export interface Operation {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Follows references of a document. */
+/** Resolves references of a document. */
 export class Resolver {
   readonly #document: Json;
 

@@ -5,9 +5,9 @@ import type { AanaApp } from '../../application/app.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 import { fuzz } from './fuzz.ts';
 
-const Fuzz = suite('requests made of the OpenAPI document');
+const Fuzz = suite('requests made from the OpenAPI document');
 
-Fuzz('have answers that are documented, match their schemas, and are no faults of the server', async () => {
+Fuzz('get answers that are documented, match their schemas, and show no fault of the server', async () => {
   await using varied = await startVariedApp();
   const misdirected = new Map<string, number | undefined>();
   const failures = await fuzz({
@@ -18,7 +18,7 @@ Fuzz('have answers that are documented, match their schemas, and are no faults o
   });
   assert.equal(failures, []);
   assert.ok(misdirected.size >= 17, `${misdirected.size} operations`);
-  assert.equal([...new Set(misdirected.values())], [2], 'every operation is asked under two foreign names');
+  assert.equal([...new Set(misdirected.values())], [2], 'every operation is requested under two foreign host names');
   assert.equal(
     varied.logged.filter((line) => line.includes('"request failed"')),
     [],
@@ -32,7 +32,7 @@ const answer = {
 };
 const invalid = { description: 'Invalid.', content: { 'application/json': { schema: {} } } };
 
-/** Endpoints that do not keep to what the document says of them. */
+/** Registers endpoints that differ from their documentation. */
 function registerFaults(app: AanaApp): void {
   const common = { summary: 'Faulty', defer_option: 'never' as const, output: Answer };
   app.registerEndpoint({
@@ -49,7 +49,7 @@ function registerFaults(app: AanaApp): void {
     path: '/lies',
     input: z.strictObject({}),
     openapi_extra: { responses: { 200: answer, 422: invalid, 400: invalid, 415: invalid } },
-    run: async () => ({ text: 'no number' }),
+    run: async () => ({ text: 'not a number' }),
   });
   app.registerEndpoint({
     ...common,
@@ -61,13 +61,13 @@ function registerFaults(app: AanaApp): void {
   });
 }
 
-Fuzz('find what is planted, and make it small', async () => {
+Fuzz('find planted faults and shrink the requests', async () => {
   await using varied = await startVariedApp({ register: registerFaults });
   const failures = await fuzz({ url: varied.url, seed: 7, runs: 60, only: ['throws', 'lies', 'conceals'] });
   const [throws, lies, conceals] = ['throws', 'lies', 'conceals'].map((name) =>
     failures.find(({ operation }) => operation === name),
   );
-  assert.match(throws?.complaints[0] ?? '', /^it is answered with 500/);
+  assert.match(throws?.complaints[0] ?? '', /^the request is answered with 500/);
   assert.match(throws?.curl ?? '', '{"n":1001}', throws?.curl);
   assert.match(lies?.complaints[0] ?? '', /^the answer does not match its schema: data\/text must be number/);
   assert.match(conceals?.complaints[0] ?? '', /^the status 4\d\d is not documented/);

@@ -7,28 +7,28 @@ import { Judge } from './verdict.ts';
 
 export interface FuzzOptions {
   readonly url: string;
-  /** The same seed makes the same requests of the same document. */
+  /** The same seed makes the same requests from the same document. */
   readonly seed: number;
-  /** Requests for each operation, those among them that guards refuse. */
+  /** Number of requests for each operation, including requests that guards refuse. */
   readonly runs: number;
-  /** Fuzz these operations alone, by their ids. */
+  /** Fuzz only the operations with these ids. */
   readonly only?: readonly string[] | undefined;
-  /** Complaints from elsewhere about the request before, such as the server's log. */
+  /** Returns complaints from other sources about the last request, such as the server's log. */
   readonly otherwise?: (() => readonly string[]) | undefined;
   readonly onOperation?: ((operation: Operation, answers: Readonly<Record<string, number>>) => void) | undefined;
 }
 
 export interface Failure {
   readonly operation: string;
-  /** Of the smallest request that was found. */
+  /** The complaints about the smallest failing request. */
   readonly complaints: readonly string[];
   readonly curl: string;
 }
 
-/** What an earlier answer told of is asked for by later requests: the last so many. */
+/** Number of ids from earlier answers that later requests use: the newest ones. */
 const KNOWN_IDS = 40;
 
-/** Sends requests for every operation of a server's own document, and holds the answers against it. */
+/** Sends requests for every operation of a server's OpenAPI document, and checks the answers against it. */
 export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
   const { url, seed, runs, only, otherwise = () => [], onOperation } = options;
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as oas31.OpenAPIObject;
@@ -48,7 +48,7 @@ export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
         for (const id of [...ids].slice(0, -KNOWN_IDS)) ids.delete(id);
         return [...judge.complaintsOf(operation, request, answer), ...otherwise()];
       } catch (error) {
-        return [`there is no answer: ${String(error)}`];
+        return [`no answer came: ${String(error)}`];
       }
     };
     const failing = fc.asyncProperty(
@@ -72,7 +72,7 @@ export async function fuzz(options: FuzzOptions): Promise<Failure[]> {
   return failures;
 }
 
-/** What removes things comes last, so that others find them. */
+/** Sorts operations that remove things to the end, so that the other operations find these things. */
 function inOrder(operations: readonly Operation[]): Operation[] {
   const removes = ({ method, path }: Operation): boolean => method === 'DELETE' || path.includes('/delete/');
   return [...operations.filter((one) => !removes(one)), ...operations.filter(removes)];

@@ -1,6 +1,6 @@
-// Fuzzes a server by its own OpenAPI document: `npm run fuzz:http -- --runs 500 --seed 1 --url http://127.0.0.1:8000
-// --only transcribe_video`. Without an address it starts an application with endpoints of many kinds, and reads its
-// log, too.
+// Fuzzes a server with requests made from its OpenAPI document: `npm run fuzz:http -- --runs 500 --seed 1 --url
+// http://127.0.0.1:8000 --only transcribe_video`. Without a URL it starts an application with endpoints of many kinds,
+// and checks its log, too.
 import { parseArgs } from 'node:util';
 import { startVariedApp } from '../helpers/varied-app.ts';
 import { fuzz } from './fuzz.ts';
@@ -27,7 +27,7 @@ const failures = await fuzz({
     read += lines.length;
     return lines
       .filter((line) => line.includes('"request failed"'))
-      .map((line) => `it is logged as failed: ${line.trim()}`);
+      .map((line) => `the log reports a failure: ${line.trim()}`);
   },
   onOperation: ({ id }, answers) =>
     void process.stdout.write(
@@ -38,6 +38,6 @@ const failures = await fuzz({
 });
 for (const { operation, complaints, curl } of failures)
   process.stdout.write(`\n${operation}\n${complaints.map((text) => `  ${text}\n`).join('')}  ${curl}\n`);
-process.stdout.write(failures.length === 0 ? 'nothing was found\n' : `\n${failures.length} operations failed\n`);
+process.stdout.write(failures.length === 0 ? 'no failures\n' : `\n${failures.length} operations failed\n`);
 await varied?.[Symbol.asyncDispose]();
 process.exitCode = failures.length === 0 ? 0 : 1;

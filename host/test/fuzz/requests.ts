@@ -13,18 +13,21 @@ export type Body =
   | { readonly kind: 'text'; readonly type: string; readonly text: string }
   | { readonly kind: 'multipart'; readonly parts: readonly Part[] };
 
-/** A request as it is sent; made of plain values, so that a smaller one that fails as well can be looked for. */
+/** A request to send. It consists of plain values, so that a smaller failing request can be searched for. */
 export interface FuzzRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Body;
-  /** The input in the body, where it is JSON. */
+  /** The input in the body, if the body is JSON. */
   readonly input?: { readonly value: unknown };
 }
 
-/** Requests that a document describes, and such that are nearly so. `knownIds` are of what the server has told of. */
+/**
+ * Returns requests that a document describes, and requests that almost match it. `knownIds` are ids that the server has
+ * sent.
+ */
 export function requestsOf(
   operation: Operation,
   resolver: Resolver,
@@ -46,7 +49,7 @@ export function requestsOf(
     }));
 }
 
-/** A value of a parameter, as text: mostly one that its schema takes. */
+/** Returns a parameter's value as text. Most values match its schema. */
 function parameterOf(schema: Schema, resolver: Resolver): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 4, arbitrary: valueOf(schema, resolver).map(String) },
@@ -54,7 +57,7 @@ function parameterOf(schema: Schema, resolver: Resolver): fc.Arbitrary<string> {
   );
 }
 
-/** Lone halves of a character cannot stand in an address. */
+/** Encodes a text for a URL. Lone surrogates cannot be encoded, so they are replaced. */
 const encoded = (text: string): string => encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '?'));
 
 function pathOf(
@@ -111,14 +114,14 @@ const ODD_HEADERS: readonly (readonly [string, string])[] = [
   ['x-forwarded-for', '::ffff:1, unknown'],
 ];
 
-/** Headers that guards of the server refuse; every operation is asked with each of them. */
+/** Headers that guards of the server refuse. Every operation is requested with each of them. */
 const REFUSED_HEADERS: readonly (readonly [string, string])[] = [
   ['host', 'evil.example'],
   ['host', 'a_b..c:99999'],
   ['sec-fetch-site', 'cross-site'],
 ];
 
-/** The same requests of an operation each time: those that guards refuse. */
+/** Returns requests that guards refuse, the same for an operation each time. */
 export function refusedRequestsOf(operation: Operation, resolver: Resolver, seed: number): FuzzRequest[] {
   return fc
     .sample(requestsOf(operation, resolver), { seed, numRuns: REFUSED_HEADERS.length })
@@ -203,7 +206,7 @@ function bodyOf({ body, method }: Operation, resolver: Resolver): fc.Arbitrary<M
   return fc.oneof({ weight: 8, arbitrary: made }, { weight: 1, arbitrary: odd }, { weight: 1, arbitrary: none });
 }
 
-/** What is sent besides the files that the input names: nothing, mostly. */
+/** Returns parts besides the files that the input names. Mostly there are none. */
 function partsOf(): fc.Arbitrary<readonly Part[]> {
   const name = fc.constantFrom('extra', 'body', '', 'video', '__proto__', 'x'.repeat(300), 'é"');
   const part = fc.record({
@@ -217,7 +220,7 @@ function partsOf(): fc.Arbitrary<readonly Part[]> {
   );
 }
 
-/** Names of files that stand anywhere in the input. */
+/** Returns the names of files that stand anywhere in the input. */
 function namedIn(value: unknown): string[] {
   if (typeof value === 'string') return FILE_NAMES.includes(value) ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];

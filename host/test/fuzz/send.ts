@@ -6,13 +6,13 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  /** Whether all of it arrived: what streams on is left after a while. */
+  /** Whether the whole answer arrived. Endless streams are cut off after a while. */
   readonly isWhole: boolean;
 }
 
 const BOUNDARY = 'fuzz-boundary-5d0c';
 const HEAD_MS = 60_000;
-/** Streams of servers may be long; so much of them is looked at. */
+/** Time limit for reading a stream, because streams of servers may be long. */
 const STREAM_MS = 500;
 
 export class Sender implements Disposable {
@@ -23,7 +23,7 @@ export class Sender implements Disposable {
     this.#base = new URL(url);
   }
 
-  /** Sends a request as it is; rejects when the connection ends without an answer. */
+  /** Sends a request unchanged. Rejects if the connection ends without an answer. */
   async send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
     const { hostname, port, pathname } = this.#base;
     const { type, bytes } = contentOf(body);
@@ -90,7 +90,7 @@ function quoted(text: string): string {
   return text.replaceAll('"', '%22');
 }
 
-/** The request as a line for a shell. */
+/** Returns the request as a shell command. */
 export function curlLine(url: string, { method, path, headers, body }: FuzzRequest): string {
   const { type, bytes } = contentOf(body);
   const all = [...(type === undefined ? [] : ([['content-type', type]] as const)), ...headers];

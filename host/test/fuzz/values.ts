@@ -3,7 +3,7 @@ import type { Resolver, Schema } from './document.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Names that inputs give to files; parts of these names are sent along. */
+/** Names that inputs give to files. Parts with these names are sent along. */
 export const FILE_NAMES = ['video', 'file', 'b', 'é'];
 
 const HOSTILE_TEXTS = [
@@ -37,7 +37,7 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Values that no schema of ours means. */
+/** Values that are unusual for any schema. */
 export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(...HOSTILE_TEXTS),
   fc.constantFrom(...HOSTILE_NUMBERS),
@@ -47,7 +47,7 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
 );
 
-/** Values that a schema takes, those at its bounds more often. */
+/** Returns values that match a schema. Values at its limits are more frequent. */
 export function valueOf(schema: Schema, resolver: Resolver, depth = 0): fc.Arbitrary<unknown> {
   const found = resolver.resolve<Schema>(schema);
   if (typeof found === 'boolean') return fc.jsonValue({ maxDepth: 1 });
@@ -76,7 +76,7 @@ function ofType(
     case 'number': {
       const least = Math.max(limit('minimum', -1e6), limit('exclusiveMinimum', -1e6));
       const most = Math.min(limit('maximum', 1e6), limit('exclusiveMaximum', 1e6));
-      const small = { withCrossShrink: true }; // a bound that fails is made a smaller number that does
+      const small = { withCrossShrink: true }; // shrinks a failing limit to a smaller failing number
       if (type === 'integer')
         return fc.oneof(
           small,
@@ -117,20 +117,21 @@ function ofType(
 function textOf(schema: Json, minLength: number, maxLength: number): fc.Arbitrary<string> {
   const { pattern, format } = schema;
   if (format === 'uuid') return fc.uuid();
-  if (format === 'uri') return fc.nat({ max: 9 }).map((n) => `https://host${n}.invalid/`); // which nobody has
+  // A reserved name that no host has.
+  if (format === 'uri') return fc.nat({ max: 9 }).map((n) => `https://host${n}.invalid/`);
   if (format === 'date-time')
     return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
   if (typeof pattern === 'string') {
     try {
       return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength: Math.min(maxLength, 60) });
     } catch {
-      // of a form that cannot be turned round
+      // A pattern from which no text can be generated.
     }
   }
   return fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 60) });
 }
 
-/** A value with one thing changed: another value somewhere in it, a key more or a key less. */
+/** Returns a value with one change: another value somewhere in it, an additional key, or a missing key. */
 export function spoiled(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(value, hostile, fc.nat({ max: 1000 }), fc.constantFrom('replace', 'add', 'remove'))

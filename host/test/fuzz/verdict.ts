@@ -7,7 +7,7 @@ import type { Answer } from './send.ts';
 
 const FOUR_KEYS = ['error', 'message', 'data', 'stacktrace'];
 
-/** Holds answers against the document. */
+/** Checks answers against the document. */
 export class Judge {
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
   readonly #validators = new Map<Schema, ValidateFunction>();
@@ -16,10 +16,10 @@ export class Judge {
     this.#ajv.addSchema(document, 'openapi');
   }
 
-  /** What is wrong with an answer; nothing when all is well. */
+  /** Returns the problems of an answer; empty if it has none. */
   complaintsOf(operation: Operation, request: FuzzRequest, { status, type, text, isWhole }: Answer): string[] {
     const content = operation.answers.get(String(status));
-    if (status >= 500 && status !== 503) return [`it is answered with ${status}: ${text.slice(0, 300)}`];
+    if (status >= 500 && status !== 503) return [`the request is answered with ${status}: ${text.slice(0, 300)}`];
     if (!content) return [`the status ${status} is not documented: ${text.slice(0, 300)}`];
     const schema = content.get(type);
     if (schema === undefined)
@@ -43,7 +43,7 @@ export class Judge {
       try {
         value = JSON.parse(one);
       } catch {
-        return [`the answer is no JSON: ${one.slice(0, 100)}`];
+        return [`the answer is not JSON: ${one.slice(0, 100)}`];
       }
       const validate = this.#validator(schema);
       return validate(value)
@@ -52,15 +52,15 @@ export class Judge {
     });
   }
 
-  /** An input that its schema does not take must not be taken. */
+  /** Checks that an accepted input matches its schema. */
   #checkAccepted({ body }: Operation, { input }: FuzzRequest): string[] {
     const schema = body.get('application/json');
     if (schema === undefined || !input) return [];
     const validate = this.#validator(schema);
-    // As it arrives: `undefined` and -0 are not in JSON.
+    // Compared as it arrives, because JSON has neither `undefined` nor -0.
     return validate(JSON.parse(JSON.stringify(input.value) ?? 'null'))
       ? []
-      : [`an input that does not match its schema is taken: ${this.#ajv.errorsText(validate.errors)}`];
+      : [`an input that does not match its schema is accepted: ${this.#ajv.errorsText(validate.errors)}`];
   }
 
   #validator(schema: Schema): ValidateFunction {
@@ -72,7 +72,7 @@ export class Judge {
   }
 }
 
-/** References lead into the document, which has a name here. */
+/** Makes references lead into the document under the name that it has here. */
 function absolute(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(absolute);
   if (typeof value !== 'object' || value === null) return value;

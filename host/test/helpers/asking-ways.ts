@@ -10,11 +10,11 @@ export interface AskOptions extends Guards {
   readonly maxBytes: number;
 }
 
-/** One of the ways in which a client can make the host, or a child of it, ask a URL. */
+/** One of the ways in which a client can make the host or a child process request a URL. */
 export interface AskingWay {
   readonly name: string;
   readonly followsRedirects: boolean;
-  /** The body of the answer. */
+  /** Returns the body of the answer. */
   ask(url: string, options: AskOptions): Promise<string>;
 }
 
@@ -42,7 +42,7 @@ async function askWebhook(url: string, options: AskOptions): Promise<string> {
   return Buffer.from(body).toString('latin1');
 }
 
-/** As a child does: it follows redirects itself and knows nothing but the proxy. */
+/** Requests a URL like a child process, which follows redirects itself and knows only the proxy. */
 async function askThroughProxy(address: string, options: AskOptions): Promise<string> {
   await using proxy = await openGuardProxy(options);
   const { port, username, password } = new URL(proxy.url);
@@ -92,10 +92,10 @@ export const ASKING_WAYS: readonly AskingWay[] = [
   { name: 'a child behind the guarding proxy', followsRedirects: true, ask: askThroughProxy },
 ];
 
-/** What asking failed with; an error that says that it did not fail otherwise. */
+/** Returns the error of a refused request. Throws if the request succeeded. */
 export async function refusalOf(asking: Promise<string>): Promise<AanaError> {
   const error = await asking.then(
-    (body) => new Error(`it was answered: ${body.slice(0, 100)}`),
+    (body) => new Error(`the request was answered: ${body.slice(0, 100)}`),
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof AanaError)) throw error;

@@ -1,5 +1,5 @@
-// A headless Chromium over its own debugging protocol on a pipe: what a person does with a page, and what the page did
-// meanwhile.
+// Drives a headless Chromium over its debugging protocol on a pipe: performs a person's actions on a page and records
+// the page's requests and complaints.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ const FLAGS = [
 ];
 const PATIENCE_MS = 60_000;
 
-/** The browser of this machine, if there is one. */
+/** Returns the path of this machine's browser, if there is one. */
 export function findChromium(): string | undefined {
   return PROGRAMS.find((path) => existsSync(path));
 }
@@ -33,11 +33,11 @@ type Params = Readonly<Record<string, unknown>>;
 type Send = (method: string, params?: Params) => Promise<Record<string, unknown>>;
 
 export interface Browser extends AsyncDisposable {
-  /** A new page at this address, loaded. */
+  /** Opens a page and waits until it is loaded. */
   open(url: string): Promise<Page>;
 }
 
-/** `hosts`: names that the browser takes for an address, without asking anybody: `{ 'pages.example': '127.0.0.1' }`. */
+/** Starts the browser. `hosts` maps names to addresses without name resolution: `{ 'pages.example': '127.0.0.1' }`. */
 export async function startBrowser(
   program: string,
   { hosts = {} }: { readonly hosts?: Readonly<Record<string, string>> } = {},
@@ -85,7 +85,7 @@ export async function startBrowser(
     for (const message of messages) receive(JSON.parse(message));
   });
   void exited.then(() => {
-    for (const { reject } of waiting.values()) reject(new Error('the browser has ended'));
+    for (const { reject } of waiting.values()) reject(new Error('the browser has exited'));
   });
   const send = (method: string, params: Params = {}, sessionId?: string): Promise<Record<string, unknown>> =>
     new Promise((resolve, reject) => {
@@ -109,11 +109,11 @@ export async function startBrowser(
   };
 }
 
-/** A page, and what it asked for and complained about. */
+/** A page, with its requests and complaints. */
 export class Page {
-  /** Errors and warnings of the console, exceptions, and what its policy refused. */
+  /** Errors and warnings of the console, exceptions, and violations of the page's policy. */
   readonly complaints: string[] = [];
-  /** Addresses that were asked for. */
+  /** URLs that the page requested. */
   readonly requests: string[] = [];
   readonly #send: Send;
 
@@ -137,7 +137,7 @@ export class Page {
     await this.until("document.readyState === 'complete' && location.href !== 'about:blank'");
   }
 
-  /** The value of an expression in the page; promises are waited for. */
+  /** Returns the value of an expression in the page. Waits for promises. */
   async evaluate(expression: string): Promise<unknown> {
     const { result, exceptionDetails } = (await this.#send('Runtime.evaluate', {
       expression,
@@ -148,7 +148,7 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until the expression is true; fails with the text of the page. */
+  /** Waits until the expression is true. Throws an Error with the text of the page if it does not become true. */
   async until(expression: string): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS;
     while (!(await this.evaluate(`Boolean(${expression})`))) {
@@ -158,7 +158,7 @@ export class Page {
     }
   }
 
-  /** Presses the mouse on the first element that the selector finds. */
+  /** Clicks the first element that the selector finds. */
   async click(selector: string): Promise<void> {
     await this.until(`document.querySelector(${JSON.stringify(selector)})`);
     const box = (await this.evaluate(`(() => {
@@ -171,14 +171,14 @@ export class Page {
       await this.#send('Input.dispatchMouseEvent', { type, ...box, button: 'left', clickCount: 1 });
   }
 
-  /** Writes over what a field holds. */
+  /** Replaces the content of a field. */
   async fill(selector: string, text: string): Promise<void> {
     await this.click(selector);
     await this.evaluate(`document.querySelector(${JSON.stringify(selector)}).select()`);
     await this.#send('Input.insertText', { text });
   }
 
-  /** Chooses a file, as in the dialog. */
+  /** Chooses a file, like in the dialog. */
   async attach(selector: string, file: string): Promise<void> {
     await this.until(`document.querySelector(${JSON.stringify(selector)})`);
     const { root } = (await this.#send('DOM.getDocument')) as { root: { nodeId: number } };
@@ -186,7 +186,7 @@ export class Page {
     await this.#send('DOM.setFileInputFiles', { files: [file], nodeId });
   }
 
-  /** A picture of the page as it is, for people who look for what went wrong. */
+  /** Returns a picture of the page, for people who search for an error. */
   async screenshot(): Promise<Buffer> {
     const { data } = await this.#send('Page.captureScreenshot', {});
     return Buffer.from(String(data), 'base64');

@@ -8,11 +8,11 @@ export interface RunningExample extends AsyncDisposable {
   readonly url: string;
   readonly process: ChildProcess;
   output(): string;
-  /** Ends it: its exit code, or the signal's name. */
+  /** Ends the example with the signal. Returns its exit code, or the signal's name. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
-/** Compiles the example in `project` and runs it, as its README says. */
+/** Compiles the example in `project` and runs it as its README says. */
 export async function startExample(project: string, script = 'build/server.js'): Promise<RunningExample> {
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
   const child = spawn(process.execPath, [script], {
@@ -30,7 +30,7 @@ export async function startExample(project: string, script = 'build/server.js'):
         if (found !== undefined) resolve(found);
       });
     }
-    void exited.then((how) => reject(new Error(`the example ended with ${how}:\n${output}`)));
+    void exited.then((how) => reject(new Error(`the example exited with ${how}:\n${output}`)));
   });
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string> => {
     child.kill(signal);

@@ -1,15 +1,15 @@
-/** A block of code of a page. */
+/** A code block of a page. */
 export interface Block {
   readonly section: string;
-  /** Line of the page where it begins. */
+  /** Line of the page at which it begins. */
   readonly line: number;
   readonly language: string;
-  /** What follows the language: a file, or what the block is. */
+  /** The text after the language: a file name, or the kind of the block. */
   readonly about: string;
   readonly text: string;
 }
 
-/** The blocks of code of a page in Markdown, from its top. */
+/** Returns the code blocks of a page in Markdown, in order. */
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
   let section = '';

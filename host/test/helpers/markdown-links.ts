@@ -1,6 +1,6 @@
-// Links between pages of Markdown, as GitHub resolves them.
+// Reads links between Markdown pages like GitHub does.
 
-/** The anchor that GitHub gives a heading, if no earlier heading of the page has the same one. */
+/** Returns the anchor that GitHub gives a heading, if no earlier heading of the page has the same anchor. */
 export function anchorOf(heading: string): string {
   const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return text
@@ -10,12 +10,12 @@ export function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** The text without blocks of code. */
+/** Returns the text without code blocks. */
 function prose(markdown: string): string {
   return markdown.replace(/^( *)(`{3,})[^\n]*\n[\s\S]*?\n\1\2 *$/gm, '');
 }
 
-/** The anchors of all headings. */
+/** Returns the anchors of all headings. */
 export function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of prose(markdown).matchAll(/^#{1,6} +(.*)$/gm)) {
@@ -28,13 +28,13 @@ export function anchorsOf(markdown: string): Set<string> {
 }
 
 export interface Link {
-  /** Relative to the page; empty for the page itself. */
+  /** Relative to the page. Empty for the page itself. */
   readonly path: string;
-  /** Empty when the link leads to the whole file. */
+  /** Empty if the link leads to the whole file. */
   readonly anchor: string;
 }
 
-/** The links to files and headings of the repository. */
+/** Returns the links to files and headings of the repository. */
 export function linksOf(markdown: string): Link[] {
   const targets = [
     ...prose(markdown)

@@ -1,7 +1,7 @@
 import { ModelStore } from '../../models/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 
-/** The file of a model that the set-up of the tests pulled. */
+/** Returns the path of a model that the set-up of the tests pulled. */
 export async function testModel(id: string): Promise<string> {
   const cacheDir = process.env.AANA_CACHE_DIR;
   if (!cacheDir) throw new Error('AANA_CACHE_DIR is not set: run the tests with npm test');

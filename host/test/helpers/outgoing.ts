@@ -10,11 +10,11 @@ import { runContained } from '../../processes/index.ts';
 export interface ForwardProxy extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** `CONNECT host:port` or `GET http://…` of each request that it let through. */
+  /** `CONNECT host:port` or `GET http://…` for each request that it let through. */
   readonly asked: string[];
 }
 
-/** A forward proxy that knows every name as 127.0.0.1. */
+/** Starts a forward proxy that resolves every name to 127.0.0.1. */
 export async function startForwardProxy({
   credentials,
   refuses,
@@ -89,10 +89,7 @@ export interface TestCertificates {
   readonly cert: string;
 }
 
-/**
- * A certificate for the hosts, signed by an authority of its own; made with openssl, `undefined` where that is not
- * there.
- */
+/** Makes a certificate for the hosts, signed by its own authority. Returns `undefined` if openssl is missing. */
 export async function makeCertificates(
   folder: string,
   ...hosts: readonly string[]
@@ -147,14 +144,15 @@ export async function makeCertificates(
 }
 
 export interface NameServer extends AsyncDisposable {
-  /** Asks this server over UDP, as a lookup of host names. */
+  /** Asks this server over UDP, like a lookup of host names. */
   lookup(hostname: string): Promise<string[]>;
-  /** Names it was asked for, in order. */
+  /** Names that it was asked for, in order. */
   readonly asked: string[];
 }
 
 /**
- * A name server for A records; `answers` gives the addresses for a name that is asked for the `count`th time (from 0).
+ * Starts a name server for A records. `answers` returns the addresses for a name when it is asked for the `count`th
+ * time (from 0).
  */
 export async function startNameServer(
   answers: (name: string, count: number) => readonly string[],
@@ -170,12 +168,12 @@ export async function startNameServer(
     const addresses = isA ? answers(name, asked.filter((one) => one === name).length) : [];
     if (isA) asked.push(name);
     const head = Buffer.from(query.subarray(0, 12));
-    head.writeUInt16BE(0x8180, 2); // an answer
+    head.writeUInt16BE(0x8180, 2); // flags of an answer
     head.writeUInt16BE(addresses.length, 6);
     head.writeUInt32BE(0, 8);
     const records = addresses.map((address) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
-    ); // kept for 0 seconds
+    ); // with a time to live of 0 seconds
     socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...records]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');

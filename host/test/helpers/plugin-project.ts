@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
-/** Leaves a project of a plugin's author as `npm install` does, with this checkout as the package. */
+/** Sets up a plugin author's project like `npm install` does, with this checkout as the package. */
 export function linkDependencies(project: string): void {
   mkdirSync(join(project, 'node_modules', '@types'), { recursive: true });
   const link = (to: string, from: string): void => {
@@ -22,20 +22,20 @@ export function linkDependencies(project: string): void {
   }
 }
 
-/** A linked copy of a project, less what was built in it. */
+/** Copies a project without its build output, and links its dependencies. */
 export function copyProject(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => !/[\\/](node_modules|build|dist)$/.test(path) });
   linkDependencies(to);
 }
 
-/** Runs a program of Node in the project. Throws with what it printed when it fails. */
+/** Runs a Node program in the project. Throws an Error with its output if it fails. */
 export function runNode(project: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...args], { cwd: project, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
+  if (status !== 0) throw new Error(`${args.join(' ')} exited with ${status}:\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Compiles the project strictly and runs its tests; gives how many passed. */
+/** Compiles the project strictly and runs its tests. Returns the number of passed tests. */
 export function testProject(project: string): number {
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
   const report = runNode(project, '--test', '--test-reporter=tap', 'build/index.test.js');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { concatenatedJson } from '../../core/json/concatenated-json.ts';
 import { packageRoot } from '../../core/package-root.ts';
 
-/** Small real models, one thread each. */
+/** Small real models with one thread each. */
 export const TEST_DEPLOYMENTS = {
   asr_deployment: {
     type: 'WhisperDeployment',
@@ -27,13 +27,13 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly process: ChildProcess;
-  /** Everything written to stdout and stderr so far. */
+  /** Returns everything written to stdout and stderr so far. */
   output(): string;
   /** Waits until the output matches. */
   waitFor(pattern: RegExp, timeoutMs?: number): Promise<void>;
-  /** Waits until it ends by itself: the exit code, or the signal's name. */
+  /** Waits until the server exits by itself. Returns the exit code, or the signal's name. */
   ended(): Promise<number | string>;
-  /** Ends it with the signal. */
+  /** Ends the server with the signal. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
@@ -55,7 +55,7 @@ export interface ServeOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** `aana-host serve` as a user starts it; does not wait until it is ready. */
+/** Runs `aana-host serve` like a user. Does not wait until the server is ready. */
 export async function startServe(options: ServeOptions = {}): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), 'aana-serve-'));
   const config = join(folder, 'config.json');
@@ -96,8 +96,8 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
     const deadline = Date.now() + timeoutMs;
     while (!pattern.test(output)) {
       if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`the server ended before ${pattern}:\n${output}`);
-      if (Date.now() > deadline) throw new Error(`no ${pattern} in ${timeoutMs} ms:\n${output}`);
+        throw new Error(`the server exited before it printed ${pattern}:\n${output}`);
+      if (Date.now() > deadline) throw new Error(`the server did not print ${pattern} in ${timeoutMs} ms:\n${output}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
@@ -113,7 +113,7 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   };
 }
 
-/** A server that is ready. */
+/** Starts a server and waits until it is ready. */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const server = await startServe(options);
   try {
@@ -125,7 +125,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 }
 
-/** Posts `body` and files as an endpoint expects them. */
+/** Posts `body` and files in the form that endpoints expect. */
 export function post(
   url: string,
   body: unknown,
@@ -139,14 +139,14 @@ export function post(
   return fetch(url, { method: 'POST', body: form, ...(signal && { signal }) });
 }
 
-/** All objects of a streamed answer. */
+/** Returns all objects of a streamed answer. */
 export async function streamed<T = { text?: string; error?: string }>(response: Response): Promise<T[]> {
   const objects: T[] = [];
   for await (const object of concatenatedJson(response.body ?? new Blob([]).stream())) objects.push(object as T);
   return objects;
 }
 
-/** Running processes whose ancestor is `pid`, with their command lines (Linux). */
+/** Returns the running descendants of `pid` with their command lines (Linux). */
 export async function descendants(pid: number): Promise<{ pid: number; command: string }[]> {
   const all: { pid: number; parent: number; command: string }[] = [];
   for (const name of await readdir('/proc')) {
@@ -168,14 +168,14 @@ export async function descendants(pid: number): Promise<{ pid: number; command: 
   return found;
 }
 
-/** Processor time that the process has used (Linux counts it in hundredths). */
+/** Returns the CPU seconds of a process so far (Linux counts in hundredths). */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return stat === '' ? 0 : (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Whether the process still runs (a zombie does not). */
+/** Returns whether the process runs. A zombie does not count. */
 export async function isRunning(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return stat !== '' && stat.slice(stat.lastIndexOf(')') + 2)[0] !== 'Z';
@@ -185,7 +185,7 @@ export async function isRunning(pid: number): Promise<boolean> {
 export async function until(condition: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
+    if (Date.now() > deadline) throw new Error('the condition did not become true in time');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

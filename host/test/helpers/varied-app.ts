@@ -9,17 +9,17 @@ import { AanaError } from '../../core/errors.ts';
 import { createLogger } from '../../core/log/logger.ts';
 import { VideoInput } from '../../schemas/index.ts';
 
-/** A running application with endpoints of every kind that clients and documents must cope with. */
+/** A running application with endpoints of every kind that clients and documents must support. */
 export interface VariedApp extends AsyncDisposable {
   readonly url: string;
   readonly app: AanaApp;
-  /** What it has logged so far, a line each. */
+  /** Its log lines so far. */
   readonly logged: readonly string[];
 }
 
 const Shade = z
   .strictObject({
-    name: z.string().min(1).max(20).describe('What people call it.'),
+    name: z.string().min(1).max(20).describe('The name of the colour.'),
     alpha: z.number().min(0).max(1).default(1),
   })
   .meta({ id: 'Shade' });
@@ -36,7 +36,7 @@ const Content = z.string().meta({ 'x-aana-file': true });
 export interface VariedOptions {
   readonly plugins?: readonly string[];
   readonly config?: LoadOptions['base'];
-  /** Registers what a test needs besides. */
+  /** Registers further endpoints that a test needs. */
   readonly register?: (app: AanaApp) => void;
 }
 
@@ -75,12 +75,12 @@ function registerEndpoints(app: AanaApp): void {
     name: 'mix_colours',
     path: '/colours/mix',
     summary: 'Mix colours',
-    description: 'Gives the mean of what is mixed.',
+    description: 'Returns the mean of the colours.',
     tags: ['colours'],
     input: z.strictObject({
       colours: z.array(Shade).min(1).max(5),
       mode: z.enum(['add', 'mean']).default('mean'),
-      gamma: z.number().gt(0).lt(10).optional().describe('Of the screen.'),
+      gamma: z.number().gt(0).lt(10).optional().describe('The gamma of the screen.'),
       seed: z.int().min(-5).max(5).nullable().optional(),
       note: z.union([z.string().regex(/^[a-z]{2,8}$/), z.int()]).optional(),
       weights: z.record(z.string(), z.number()).optional(),
@@ -107,7 +107,7 @@ function registerEndpoints(app: AanaApp): void {
   app.registerEndpoint({
     name: 'describe_video',
     path: '/video/describe',
-    summary: 'What a video file is',
+    summary: 'Describe a video file',
     input: z.strictObject({ video: VideoInput }),
     output: z.strictObject({ bytes: z.int().nullable(), filename: z.string().nullable(), text: z.string().nullable() }),
     run: async ({ video }, { files }) => {
@@ -123,7 +123,7 @@ function registerEndpoints(app: AanaApp): void {
   app.registerEndpoint({
     name: 'join_files',
     path: '/files/join',
-    summary: 'Several files, one after the other',
+    summary: 'Join several files',
     input: z.strictObject({
       files: z.array(z.strictObject({ file: Content, times: z.int().min(0).max(3).default(1) })).min(1),
     }),
@@ -138,7 +138,7 @@ function registerEndpoints(app: AanaApp): void {
   app.registerEndpoint({
     name: 'count_stream',
     path: '/count_stream',
-    summary: 'Counts, a value at a time',
+    summary: 'Count, one value at a time',
     input: z.strictObject({
       until: z.int().min(0).max(200).default(3),
       fail_at: z.int().optional(),
@@ -159,7 +159,7 @@ function registerEndpoints(app: AanaApp): void {
   app.registerEndpoint({
     name: 'keep_always',
     path: '/keep/always',
-    summary: 'Runs as a task, always',
+    summary: 'Always run as a task',
     defer_option: 'always',
     input: z.strictObject({ words: z.array(z.string().max(40)).max(20).default(['a']) }),
     output: z.strictObject({ count: z.int() }),
@@ -182,7 +182,7 @@ function registerEndpoints(app: AanaApp): void {
   app.registerEndpoint({
     name: 'refuse',
     path: '/refuse',
-    summary: 'Fails as it is told to',
+    summary: 'Fail in a given way',
     defer_option: 'never',
     input: z.strictObject({
       kind: z.enum(['bad-request', 'denied', 'not-found', 'too-large', 'unavailable']).default('bad-request'),

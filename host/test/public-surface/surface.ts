@@ -7,12 +7,9 @@ import { SETTINGS } from '../../config/settings.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 
-/**
- * Everything that users of the package write down somewhere: names that are exported, commands, settings, routes and
- * the world of guests.
- */
+/** All names that users of the package write down: exports, commands, settings, routes and the world of guests. */
 export interface PublicSurface {
-  /** For each entry point: names of values, and names of types. */
+  /** Names of values and of types, for each entry point. */
   readonly exports: Readonly<Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>>;
   /** Commands with their arguments and options. */
   readonly commands: readonly string[];
@@ -51,7 +48,7 @@ async function exportsOf(): Promise<PublicSurface['exports']> {
   return Object.fromEntries(found);
 }
 
-/** Names that a declaration file exports, those of files that it exports as a whole included. */
+/** Returns the names that a declaration file exports, including names from files that it re-exports as a whole. */
 function declaredNames(file: string): Set<string> {
   const text = readFileSync(file, 'utf8');
   const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) => list.split(','));

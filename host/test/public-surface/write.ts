@@ -1,4 +1,4 @@
-// Writes surface.json again. Run it after a change of the public surface that is wanted.
+// Writes surface.json. Run it after an intended change of the public surface.
 import { writeFileSync } from 'node:fs';
 import { publicSurface, SURFACE_FILE } from './surface.ts';
 

@@ -8,7 +8,7 @@ const Leases = suite('the simulation of leases');
 const SCHEDULES = 12;
 
 Leases(
-  `finds no task that is lost, ends twice or is written by who had lost it in ${SCHEDULES} schedules of pauses, deaths and jumps of the clock`,
+  `finds no task that is lost, ends twice or is written without its lease in ${SCHEDULES} schedules of pauses, deaths and clock jumps`,
   async () => {
     const module = await sqliteModule();
     const bad: string[] = [];
@@ -25,7 +25,7 @@ Leases(
         total.jumps > SCHEDULES &&
         total.adopted > SCHEDULES &&
         total.repeated > SCHEDULES,
-      `the schedules were too tame to show anything: ${JSON.stringify(total)}`,
+      `the schedules had too few faults to show anything: ${JSON.stringify(total)}`,
     );
   },
 );

@@ -1,5 +1,5 @@
-// `npm run simulate [schedules] [first seed]`: schedules of crashes, hangs, slow starts and load over the real state
-// machines.
+// `npm run simulate [schedules] [first seed]`: runs schedules of crashes, hangs, slow starts and load with the real
+// state machines.
 import { runSchedule } from './run-schedule.ts';
 
 const [count, first] = [Number(process.argv[2] ?? 100_000), Number(process.argv[3] ?? 1)];
@@ -7,7 +7,7 @@ if (!Number.isInteger(count) || !Number.isInteger(first)) {
   process.stderr.write('usage: npm run simulate -- [schedules] [first seed]\n');
   process.exit(2);
 }
-Error.stackTraceLimit = 0; // most of the time goes into traces that nobody reads
+Error.stackTraceLimit = 0; // most of the time would be spent on stack traces that nobody reads
 const total: Record<string, number> = {};
 const startedAt = performance.now();
 let bad = 0;

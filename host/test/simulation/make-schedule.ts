@@ -6,20 +6,20 @@ import type { Faults } from './simulated-replica.ts';
 export interface PlannedCall {
   readonly id: number;
   readonly deployment: string;
-  /** When it comes. */
+  /** Time of the call. */
   readonly at: number;
   readonly ms: number;
   readonly fails: boolean;
-  /** It ends its replica. Which poison it is: all of a kind ask for the same. */
+  /** The kind of poison of a call that ends its replica. All calls of a kind have the same arguments. */
   readonly poison: number | undefined;
-  /** Values of the stream; undefined for one result. */
+  /** Number of values of the stream; undefined for a single result. */
   readonly values: number | undefined;
-  /** Milliseconds after which the caller goes away. */
+  /** Milliseconds after which the caller leaves. */
   readonly cancelAfter: number | undefined;
   readonly key: string;
 }
 
-/** Something that is done to a deployment while it serves. */
+/** A change of a deployment while it serves. */
 export type PlannedChange = { readonly at: number; readonly deployment: string } & (
   | {
       readonly kind: 'update';
@@ -32,12 +32,12 @@ export type PlannedChange = { readonly at: number; readonly deployment: string }
   | { readonly kind: 'renew' }
 );
 
-/** All that chance decides before the clock starts. */
+/** All random decisions that are made before the clock starts. */
 export interface Schedule {
   readonly machine: Machine;
   readonly deployments: ReadonlyMap<string, DeploymentOptionsInput>;
   readonly faults: Faults;
-  /** Every start is refused from so many milliseconds after the first start on, for so many. */
+  /** The time, relative to the first start, from which every start is refused, and for how long. */
   readonly outage: { readonly at: number; readonly ms: number } | undefined;
   readonly calls: readonly PlannedCall[];
   readonly changes: readonly PlannedChange[];
@@ -125,13 +125,13 @@ function makeOptions(random: Random, isCrowded: boolean): DeploymentOptionsInput
   };
 }
 
-/** Calls in bursts, with pauses that let a deployment fall asleep. */
+/** Returns calls in bursts, with pauses in which a deployment may fall asleep. */
 function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[] {
   const [first = ''] = deployments;
   const calls: PlannedCall[] = [];
   let at = 0;
   const poisons = random.pick([0, 0, 1, 2]);
-  const longest = random.pick([200, 2000, 10_000, 60_000]); // the last is longer than any grace
+  const longest = random.pick([200, 2000, 10_000, 60_000]); // the last is longer than any grace period
   for (let burst = random.int(1, 4); burst > 0; burst -= 1) {
     const pause = random.pick([5, 100, 1000]);
     for (let left = random.int(1, 15); left > 0; left -= 1) {
@@ -153,7 +153,7 @@ function makeCalls(random: Random, deployments: readonly string[]): PlannedCall[
   return calls;
 }
 
-/** In two of three schedules; some come while another one is being made. */
+/** Returns the changes, in two of three schedules. Some come while another change is being made. */
 function makeChanges(random: Random, deployments: readonly string[], until: number): PlannedChange[] {
   const [first = ''] = deployments;
   const changes: PlannedChange[] = [];

@@ -1,4 +1,4 @@
-/** Chance that is the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to less than 1 (mulberry32). */
+  /** Returns a number from 0 to less than 1 (mulberry32). */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let value = this.#state;
@@ -19,7 +19,7 @@ export class Random {
     return low + this.next() * (high - low);
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   int(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1));
   }
@@ -32,7 +32,7 @@ export class Random {
     return values[this.int(0, values.length - 1)] ?? values[0];
   }
 
-  /** Waiting time until something that happens once in `mean` on average. */
+  /** Returns a random waiting time until an event that happens every `mean` on average. */
   exponential(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
   }

@@ -3,7 +3,10 @@ import type { DeploymentManager, DeploymentOptionsInput, DeploymentProgress } fr
 import type { PlannedChange } from './make-schedule.ts';
 import type { SimulatedWorld } from './simulated-replica.ts';
 
-/** Refusals that may meet any change: another one is being made, the deployment does not run or does not fit. */
+/**
+ * Errors with which any change may be refused: another change is being made, or the deployment does not run or does not
+ * fit.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   'DeploymentBusy',
   'DeploymentNotFound',
@@ -14,13 +17,13 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'ValidationError',
 ]);
 
-/** Makes the changes of a schedule, and keeps what each deployment should be after them. */
+/** Makes the changes of a schedule, and records the expected options of each deployment. */
 export class ChangeRun {
-  /** What was last taken by the manager. */
+  /** The options that the manager accepted last. */
   readonly current: Map<string, DeploymentOptionsInput>;
   /** Deployments that were removed for a while. */
   readonly renewed = new Set<string>();
-  /** Calls that failed because their version fails each call, by deployment and version. */
+  /** Number of calls that failed because their version fails each call, by deployment and version. */
   readonly #failedCalls = new Map<string, number>();
   readonly #manager: DeploymentManager;
   readonly #world: SimulatedWorld;
@@ -99,8 +102,9 @@ export class ChangeRun {
         return;
       }
       statistics.updates += 1;
-      const wasBad = before.user_config?.['bad'] === 'throws'; // it failed as often, and excuses the next one
-      const mayPass = change['bad'] === 'throws' && (failedInWatch === 0 || wasBad); // nobody called it, or it makes nothing worse
+      const wasBad = before.user_config?.['bad'] === 'throws'; // it failed as often, so the next version is not worse
+      // It had no calls, or it is not worse.
+      const mayPass = change['bad'] === 'throws' && (failedInWatch === 0 || wasBad);
       if (isBad && replaced > 0 && !mayPass) this.#world.violation(`a bad update of ${deployment} was not rolled back`);
       this.current.set(deployment, options);
     } catch (error) {
@@ -123,7 +127,7 @@ export class ChangeRun {
     );
   }
 
-  /** Away with it, and the same again. */
+  /** Removes the deployment and deploys the same again. */
   async #renew(deployment: string): Promise<void> {
     this.renewed.add(deployment);
     await this.#manager.remove(deployment);

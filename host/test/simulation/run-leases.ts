@@ -8,7 +8,7 @@ import { sweep } from '../../tasks/sweeper.ts';
 import { Random } from './random.ts';
 
 export interface LeaseResult {
-  /** What must never be; empty when all is well. */
+  /** Violated invariants; empty if there are none. */
   readonly violations: readonly string[];
   readonly statistics: {
     tasks: number;
@@ -25,19 +25,19 @@ const LEASE_MS = 1000;
 const MAX_ATTEMPTS = 4;
 const STEPS = 300;
 
-/** A host that takes tasks, and may stand still or die with them. */
+/** A host that claims tasks, and may pause or die while it has them. */
 interface Worker {
   readonly owner: string;
   readonly held: Map<string, ClaimedTask>;
-  /** Does nothing until then, by steps: a pause that is longer than its leases. */
+  /** The step until which it does nothing. Such a pause is longer than its leases. */
   pausedUntil: number;
-  /** Whether the answer to a claim was lost: it may have tasks that it does not know of. */
+  /** Whether the answer to a claim was lost. The host may then have tasks that it does not know. */
   isInDoubt: boolean;
 }
 
 /**
- * One schedule of hosts that take, run, lose and finish tasks, of pauses, deaths and jumps of the clock, over the real
- * queue in SQLite. The same seed gives the same run.
+ * Runs one schedule with the real queue in SQLite: hosts claim, run, lose and finish tasks, with pauses, deaths and
+ * clock jumps. The same seed gives the same run.
  */
 export async function runLeases(seed: number, modulePath: string): Promise<LeaseResult> {
   const dir = await mkdtemp(join(tmpdir(), 'aana-leases-'));
@@ -69,7 +69,7 @@ class LeaseRun {
   #workers: Worker[] = [];
   #step = 0;
   #hosts = 0;
-  /** Which attempts were taken, and what was stored as the result, by task. */
+  /** The newest lease token, and the stored result, of each task. */
   readonly #tokens = new Map<string, number>();
   readonly #results = new Map<string, string>();
 
@@ -101,12 +101,12 @@ class LeaseRun {
     const worker = this.#workers[random.int(0, this.#workers.length - 1)];
     if (!worker) return;
     if (random.chance(0.02)) {
-      this.#workers = this.#workers.map((one) => (one === worker ? this.#newWorker() : one)); // it died with what it had
+      this.#workers = this.#workers.map((one) => (one === worker ? this.#newWorker() : one)); // it died with its tasks
       return;
     }
     if (worker.pausedUntil > this.#step) return;
     if (random.chance(0.03)) {
-      worker.pausedUntil = this.#step + random.int(5, 60); // it wakes up and goes on as if nothing had been
+      worker.pausedUntil = this.#step + random.int(5, 60); // it wakes up and continues without noticing the pause
       return;
     }
     switch (random.int(0, 6)) {
@@ -123,7 +123,7 @@ class LeaseRun {
     }
   }
 
-  /** The clock of the database is set forward or back, by more than a lease. */
+  /** Sets the clock of the database forward or back by more than a lease. */
   #jump(): void {
     this.statistics.jumps += 1;
     this.#clock.now += Math.round(this.#random.between(-5, 5) * LEASE_MS);
@@ -172,7 +172,7 @@ class LeaseRun {
     worker.isInDoubt = isUnheard;
   }
 
-  /** As a host does before it claims again, when it did not hear what its claim gave. */
+  /** Adopts tasks like a host does before its next claim, if it did not get the answer to the last one. */
   async #adopt(worker: Worker): Promise<void> {
     for (const task of await this.#write(({ tasks }) => tasks.adopt(worker.owner, [...worker.held.keys()], LEASE_MS))) {
       this.statistics.adopted += 1;
@@ -213,9 +213,9 @@ class LeaseRun {
     if (this.#results.has(task.id)) this.violations.push(`${task.id} ended twice`);
     this.#results.set(task.id, outcome.kind === 'complete' ? outcome.result : outcome.error);
     if (!this.#random.chance(0.2)) return;
-    this.statistics.repeated += 1; // its commit could not be confirmed
+    this.statistics.repeated += 1; // its commit could not be confirmed, so it is repeated
     if (!(await this.#write(({ tasks }) => tasks.finish(task, outcome))))
-      this.violations.push(`${task.id}: its end was not known again`);
+      this.violations.push(`${task.id}: the repetition of its end was not recognised`);
   }
 
   #outcome(task: ClaimedTask): Outcome {
@@ -226,7 +226,7 @@ class LeaseRun {
     return { kind: 'release', error: mark, delayMs: this.#random.int(0, 500), outcome: 'not_finished' };
   }
 
-  /** With one good host and no faults, every task comes to its end, and has the result that was stored. */
+  /** Checks that with one good host and without faults every task ends and has the stored result. */
   async #calmDown(): Promise<void> {
     const worker = this.#newWorker();
     this.#workers = [worker];
@@ -239,7 +239,7 @@ class LeaseRun {
       const counts = await this.#write(({ tasks }) => tasks.count(null));
       if (!counts.created && !counts.not_finished && !counts.assigned && !counts.running) return this.#compare();
     }
-    this.violations.push('tasks were never ended');
+    this.violations.push('some tasks never ended');
   }
 
   async #compare(): Promise<void> {

@@ -10,18 +10,19 @@ import { SimulatedDeployment } from './simulated-deployment.ts';
 import { type SimulatedWorld, SimulatedReplica } from './simulated-replica.ts';
 
 export interface ScheduleResult {
-  /** What must never be; empty when all is well. */
+  /** Violated invariants; empty if there are none. */
   readonly violations: readonly string[];
   readonly statistics: SimulatedWorld['statistics'] & { readonly refused: number; readonly simulatedMs: number };
 }
 
 const HOUR_MS = 3_600_000;
 const POISON_REMEMBERED_MS = 600_000;
-/** Simulated time between looks at what all deployments say of themselves. */
+/** Simulated time between checks of all deployments' statuses. */
 const CHECK_PERIOD_MS = 500;
 
 /**
- * One schedule of load and faults over a real deployment manager, in simulated time. The same seed gives the same run.
+ * Runs one schedule of load and faults with a real deployment manager, in simulated time. The same seed gives the same
+ * run.
  */
 export async function runSchedule(seed: number): Promise<ScheduleResult> {
   const random = new Random(seed);
@@ -36,24 +37,24 @@ export async function runSchedule(seed: number): Promise<ScheduleResult> {
 class ScheduleRun {
   readonly violations: string[] = [];
   readonly world: SimulatedWorld;
-  /** Too much was asked for, or a first start failed. */
+  /** Whether the schedule asked for too much, or a first start failed. */
   isRefused = false;
   readonly #schedule: Schedule;
   readonly #manager: DeploymentManager;
   readonly #changes: ChangeRun;
-  /** Calls that are not settled, with how often they were repeated. */
+  /** Open calls, with the number of their repetitions. */
   readonly #open = new Map<number, number>();
   /**
-   * Replicas of this schedule go for good reasons only: no call may be lost, and no stream that takes less time than
-   * they may.
+   * Whether replicas of this schedule end only on purpose. Then no call may be lost, and no stream that takes less than
+   * the grace period.
    */
   readonly #isGentle: boolean;
-  /** Nothing fails by itself. */
+  /** Whether nothing fails by itself. */
   readonly #isCalm: boolean;
   #lastCheckedAt = -1;
-  /** When replicas were lost to each poison, by deployment and poison. */
+  /** Times at which replicas were lost to each poison, by deployment and poison. */
   readonly #poisoned = new Map<string, number[]>();
-  /** Deployments and configurations of which a replica was ready once: those are never given up. */
+  /** Deployments and configurations of which a replica was ready once. Such deployments are never given up. */
   readonly #wereReady = new Set<string>();
 
   constructor(schedule: Schedule, random: Random) {
@@ -120,7 +121,7 @@ class ScheduleRun {
         () => {},
       ))
     )
-      this.world.violation('something runs on after the end');
+      this.world.violation('a timer is left after the end');
   }
 
   async #start(): Promise<boolean> {
@@ -143,7 +144,7 @@ class ScheduleRun {
     return false;
   }
 
-  /** All calls and changes of the schedule, until each has its answer. */
+  /** Runs all calls and changes of the schedule until each has its answer. */
   async #load(): Promise<void> {
     const { clock } = this.world;
     const { calls, changes, faults, outage } = this.#schedule;
@@ -164,7 +165,7 @@ class ScheduleRun {
       );
   }
 
-  /** With no new faults and no load, each deployment comes to have the replicas that it should. */
+  /** Checks that without new faults and load each deployment reaches its wanted replicas. */
   async #calmDown(): Promise<void> {
     Object.assign(this.#schedule.faults, {
       startCrash: 0,
@@ -195,18 +196,18 @@ class ScheduleRun {
     return this.#changes.renewed.has(deployment) || !this.#wereReady.has(configurationKey(deployment, config));
   }
 
-  /** After all changes each process is of the version that was taken last. */
+  /** Checks that after all changes each process runs the version that was accepted last. */
   #checkVersions(): void {
     for (const { name, options, spec } of this.world.alive) {
       const wanted = this.#changes.current.get(options.deployment)?.user_config ?? {};
       for (const key of ['version', 'tone'] as const) {
         if (spec[key] !== (wanted[key] ?? 0))
-          this.world.violation(`${name} has ${key} ${spec[key]} in place of ${String(wanted[key] ?? 0)}`);
+          this.world.violation(`${name} has ${key} ${spec[key]} instead of ${String(wanted[key] ?? 0)}`);
       }
     }
   }
 
-  /** One more call to each deployment. */
+  /** Makes one more call to each deployment. */
   async #probe(): Promise<void> {
     let settled = 0;
     for (const [index, deployment] of [...this.#schedule.deployments.keys()].entries()) {
@@ -228,7 +229,7 @@ class ScheduleRun {
       HOUR_MS,
       () => {},
     );
-    if (!allSettled) this.world.violation(`a call after the storm was never answered; ${this.#describe()}`);
+    if (!allSettled) this.world.violation(`a call after the faults was never answered; ${this.#describe()}`);
   }
 
   async #call(call: PlannedCall): Promise<void> {
@@ -236,7 +237,7 @@ class ScheduleRun {
     statistics.calls += 1;
     this.#open.set(call.id, 0);
     const controller = new AbortController();
-    const reason = new Error('the caller went away');
+    const reason = new Error('the caller left');
     const cancel =
       call.cancelAfter === undefined ? undefined : clock.after(call.cancelAfter, () => controller.abort(reason));
     const { id, ms, fails, key, poison } = call;
@@ -262,7 +263,7 @@ class ScheduleRun {
     }
   }
 
-  /** After two losses no further replica gets the same call, for as long as that is remembered. */
+  /** Checks that after two losses no further replica gets the same call, as long as the losses are remembered. */
   #onPoisonTaken({ name, options: { deployment } }: SimulatedReplica, poison: number): void {
     const now = this.world.clock.now();
     const [last, before] = (this.#poisoned.get(`${deployment} ${poison}`) ?? []).filter((at) => at < now).toReversed();
@@ -273,9 +274,9 @@ class ScheduleRun {
       last - before < POISON_REMEMBERED_MS;
     const isOther = this.#schedule.changes.some(
       (change) => change.deployment === deployment && change.kind !== 'scale',
-    ); // which may survive it
+    ); // another version may survive the poison
     if (isRemembered && !isOther)
-      this.world.violation(`${name} was given poison ${poison} that two replicas had died of`);
+      this.world.violation(`${name} got poison ${poison}, although two replicas had died of it`);
   }
 
   #onPoisoned({ options: { deployment } }: SimulatedReplica, poison: number): void {
@@ -284,7 +285,7 @@ class ScheduleRun {
     this.world.statistics.poisoned += 1;
   }
 
-  /** A call may fail with what really happened, and with nothing else. */
+  /** Checks that a call fails only with an error that matches the real events. */
   #checkError({ id, deployment, fails, poison, ms, values = 0 }: PlannedCall, error: unknown, delivered: number): void {
     const name = error instanceof AanaError ? error.name : '';
     const repeats = this.#open.get(id) ?? 0;
@@ -293,7 +294,7 @@ class ScheduleRun {
       (options) => options.get(deployment)?.autoscaling_config?.min_replicas === 0,
     );
     const graceMs = (this.#schedule.deployments.get(deployment)?.graceful_shutdown_timeout_s ?? 0) * 1000;
-    const takesMs = (ms * (values + 1)) / Math.max(1, values); // the end of a stream comes one step after its last value
+    const takesMs = (ms * (values + 1)) / Math.max(1, values); // a stream ends one step after its last value
     const mayBeCut = delivered > 0 && (!this.#isGentle || takesMs > graceMs);
     const mayThrow = this.#schedule.changes.some(
       (change) => change.kind === 'update' && change.deployment === deployment && change.change['bad'] === 'throws',
@@ -301,7 +302,7 @@ class ScheduleRun {
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && (fails || mayThrow)) ||
-      (name === 'ReplicaLostError' && (mayBeCut || (!this.#isGentle && repeats > 0))) || // losses that lie further apart than suspicion lasts
+      (name === 'ReplicaLostError' && (mayBeCut || (!this.#isGentle && repeats > 0))) || // losses further apart than suspicion lasts
       (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||
@@ -317,7 +318,7 @@ class ScheduleRun {
       );
   }
 
-  /** Adds up what the processes that are there see of each GPU; it knows nothing of the ledger. */
+  /** Adds up the shares of each GPU over the running processes, independently of the ledger. */
   #checkDevices(): void {
     for (const { id, memoryBytes } of this.#schedule.machine.gpus) {
       let [share, reserved] = [0, 0];
@@ -328,16 +329,16 @@ class ScheduleRun {
         share += Math.min(1, devices.num_gpus);
         reserved += (devices.memory_bytes ?? 0) / ids.length;
       }
-      if (share > 1 + 1e-9) this.world.violation(`${id} has ${share} of itself taken`);
-      if (reserved > memoryBytes) this.world.violation(`${id} has ${reserved} bytes set aside of ${memoryBytes}`);
+      if (share > 1 + 1e-9) this.world.violation(`${id} has ${share} times its capacity assigned`);
+      if (reserved > memoryBytes) this.world.violation(`${id} has ${reserved} of ${memoryBytes} bytes reserved`);
     }
   }
 
   #checkQueues(): void {
     if (this.world.clock.now() - this.#lastCheckedAt < CHECK_PERIOD_MS) return;
     this.#lastCheckedAt = this.world.clock.now();
-    // Those that are tried again, or left the queue because the same call ended a replica, come back to it although it
-    // is full.
+    // A repeated call returns to the queue even if the queue is full. So does a call that left the queue because the
+    // same call ended a replica.
     const repeated = [...this.#open].filter(
       ([id, repeats]) => repeats > 0 || this.#schedule.calls[id]?.poison !== undefined,
     ).length;
@@ -345,10 +346,11 @@ class ScheduleRun {
     for (const [name, { max_queued_requests: maxQueued = 100, max_ongoing_requests: maxOngoing = 4 }] of this.#schedule
       .deployments) {
       const { queued, replicas } = status[name] ?? { queued: 0, replicas: [] };
-      if (queued > maxQueued + repeated) this.world.violation(`${queued} calls wait for ${name}, ${maxQueued} may`);
+      if (queued > maxQueued + repeated)
+        this.world.violation(`${queued} calls wait for ${name}; the limit is ${maxQueued}`);
       for (const replica of replicas)
         if (replica.ongoing > maxOngoing)
-          this.world.violation(`${replica.name} has ${replica.ongoing} calls, ${maxOngoing} may be`);
+          this.world.violation(`${replica.name} has ${replica.ongoing} calls; the limit is ${maxOngoing}`);
     }
   }
 
@@ -371,7 +373,7 @@ class ScheduleRun {
     return JSON.stringify(this.#manager.status());
   }
 
-  /** Hears from the log which calls are repeated. */
+  /** Returns a logger that learns from log lines which calls are repeated. */
   #listener(): Logger {
     const warn = (message: string, { requestId }: LogFields = {}): void => {
       if (message !== 'call repeated') return;
@@ -383,14 +385,14 @@ class ScheduleRun {
       if (message !== 'making room for another deployment') return;
       this.world.statistics.evictions += 1;
       for (const { name, ongoing } of this.world.alive)
-        if (name === replica && ongoing > 0) this.world.violation(`${name} makes room with ${ongoing} calls on it`);
+        if (name === replica && ongoing > 0) this.world.violation(`${name} makes room while it has ${ongoing} calls`);
     };
     const logger: Logger = { ...silentLogger, warn, info, child: () => logger };
     return logger;
   }
 }
 
-/** What calls to a deployment may meet that is removed and comes back. */
+/** Errors that calls may get from a deployment that is removed and deployed again. */
 const WHILE_AWAY: ReadonlySet<string> = new Set([
   'DeploymentNotFound',
   'DeploymentStopped',
@@ -399,7 +401,8 @@ const WHILE_AWAY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a deployment without load has the replicas that it should, all of them idle. One that failed stays as it is.
+ * Returns whether a deployment without load has its wanted replicas, all idle. A failed deployment counts, because it
+ * stays as it is.
  */
 function isAsItShould(
   status: ReplicaSetStatus | undefined,
@@ -414,7 +417,7 @@ function isAsItShould(
   );
 }
 
-/** What a replica is started from, of which another version is another one. */
+/** Returns a key of the configuration that a replica starts with. Each version has another key. */
 function configurationKey(
   deployment: string,
   { version = 0, tone = 0 }: { readonly version?: unknown; readonly tone?: unknown },

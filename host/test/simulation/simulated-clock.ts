@@ -6,11 +6,11 @@ interface Timer {
   run: (() => void) | undefined;
 }
 
-/** Time that passes only when {@link run} is told to go on, from timer to timer. */
+/** A clock whose time passes only in {@link run}, from timer to timer. */
 export class SimulatedClock implements Clock {
   #now = 0;
   #order = 0;
-  /** A heap: the next timer first. */
+  /** A heap with the next timer first. */
   readonly #timers: Timer[] = [];
   #live = 0;
 
@@ -18,12 +18,12 @@ export class SimulatedClock implements Clock {
     return this.#now;
   }
 
-  /** Timers that wait, cancelled ones not counted. */
+  /** Number of waiting timers, without cancelled ones. */
   get pending(): number {
     return this.#live;
   }
 
-  /** Runs `run` after `ms`. Gives a function that takes this back. */
+  /** Runs `run` after `ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void {
     const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, run };
     this.#live += 1;
@@ -53,8 +53,9 @@ export class SimulatedClock implements Clock {
   }
 
   /**
-   * Goes from timer to timer, letting everything follow from each before the next, until `done` or until `limit` ms
-   * have passed; `each` is called after each timer. False when there was nothing left to wait for, or no time.
+   * Advances from timer to timer until `done` returns true or `limit` ms have passed. Before each timer, all
+   * consequences of the previous one run. Calls `each` after each timer. Returns false if no timer was left or the
+   * limit passed.
    */
   async run(done: () => boolean, limit: number, each: () => void): Promise<boolean> {
     const end = this.#now + limit;
@@ -116,7 +117,7 @@ function swap(heap: Timer[], one: number, other: number): void {
   heap[other] = a;
 }
 
-/** Resolves when all that could follow without time passing has followed. */
+/** Resolves when all pending consequences have run without time passing. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { defineDeployment } from '../../deployments/class/define-deployment.ts';
 
 /**
- * What its replicas are like: `bad` ones refuse to start, die while they start, die soon after, or fail each call;
- * `devices` is what the options say too.
+ * The behaviour of the deployment's replicas. `bad` replicas refuse to start, die during the start, die soon
+ * afterwards, or fail each call. `devices` repeats the options.
  */
 const config = z.strictObject({
   weights_bytes: z.number(),
@@ -16,8 +16,8 @@ const config = z.strictObject({
 export type SimulatedSpec = z.infer<typeof config>;
 
 /**
- * `ms`: how long it takes. `fails`: the engine fails. `poison`: it ends the replica then; which of the poisonous calls
- * it is. `values`: how many a stream gives.
+ * The input of a call. `ms`: its duration. `fails`: the engine fails. `poison`: the call ends the replica; the number
+ * is the kind of the poison. `values`: number of values of a stream.
  */
 const input = z.strictObject({
   poison: z.optional(z.int()),
@@ -28,13 +28,13 @@ const input = z.strictObject({
   key: z.string(),
 });
 
-/** A deployment that takes time, and nothing else. */
+/** A deployment that only takes time. */
 export const SimulatedDeployment = defineDeployment({
   name: 'SimulatedDeployment',
   configSchema: config,
   maxOngoingRequests: () => 4,
   methods: {
-    call: { description: 'Gives its id.', input, output: z.int(), streaming: false },
+    call: { description: 'Returns its id.', input, output: z.int(), streaming: false },
     stream: { description: 'Counts.', input, output: z.int(), streaming: true },
   },
   reconfigurable: ['tone'],

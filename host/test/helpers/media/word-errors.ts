@@ -1,4 +1,4 @@
-/** Lower-case words without punctuation. */
+/** Returns the words in lower case and without punctuation. */
 export function words(text: string): string[] {
   return (
     text
@@ -8,7 +8,10 @@ export function words(text: string): string[] {
   );
 }
 
-/** Insertions, deletions and substitutions that turn `heard` into `spoken`, in words (Levenshtein distance). */
+/**
+ * Returns the number of insertions, deletions and substitutions of words that turn `heard` into `spoken` (Levenshtein
+ * distance).
+ */
 export function wordErrors(spoken: string, heard: string): number {
   const from = words(heard);
   const to = words(spoken);
@@ -26,7 +29,7 @@ export function wordErrors(spoken: string, heard: string): number {
   return row[to.length] ?? 0;
 }
 
-/** Word error rate: errors divided by the number of spoken words. */
+/** Returns the word error rate: errors divided by the number of spoken words. */
 export function wordErrorRate(spoken: string, heard: string): number {
   return wordErrors(spoken, heard) / words(spoken).length;
 }

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runContained } from '../../../processes/index.ts';
 
-/** The yt-dlp that the environment gives, else the published one, installed once into the cache; `undefined`: skip. */
+/**
+ * Returns the yt-dlp that the environment names, else the published one, which is installed once into the cache;
+ * `undefined` if the test should be skipped.
+ */
 export async function testYtDlp(): Promise<string | undefined> {
   const given = process.env['AANA_TEST_YT_DLP'];
   if (given) return given;
