@@ -9,7 +9,8 @@ import { delay } from '../core/abort.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed, failure } from './fixtures/real-models.ts';
+import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Llama = suite('a text generation deployment');
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
 import { runContained } from '../processes/index.ts';
 import { twoSpeakers } from '../test/helpers/media/clips.ts';
 import { longSpeech } from '../test/helpers/media/media.ts';
@@ -13,6 +13,7 @@ import { skip } from '../test/skip.ts';
 import { decodeAudio } from './decode.ts';
 import { probeFile } from './probe.ts';
 import type { AudioChannels, AudioMedia } from './types.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Decode = suite('decodeAudio');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -64,11 +65,7 @@ if (ffmpegPath === undefined) {
       name: 'a',
     });
   const fails = async (promise: Promise<unknown>): Promise<AanaError> => {
-    const error = await promise.then(
-      () => new Error('it did not fail'),
-      (thrown: unknown) => thrown,
-    );
-    if (!(error instanceof AanaError)) throw error;
+    const error = await failure(promise);
     assert.equal(readdirSync(out), [], 'a file was left');
     return error;
   };

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
 import { launcherPath, runContained } from '../processes/index.ts';
 import { boundsFiles } from '../test/file-limit.ts';
 import { skip } from '../test/skip.ts';
 import { type FetchOptions, fetchToFile } from './fetch.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Fetch = suite('fetchToFile');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -53,13 +54,7 @@ async function serve(
 }
 
 async function fails(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    () => new Error('it did not fail'),
-    (thrown: unknown) => thrown,
-  );
-  assert.not.ok(existsSync(file), 'a part of the file was left');
-  if (!(error instanceof AanaError)) throw error;
-  return error;
+  return failure(promise).finally(() => assert.not.ok(existsSync(file), 'a part of the file was left'));
 }
 
 Fetch('saves the body and returns its size', async () => {

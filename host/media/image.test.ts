@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
-import { makeMedia, testFfmpeg } from '../test/helpers/media/media-files.ts';
+import { makeMedia, stillPicture, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { imagePixels, parseImage, probeImage } from './image.ts';
 import { MediaService } from './service.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Image = suite('images');
 const folder = mkdtempSync(join(tmpdir(), 'aana-image-'));
@@ -25,14 +25,7 @@ const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
   skip('images of files', 'no ffmpeg');
 } else {
-  const nameOf = async (promise: Promise<unknown>): Promise<string> => {
-    const error = await promise.then(
-      () => new Error('it did not fail'),
-      (thrown: unknown) => thrown,
-    );
-    if (!(error instanceof AanaError)) throw error;
-    return error.name;
-  };
+  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await failure(promise)).name;
 
   Image('are probed by their content, not by their names', async () => {
     for (const [name, format] of [
@@ -41,16 +34,7 @@ if (ffmpegPath === undefined) {
       ['a.gif', 'gif'],
       ['a.bmp', 'bmp'],
     ] as const) {
-      const made = await makeMedia(
-        ffmpegPath,
-        join(folder, name),
-        '-f',
-        'lavfi',
-        '-i',
-        'color=red:size=36x20',
-        '-frames:v',
-        '1',
-      );
+      const made = await makeMedia(ffmpegPath, join(folder, name), ...stillPicture('color=red:size=36x20'));
       const unnamed = join(folder, '%d');
       writeFileSync(unnamed, readFileSync(made));
       assert.equal(await probeImage(unnamed, { ffmpegPath, source: {} }), { width: 36, height: 20, format });
@@ -67,7 +51,7 @@ if (ffmpegPath === undefined) {
 
   Image('give their pixels in the requested size, row by row', async () => {
     const graph = 'color=red:size=4x2,format=rgb24[a];color=blue:size=4x2,format=rgb24[b];[a][b]vstack';
-    const path = await makeMedia(ffmpegPath, join(folder, 'c.png'), '-f', 'lavfi', '-i', graph, '-frames:v', '1');
+    const path = await makeMedia(ffmpegPath, join(folder, 'c.png'), ...stillPicture(graph));
     const info = await probeImage(path, { ffmpegPath, source: {} });
     const pixels = (width: number, height: number): Promise<Uint8Array> =>
       imagePixels(path, info, { width, height }, { ffmpegPath, source: {} });
@@ -82,16 +66,7 @@ if (ffmpegPath === undefined) {
   Image(
     'are refused for sizes that are too large or empty, and when they are broken or too large to decode',
     async () => {
-      const path = await makeMedia(
-        ffmpegPath,
-        join(folder, 'd.png'),
-        '-f',
-        'lavfi',
-        '-i',
-        'testsrc=size=64x64',
-        '-frames:v',
-        '1',
-      );
+      const path = await makeMedia(ffmpegPath, join(folder, 'd.png'), ...stillPicture('testsrc=size=64x64'));
       const info = { width: 64, height: 64, format: 'png' };
       const options = { ffmpegPath, source: {} };
       assert.is(
@@ -109,16 +84,7 @@ if (ffmpegPath === undefined) {
   );
 
   Image('are opened by path, URL or part like videos', async () => {
-    const path = await makeMedia(
-      ffmpegPath,
-      join(folder, 'b.png'),
-      '-f',
-      'lavfi',
-      '-i',
-      'color=red:size=8x6',
-      '-frames:v',
-      '1',
-    );
+    const path = await makeMedia(ffmpegPath, join(folder, 'b.png'), ...stillPicture('color=red:size=8x6'));
     const limits = { maxBytes: 1e6, maxDurationS: 60, fetchTimeoutMs: 60_000, maxRedirects: 2 };
     await using service = new MediaService({
       ...limits,

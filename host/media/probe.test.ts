@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
 import { speechPath } from '../test/helpers/media/media.ts';
-import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
+import { makeMedia, stillPicture, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { parseProbe, probeFile } from './probe.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Probes = suite('probe');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -95,26 +96,10 @@ if (ffmpegPath === undefined) {
     assert.equal(await probe(video), { info: { duration: 1, hasAudio: false, hasVideo: true }, audioChannels: 0 });
   });
 
-  const fails = async (path: string): Promise<AanaError> => {
-    const error = await probe(path).then(
-      () => new Error(`${path} was read`),
-      (thrown: unknown) => thrown,
-    );
-    if (!(error instanceof AanaError)) throw error;
-    return error;
-  };
+  const fails = (path: string): Promise<AanaError> => failure(probe(path));
 
   Probes('refuses files that are not media, and names the source instead of the temporary file', async () => {
-    const picture = await makeMedia(
-      ffmpegPath,
-      join(folder, 'p.png'),
-      '-f',
-      'lavfi',
-      '-i',
-      'testsrc=size=64x64',
-      '-frames:v',
-      '1',
-    );
+    const picture = await makeMedia(ffmpegPath, join(folder, 'p.png'), ...stillPicture('testsrc=size=64x64'));
     const [text, empty, cut] = ['t\nline.mp4', 'e.mp4', 'c.mp4'].map((name) => join(folder, name)) as [
       string,
       string,

@@ -12,6 +12,7 @@ import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.t
 import { skip } from '../test/skip.ts';
 import { MediaService } from './service.ts';
 import type { MediaOptions, UploadedFile } from './types.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Service = suite('MediaService');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -49,14 +50,7 @@ if (ffmpegPath === undefined) {
     (existsSync(tempDir) ? readdirSync(tempDir, { recursive: true }).map(String) : []).filter((path) =>
       /[/\\]/.test(path),
     );
-  const nameOf = async (promise: Promise<unknown>): Promise<string> => {
-    const error = await promise.then(
-      () => new Error('it did not fail'),
-      (thrown: unknown) => thrown,
-    );
-    if (!(error instanceof AanaError)) throw error;
-    return error.name;
-  };
+  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await failure(promise)).name;
 
   let service!: MediaService;
   Service.before.each(() => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { launcherPath } from '../processes/index.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
@@ -15,6 +15,7 @@ import { skip } from '../test/skip.ts';
 import { MediaService } from './service.ts';
 import type { MediaOptions, VideoMedia } from './types.ts';
 import { requireYtDlp } from './yt-dlp.ts';
+import { failure } from '../test/helpers/failure.ts';
 
 const Pages = suite('videos of web pages');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -76,11 +77,6 @@ async function open<T>(
   await using service = new MediaService(given);
   await using scope = service.openScope();
   return await use(await scope.open({ url }, { files: new Map(), signal }));
-}
-async function failure(opening: Promise<unknown>): Promise<AanaError> {
-  const error = await opening.catch((thrown: unknown) => thrown);
-  if (!(error instanceof AanaError)) throw new Error(`it did not fail: ${String(error)}`);
-  return error;
 }
 
 Pages('a page is refused with an explanation if yt-dlp is not configured', async () => {

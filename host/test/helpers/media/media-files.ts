@@ -18,3 +18,8 @@ export async function makeMedia(ffmpeg: string, file: string, ...args: readonly 
 export function sine(hz: number, seconds: number): readonly string[] {
   return ['-f', 'lavfi', '-i', `sine=frequency=${hz}:duration=${seconds}:sample_rate=16000`];
 }
+
+/** Returns arguments that make a picture of `source`, such as `color=red:size=8x6`. */
+export function stillPicture(source: string): readonly string[] {
+  return ['-f', 'lavfi', '-i', source, '-frames:v', '1'];
+}

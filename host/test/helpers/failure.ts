@@ -1,0 +1,11 @@
+import { AanaError } from '../../core/errors.ts';
+
+/** Returns the `AanaError` with which the promise rejects. Throws if it resolves or rejects with another error. */
+export async function failure(promise: Promise<unknown>): Promise<AanaError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AanaError) return error;
+  throw error ?? new Error('it did not reject');
+}
