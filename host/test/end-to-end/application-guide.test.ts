@@ -9,6 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
 import { type Block, blocksOf } from '../helpers/guide.ts';
+import { anchorOf } from '../helpers/markdown-links.ts';
 import { runNode } from '../helpers/plugin-project.ts';
 import { freePort, until } from '../helpers/server.ts';
 
@@ -119,12 +120,7 @@ Guide('its code in TypeScript is strictly typed', () => {
 });
 
 Guide('its links within the page lead to headings', () => {
-  const anchor = (title: string): string =>
-    `#${title
-      .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, '')
-      .replaceAll(/\s/g, '-')}`;
-  const anchors = [...page.matchAll(/^#{2,3} (.*)$/gm)].map((match) => anchor(match[1]!));
+  const anchors = [...page.matchAll(/^#{2,3} (.*)$/gm)].map(([, heading = '']) => `#${anchorOf(heading)}`);
   assert.equal(
     [...page.matchAll(/\]\((#[^)]*)\)/g)].map((match) => match[1]!).filter((link) => !anchors.includes(link)),
     [],

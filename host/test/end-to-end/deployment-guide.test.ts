@@ -9,7 +9,7 @@ import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { DeploymentManager, DeploymentOptions } from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
-import { blocksOf } from '../helpers/guide.ts';
+import { blocksOf, contentsOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 
 const Guide = suite('docs/deployments.md');
@@ -63,16 +63,8 @@ for (const { line, language, about, text } of blocks.filter((block) => block.lan
 }
 
 Guide('names every section in its list of contents', () => {
-  const anchor = (title: string): string =>
-    `#${title
-      .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, '')
-      .replaceAll(/\s/g, '-')}`;
-  const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
-  assert.equal(
-    listed,
-    [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)),
-  );
+  const { listed, sections } = contentsOf(page);
+  assert.equal(listed, sections);
 });
 
 Guide.run();

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
 import { type RunningExample, startExample } from '../helpers/embed-example.ts';
-import { copyProject } from '../helpers/plugin-project.ts';
+import { copyProject, devDependenciesOf } from '../helpers/plugin-project.ts';
 import { descendants, post, until } from '../helpers/server.ts';
 import { runsTypeScript } from '../helpers/node-version.ts';
 import { skip } from '../skip.ts';
@@ -32,14 +32,9 @@ const replicas = async (): Promise<number[]> =>
     .filter(({ command }) => command.includes('replicas/child'))
     .map(({ pid }) => pid);
 
-Embed('requires the same versions of the compiler and of the types as this package', async () => {
-  const versions = async (file: string): Promise<Record<string, string>> =>
-    JSON.parse(await readFile(file, 'utf8')).devDependencies;
-  const [own, example] = await Promise.all([
-    versions(join(packageRoot, 'package.json')),
-    versions(join(folder, 'package.json')),
-  ]);
-  assert.equal(example, { '@types/node': own['@types/node'], typescript: own['typescript'] });
+Embed('requires the same versions of the compiler and of the types as this package', () => {
+  const own = devDependenciesOf(packageRoot);
+  assert.equal(devDependenciesOf(folder), { '@types/node': own['@types/node'], typescript: own['typescript'] });
 });
 
 Embed("its own routes and the host's routes answer as its README says", async () => {

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
-import { copyProject, runNode, testProject } from '../helpers/plugin-project.ts';
+import { copyProject, devDependenciesOf, runNode, testProject } from '../helpers/plugin-project.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';
 
 const Examples = suite('examples/word-count');
@@ -28,14 +28,9 @@ Examples('its sources are strictly typed and its tests pass', () => {
   assert.is(testProject(project), 4);
 });
 
-Examples('requires the same versions of the compiler and of the types as this package', async () => {
-  const versions = async (file: string): Promise<Record<string, string>> =>
-    JSON.parse(await readFile(file, 'utf8')).devDependencies;
-  const [own, example] = await Promise.all([
-    versions(join(packageRoot, 'package.json')),
-    versions(join(project, 'package.json')),
-  ]);
-  assert.equal(example, { '@types/node': own['@types/node'], typescript: own['typescript'] });
+Examples('requires the same versions of the compiler and of the types as this package', () => {
+  const own = devDependenciesOf(packageRoot);
+  assert.equal(devDependenciesOf(project), { '@types/node': own['@types/node'], typescript: own['typescript'] });
 });
 
 Examples('builds, and answers as its README says', async () => {

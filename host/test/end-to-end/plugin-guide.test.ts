@@ -13,7 +13,7 @@ import { packageRoot } from '../../core/package-root.ts';
 import { loadConfig } from '../../config/index.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
 import { readManifest } from '../../plugins/set/manifest.ts';
-import { type Block, blocksOf } from '../helpers/guide.ts';
+import { type Block, blocksOf, contentsOf } from '../helpers/guide.ts';
 import { copyProject, linkDependencies, testProject } from '../helpers/plugin-project.ts';
 import { freePort, until } from '../helpers/server.ts';
 
@@ -148,16 +148,8 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
 
 Guide('names every section in its list of contents', async () => {
   const page = await readFile(join(packageRoot, 'docs/plugins.md'), 'utf8');
-  const anchor = (title: string): string =>
-    `#${title
-      .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, '')
-      .replaceAll(/\s/g, '-')}`;
-  const listed = [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map((match) => match[1]);
-  assert.equal(
-    listed,
-    [...page.matchAll(/^## (.*)$/gm)].map((match) => anchor(match[1]!)),
-  );
+  const { listed, sections } = contentsOf(page);
+  assert.equal(listed, sections);
 });
 
 Guide.run();

@@ -1,3 +1,5 @@
+import { anchorOf } from './markdown-links.ts';
+
 /** A code block of a page. */
 export interface Block {
   readonly section: string;
@@ -24,4 +26,12 @@ export function blocksOf(page: string): Block[] {
     else if (line.startsWith('## ')) section = line.slice(3);
   }
   return blocks;
+}
+
+/** Returns the links of a page's numbered list of contents, and the links that its sections should have there. */
+export function contentsOf(page: string): { readonly listed: readonly string[]; readonly sections: readonly string[] } {
+  return {
+    listed: [...page.matchAll(/^\d+\. \[.*\]\((#.*)\)$/gm)].map(([, link = '']) => link),
+    sections: [...page.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => `#${anchorOf(heading)}`),
+  };
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
@@ -40,4 +40,12 @@ export function testProject(project: string): number {
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
   const report = runNode(project, '--test', '--test-reporter=tap', 'build/index.test.js');
   return Number(/^# pass (\d+)$/m.exec(report)?.[1] ?? 0);
+}
+
+/** Returns the `devDependencies` of a project. */
+export function devDependenciesOf(project: string): Record<string, string> {
+  const { devDependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  return devDependencies;
 }
