@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { EndpointDescription } from '../core/endpoint-description.ts';
 import { AanaError } from '../core/errors.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { UploadedFile } from '../media/index.ts';
@@ -6,32 +7,6 @@ import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
 import { echoed } from './echo.ts';
 
 export type { UploadedFile };
-
-/** Whether an endpoint's requests become tasks: as the request says, each of them, or none. */
-export type DeferOption = 'optional' | 'always' | 'never';
-
-/** What an endpoint is, for clients. */
-export interface EndpointDescription {
-  /** Unique, such as `transcribe_video`. */
-  readonly name: string;
-  /** URL path, such as `/video/transcribe`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  /** JSON Schema (2020-12) of the input object. */
-  readonly inputSchema: object;
-  /** JSON Schema of the output, or of one streamed value. */
-  readonly outputSchema: object;
-  readonly streaming: boolean;
-  /** Groups it belongs to in the documentation. Default: its plugin, or `app`. */
-  readonly tags?: readonly string[];
-  /** Default: `optional`. */
-  readonly deferOption?: DeferOption;
-  /** Time for one attempt when it runs as a task, in seconds. Default: that of the configuration. */
-  readonly executionTimeoutS?: number;
-  /** Put over what the documentation says of it: members of an OpenAPI operation. */
-  readonly openapiExtra?: Readonly<Record<string, unknown>>;
-}
 
 /** One run of an endpoint, as its implementation sees it. */
 export interface EndpointRun extends RequestContext {
@@ -48,16 +23,25 @@ export interface EndpointRun extends RequestContext {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
-export interface ServedEndpoint extends EndpointDescription {
-  /** Name of the plugin it comes from. */
-  readonly plugin?: string;
-  /** Asked before a request is read; what it throws is the answer. */
+/** Options that a program can set for every endpoint that it serves. */
+export interface ServedOptions extends Pick<
+  EndpointDescription,
+  'name' | 'path' | 'tags' | 'deferOption' | 'executionTimeoutS'
+> {
+  /** Called before a request is read. An error that it throws is the answer. */
   readonly admit?: (request: { readonly defer: boolean }) => Promise<void>;
   /** Whether only admins may run it, where there are API keys. */
   readonly adminRequired?: boolean;
-  /** Whether only users whose subscription is active may run it, where there are API keys. */
+  /** Whether only users with an active subscription may run it, where there are API keys. */
   readonly activeSubscriptionRequired?: boolean;
+  /** Members of an OpenAPI operation that replace those of the documentation. */
+  readonly openapiExtra?: Readonly<Record<string, unknown>>;
+}
+
+/** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
+export interface ServedEndpoint extends EndpointDescription, ServedOptions {
+  /** Name of the plugin it comes from. */
+  readonly plugin?: string;
   /** Names of the deployments that each run calls; a run begins with a place at each of them. */
   readonly deployments?: readonly string[];
   /**

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import type { AanaError } from '../core/errors.ts';
 import { ImageInput, VideoInput } from '../schemas/index.ts';
 import { checkExactlyOne } from './exactly-one.ts';
-import { checkInput, type EndpointDescription, hostEndpoint, pluginEndpoints, type ServedEndpoint } from './index.ts';
+import type { EndpointDescription } from '../core/endpoint-description.ts';
+import { checkInput, hostEndpoint, pluginEndpoints, type ServedEndpoint } from './index.ts';
 
 const Rules = suite('exactly one of several keys');
 

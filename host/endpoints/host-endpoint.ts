@@ -3,7 +3,7 @@ import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { KeptPlaces, type KeptPlacesOptions } from '../core/kept-places.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import { type ServedEndpoint, parseInput, type UploadedFile } from './endpoint.ts';
+import { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
 
 /**
@@ -33,20 +33,8 @@ export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output
 export interface HostEndpointDefinition<
   I extends z.core.$ZodType = z.core.$ZodType,
   O extends z.core.$ZodType = z.core.$ZodType,
-> extends Pick<
-  ServedEndpoint,
-  | 'name'
-  | 'path'
-  | 'summary'
-  | 'admit'
-  | 'adminRequired'
-  | 'activeSubscriptionRequired'
-  | 'deferOption'
-  | 'executionTimeoutS'
-  | 'tags'
-  | 'openapiExtra'
-  | 'deployments'
-> {
+>
+  extends ServedOptions, Pick<ServedEndpoint, 'summary' | 'deployments'> {
   readonly description?: string;
   /**
    * An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an
@@ -75,52 +63,37 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
   definition: HostEndpointDefinition<I, O>,
 ): ServedEndpoint {
   const {
-    name,
-    path,
-    summary,
     description = '',
-    admit,
-    adminRequired,
-    activeSubscriptionRequired,
-    deferOption,
-    executionTimeoutS,
-    tags,
-    openapiExtra,
-    deployments,
-    reserve,
+    input,
+    output,
     streaming = isAsyncGenerator(definition.run),
+    initialize: _initialize,
+    run: _run,
+    reserve = noPlace,
+    ...options
   } = definition;
+  const { name, deployments = [] } = options;
   let initialized: Promise<void> | undefined;
   const initialize = (): Promise<void> => (initialized ??= begin(name, definition.initialize));
   const jsonOf = (value: unknown): string => {
-    checkOutput(name, definition.output, value);
+    checkOutput(name, output, value);
     return JSON.stringify(value) ?? 'null';
   };
   return {
-    name,
-    path,
-    summary,
+    ...options,
     description,
-    ...(admit && { admit }),
-    ...(adminRequired && { adminRequired }),
-    ...(activeSubscriptionRequired && { activeSubscriptionRequired }),
-    ...(deferOption && { deferOption }),
-    ...(executionTimeoutS !== undefined && { executionTimeoutS }),
-    ...(tags && { tags }),
-    ...(openapiExtra && { openapiExtra }),
-    ...(deployments && { deployments }),
-    inputSchema: schemaOf(definition.input, 'input', name),
-    outputSchema: schemaOf(definition.output, 'output', name),
+    inputSchema: schemaOf(input, 'input', name),
+    outputSchema: schemaOf(output, 'output', name),
     streaming,
-    validate: (input) => parseInput(definition.input, input),
+    validate: (value) => parseInput(input, value),
     initialize,
-    run: async ({ input, signal, files, write, onProgress = () => {}, ...run }) => {
+    run: async ({ input: value, signal, files, write, onProgress = () => {}, ...run }) => {
       if (definition.initialize) await initialize();
       const { requestId, userId } = run;
       const context = requestContextOf(run);
-      using places = new KeptPlaces({ reserve: reserve ?? noPlace, expected: deployments ?? [], context });
+      using places = new KeptPlaces({ reserve, expected: deployments, context });
       places.keep();
-      const output = definition.run(input as z.core.output<I>, {
+      const result = definition.run(value as z.core.output<I>, {
         ...context,
         requestId,
         userId,
@@ -129,14 +102,14 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
         places,
         progress: onProgress,
       });
-      if (!streaming) return jsonOf(await raceAbort(output as Promise<unknown>, signal));
-      if (!(Symbol.asyncIterator in output))
+      if (!streaming) return jsonOf(await raceAbort(result as Promise<unknown>, signal));
+      if (!(Symbol.asyncIterator in result))
         throw new AanaError(
           'EndpointError',
           'internal',
           `endpoint ${name}: it is to stream, but run does not give an async generator`,
         );
-      for await (const value of untilAborted(output, signal)) await write(jsonOf(value));
+      for await (const value of untilAborted(result, signal)) await write(jsonOf(value));
       return 'null';
     },
   };

@@ -1,9 +1,8 @@
 export {
-  type DeferOption,
-  type EndpointDescription,
   type EndpointRun,
   parseInput,
   type ServedEndpoint,
+  type ServedOptions,
   type UploadedFile,
   validationError,
 } from './endpoint.ts';

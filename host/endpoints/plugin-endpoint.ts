@@ -1,6 +1,7 @@
+import type { EndpointDescription } from '../core/endpoint-description.ts';
 import { AanaError } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
-import type { ServedEndpoint, EndpointDescription, EndpointRun, UploadedFile } from './endpoint.ts';
+import type { EndpointRun, ServedEndpoint, ServedOptions, UploadedFile } from './endpoint.ts';
 import { checkComponentInput, compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
 /** What is used of a loaded plugin. */
@@ -22,18 +23,7 @@ export interface EndpointSource {
 }
 
 /** One endpoint of a component, under a name and a path that the application gives it. */
-export interface ChosenEndpoint extends Pick<
-  ServedEndpoint,
-  | 'name'
-  | 'path'
-  | 'admit'
-  | 'adminRequired'
-  | 'activeSubscriptionRequired'
-  | 'deferOption'
-  | 'executionTimeoutS'
-  | 'tags'
-  | 'openapiExtra'
-> {
+export interface ChosenEndpoint extends ServedOptions {
   /** The plugin's folder or component file. */
   readonly source: string;
   /** Its name in the component. Default: the same name, or the only one that there is. */
@@ -65,16 +55,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
         }
       : write;
   return {
-    name: info.name,
-    path: info.path,
-    summary: info.summary,
-    description: info.description,
-    inputSchema: info.inputSchema,
-    outputSchema: info.outputSchema,
-    streaming: info.streaming,
-    ...(info.deferOption && { deferOption: info.deferOption }),
-    ...(info.executionTimeoutS !== undefined && { executionTimeoutS: info.executionTimeoutS }),
-    ...(info.tags && { tags: info.tags }),
+    ...info,
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {

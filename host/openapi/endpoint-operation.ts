@@ -1,5 +1,6 @@
 import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
+import type { DeferOption } from '../core/endpoint-description.ts';
 import { fileKeys, findFileReferences, type ServedEndpoint } from '../endpoints/index.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';
@@ -22,7 +23,7 @@ export interface EndpointOperationOptions {
  */
 export interface EndpointExtension {
   readonly streaming: boolean;
-  readonly defer: 'always' | 'optional' | 'never';
+  readonly defer: DeferOption;
   /** The output, or one streamed value, also where the answer is the id of a task. */
   readonly output: oas31.ReferenceObject;
 }
@@ -61,7 +62,7 @@ export function endpointOperation(
 
 const TASK_ID: oas31.ReferenceObject = { $ref: '#/components/schemas/TaskId' };
 
-function deferParameters(defer: 'always' | 'optional'): oas31.ParameterObject[] {
+function deferParameters(defer: Exclude<DeferOption, 'never'>): oas31.ParameterObject[] {
   return [
     ...(defer === 'optional' ? parametersOf('query', DeferQuery) : []),
     ...parametersOf('query', TaskQuery),

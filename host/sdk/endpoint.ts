@@ -8,13 +8,9 @@ import type { Host } from './host.ts';
 
 type Schema = z.ZodMiniType;
 
-interface EndpointNames<I extends Schema, O extends Schema, U extends Capability, S> {
-  /** Unique among all plugins, such as `transcribe_video`. */
-  readonly name: string;
-  /** URL path, such as `/video/transcribe`. */
-  readonly path: string;
-  /** One line, for the list of endpoints. */
-  readonly summary: string;
+interface EndpointNames<I extends Schema, O extends Schema, U extends Capability, S> extends Readonly<
+  Pick<EndpointInfo, 'name' | 'path' | 'summary'>
+> {
   readonly description?: string;
   /** An object; its keys are the parameters. */
   readonly input: I;
@@ -55,8 +51,11 @@ export interface StreamingEndpoint<
 
 /** What the component says of an endpoint. */
 export interface EndpointInfo {
+  /** Unique among all plugins, such as `transcribe_video`. */
   name: string;
+  /** URL path, such as `/video/transcribe`. */
   path: string;
+  /** One line, for the list of endpoints. */
   summary: string;
   description: string;
   /** JSON Schema, draft 2020-12, as text. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DEFER_OPTIONS, type DeferOption, MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
 import { AanaError } from '../../core/errors.ts';
 import {
   type ChosenEndpoint,
@@ -7,6 +8,7 @@ import {
   type HostEndpointDefinition,
   type HostEndpointResult,
   type ServedEndpoint,
+  type ServedOptions,
 } from '../../endpoints/index.ts';
 import { check } from '../../deployments/class/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
@@ -16,32 +18,23 @@ export interface EventHandler {
   handle(path: string, event: { readonly defer: boolean }): void | Promise<void>;
 }
 
-/** What can be said of every endpoint, whatever it is made of. */
-export interface EndpointOptions {
-  /** Unique: letters, digits, `_` and `-`, 64 at most. */
-  readonly name: string;
-  /** URL path, such as `/video/transcribe`. */
-  readonly path: string;
-  /** Default: none, or what a component says. */
+/** Options of every endpoint, whatever it is made of. */
+export interface EndpointOptions extends Pick<ServedOptions, 'name' | 'path' | 'tags'> {
+  /** Default: none, or the summary of a component. */
   readonly summary?: string;
   readonly description?: string | null;
-  /** Groups in the documentation. Default: what a plugin's manifest says, else the plugin's name, or `app`. */
-  readonly tags?: readonly string[];
-  /** Put over the operation in the OpenAPI document. */
-  readonly openapi_extra?: Readonly<Record<string, unknown>>;
-  /** Asked in turn before each request. */
+  /** Members that replace those of the operation in the OpenAPI document. */
+  readonly openapi_extra?: NonNullable<ServedOptions['openapiExtra']>;
+  /** Called in turn before each request. */
   readonly event_handlers?: readonly EventHandler[] | null;
   /** Whether only admins may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly admin_required?: boolean;
-  /** Whether only users whose subscription is active may run it; `true` needs `api_service.enabled`. Default: false. */
+  /** Whether only users with an active subscription may run it; `true` needs `api_service.enabled`. Default: false. */
   readonly active_subscription_required?: boolean;
+  /** Which requests become tasks. Default: the value in a plugin's manifest, else `optional`. */
+  readonly defer_option?: DeferOption;
   /**
-   * Whether requests become tasks: as the query `defer` says, each of them, or none. Default: what a plugin's manifest
-   * says, else `optional`.
-   */
-  readonly defer_option?: 'always' | 'never' | 'optional';
-  /**
-   * Time for one attempt as a task, in seconds. Default: what a plugin's manifest says, else
+   * Time for one attempt as a task, in seconds. Default: the value in a plugin's manifest, else
    * `task_queue.execution_timeout`.
    */
   readonly execution_timeout?: number;
@@ -95,8 +88,8 @@ export const Registration = z.strictObject({
   event_handlers: z.array(aHandler).nullable().optional(),
   admin_required: z.boolean().default(false),
   active_subscription_required: z.boolean().default(false),
-  defer_option: z.enum(['always', 'never', 'optional']).optional(),
-  execution_timeout: z.number().positive().max(604_800).optional(),
+  defer_option: z.enum(DEFER_OPTIONS).optional(),
+  execution_timeout: z.number().positive().max(MAX_EXECUTION_TIMEOUT_S).optional(),
   endpoint_cls: aFunction.optional(),
   input: aSchema.optional(),
   output: aSchema.optional(),
@@ -146,18 +139,19 @@ export function checkRegistration(
     execution_timeout: executionTimeoutS,
   } = given;
   const { admin_required: adminRequired, active_subscription_required: activeSubscriptionRequired } = given;
-  const said = {
+  const said: ServedOptions = {
     name,
     path,
     adminRequired,
     activeSubscriptionRequired,
-    ...(description != null && { description }),
     ...(tags && { tags }),
     ...(openapiExtra && { openapiExtra }),
     ...(deferOption && { deferOption }),
     ...(executionTimeoutS !== undefined && { executionTimeoutS }),
     ...(handlers && { admit: admission(path, handlers) }),
   };
+
+  const described = description == null ? {} : { description };
 
   const kinds = (['endpoint_cls', 'run', 'component'] as const).filter((key) => given[key] !== undefined);
   const [kind] = kinds;
@@ -181,6 +175,7 @@ export function checkRegistration(
       component: given.component,
       choose: (source) => ({
         ...said,
+        ...described,
         source,
         ...(summary !== '' && { summary }),
         ...(given.endpoint !== undefined && { endpoint: given.endpoint }),
@@ -193,6 +188,7 @@ export function checkRegistration(
     return {
       host: hostEndpoint({
         ...said,
+        ...described,
         summary,
         input,
         output,
@@ -209,6 +205,7 @@ export function checkRegistration(
   return {
     host: hostEndpoint({
       ...said,
+      ...described,
       summary,
       input,
       output,

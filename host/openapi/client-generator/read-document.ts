@@ -1,3 +1,4 @@
+import { DEFER_OPTIONS, type DeferOption } from '../../core/endpoint-description.ts';
 import { AanaError } from '../../core/errors.ts';
 import { valueAt } from '../../core/json/json-pointer.ts';
 
@@ -31,7 +32,7 @@ export interface EndpointOperation extends Described {
   readonly input: unknown;
   readonly output: unknown;
   readonly isStreaming: boolean;
-  readonly defer: 'always' | 'optional' | 'never';
+  readonly defer: DeferOption;
 }
 
 /** Another route that answers JSON. */
@@ -90,7 +91,6 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
     const endpoint = operation['x-aana-endpoint'];
     if (method === 'post' && isObject(endpoint)) {
       const { streaming, defer, output } = endpoint;
-      const isKnown = defer === 'always' || defer === 'never' || defer === 'optional';
       return [
         {
           kind: 'endpoint',
@@ -98,7 +98,7 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
           input: jsonOf(operation['requestBody'], document) ?? true,
           output: output ?? true,
           isStreaming: streaming === true,
-          defer: isKnown ? defer : 'never',
+          defer: DEFER_OPTIONS.find((one) => one === defer) ?? 'never',
         },
       ];
     }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
 
 /** The parameter with which a request asks to become a task. */
 export const DeferQuery = z.object({
@@ -19,7 +20,7 @@ export const TaskQuery = z.object({
   execution_timeout: z
     .number()
     .positive()
-    .max(604_800)
+    .max(MAX_EXECUTION_TIMEOUT_S)
     .optional()
     .describe('Of the task: time for one attempt, in seconds.'),
 });

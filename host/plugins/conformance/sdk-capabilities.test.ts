@@ -150,7 +150,8 @@ export const endpoint = definePlugin([keep, look]);`;
 
 Sdk('descriptions of fields reach the schema that the API documentation shows', async (context) => {
   const plugin = await load(context, { capabilities: ['storage', 'http', 'remote'] });
-  assert.match(JSON.stringify(plugin.endpoints[0]?.inputSchema.properties), /"description":"A number\."/);
+  const schema = plugin.endpoints[0]?.inputSchema as { readonly properties: object };
+  assert.match(JSON.stringify(schema.properties), /"description":"A number\."/);
 });
 
 Sdk('a plugin that does not ask for what its endpoint uses does not load, with a sentence', async (context) => {

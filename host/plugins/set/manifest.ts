@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
+import { DEFER_OPTIONS, MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
 import { AanaError } from '../../core/errors.ts';
 import {
   type Capability,
@@ -20,12 +21,9 @@ const inside = z
 
 const whole = z.int().min(1);
 
-/** A week: as long as a request may ask for. */
-const maxExecutionS = 604_800;
-
 const EndpointOptions = z.strictObject({
-  defer: z.enum(['optional', 'always', 'never']).optional(),
-  execution_timeout_s: z.number().positive().max(maxExecutionS).optional(),
+  defer: z.enum(DEFER_OPTIONS).optional(),
+  execution_timeout_s: z.number().positive().max(MAX_EXECUTION_TIMEOUT_S).optional(),
   tags: z.array(z.string().min(1)).min(1).optional(),
 });
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
+import type { EndpointDescription } from '../../core/endpoint-description.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { noTelemetry } from '../../core/telemetry.ts';
 import { type Capability, capabilityDefinitions } from '../capabilities/catalogue.ts';
@@ -30,32 +31,13 @@ export interface PluginHostOptions {
   readonly mode?: RuntimeMode;
 }
 
-/** What one endpoint of a plugin takes and gives. */
-export interface EndpointInfo {
-  readonly name: string;
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  /** JSON Schema of the input object. */
-  readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** JSON Schema of the output, or of one streamed value. */
-  readonly outputSchema: Readonly<Record<string, unknown>>;
-  readonly streaming: boolean;
-  /** Whether requests become tasks. */
-  readonly deferOption?: 'optional' | 'always' | 'never';
-  /** Time for one attempt when it runs as a task, in seconds. */
-  readonly executionTimeoutS?: number;
-  /** Groups in the documentation. */
-  readonly tags?: readonly string[];
-}
-
 /** A plugin that serves. */
 export interface LoadedPlugin {
   readonly name: string;
   readonly version: string;
   /** SHA-256 of its component. */
   readonly digest: string;
-  readonly endpoints: readonly EndpointInfo[];
+  readonly endpoints: readonly EndpointDescription[];
   /** The endpoint's result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
@@ -302,7 +284,7 @@ function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
   };
 }
 
-function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointInfo[] {
+function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointDescription[] {
   const parsed = Endpoints.safeParse(described);
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path: [index, field], message }) =>
@@ -323,10 +305,10 @@ function endpointsOf(plugin: string, described: readonly WitEndpoint[]): Endpoin
  * every run.
  */
 function withOptions(
-  endpoints: readonly EndpointInfo[],
+  endpoints: readonly EndpointDescription[],
   { name: plugin, endpoints: options }: PluginManifest,
   { timeoutMs }: PluginLimits,
-): EndpointInfo[] {
+): EndpointDescription[] {
   const unknown = Object.keys(options).find((name) => !endpoints.some((endpoint) => endpoint.name === name));
   if (unknown !== undefined)
     throw pluginLoadError(
