@@ -242,7 +242,7 @@ App('refuses a deployment of an unknown type or with an unknown option, by name'
   const app = makeApp();
   assert.throws(
     () => app.registerDeployment('a', { type: 'NoDeployment' }),
-    /deployment a: type: there is no NoDeployment/,
+    /deployment a: type: unknown type NoDeployment/,
   );
   assert.throws(() => app.registerDeployment('a', { type: 'WhisperDeployment', replicas: 2 } as never), /replicas/);
 });

@@ -33,7 +33,7 @@ Deployments('one starts at once with `deploy: true`, and is forgotten when it ca
   assert.match(error.message, /other.*the list of words is empty/s);
   assert.equal([Object.keys(app.status().deployments), app.status().status], [['app', 'sentiment'], 'RUNNING']);
   await app.registerDeployment('other', good('nice'), { deploy: true });
-  assert.throws(() => app.registerDeployment('other', good('nice')), /deployment other is registered already/);
+  assert.throws(() => app.registerDeployment('other', good('nice')), /deployment other is already registered/);
 });
 
 Deployments('one can start before the application is deployed, which then starts the others', async () => {

@@ -71,7 +71,7 @@ const REFUSED: readonly [path: string, message: RegExp][] = [
   ['wrong:app', /^Could not import .*wrong\.js.*: SyntaxError: /],
   ['wrong-typed:app', /^Could not import .*wrong-typed\.ts.*: SyntaxError: /],
   ['lacks:app', /^Could not import .*lacks\.js.*: Error: Cannot find package 'no-such-package'/],
-  ['unknown:app', /^Could not import .*unknown\.js, line 2: deployment a: type: there is no None; known types are /],
+  ['unknown:app', /^Could not import .*unknown\.js, line 2: deployment a: type: unknown type None; known types are /],
 ];
 for (const [path, message] of REFUSED) {
   Load(`${path} is refused in one sentence`, async () => {

@@ -111,7 +111,7 @@ async function pullDeploymentModels(
       throw new AanaError(
         'ValidationError',
         'invalid-input',
-        `deployment ${name}: type: there is no ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`,
+        `deployment ${name}: type: unknown type ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`,
       );
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
     await definition.prepare(checked, {

@@ -61,7 +61,7 @@ Client('finds out what there is to call', async () => {
     ['sample', 'narrow'],
   );
   assert.is(sample.methods['count']?.streaming, true);
-  assert.is(sample.methods['echo']?.description, 'Gives its arguments.');
+  assert.is(sample.methods['echo']?.description, 'Returns its arguments.');
   assert.match(JSON.stringify(sample.methods['echo']?.inputSchema), /"required":\["text"\]/);
   const error = await errorOf(app.handle('none'));
   assert.equal(

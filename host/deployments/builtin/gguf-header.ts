@@ -10,8 +10,8 @@ const ARRAY = 9;
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
 /**
- * Numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Undefined when it is no GGUF file, or a
- * damaged one.
+ * Returns the numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Undefined when the file is
+ * damaged or not a GGUF file.
  */
 export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, Value> | undefined> {
   const file = await open(path);
@@ -31,7 +31,7 @@ class HeaderReader {
   readonly #file: FileHandle;
   #buffer = Buffer.alloc(0);
   #at = 0;
-  /** Where in the file the buffer starts. */
+  /** Offset of the buffer in the file. */
   #start = 0;
 
   constructor(file: FileHandle) {
@@ -64,7 +64,7 @@ class HeaderReader {
       return undefined;
     }
     const bytes = VALUE_BYTES[itemType] || damaged();
-    // Per-layer numbers; a vocabulary's scores are of no use here.
+    // Shorter arrays have a number for each layer. Longer ones are scores of the vocabulary, which nobody needs here.
     if (count > 4096) return this.#skip(count * bytes);
     const items: number[] = [];
     for (let index = 0; index < count; index += 1) items.push((await this.#number(itemType)) ?? 0);
@@ -80,7 +80,7 @@ class HeaderReader {
   }
 
   async #uint32(): Promise<number> {
-    const at = await this.#take(4); // first: it may bring another buffer
+    const at = await this.#take(4); // before the buffer is used, because it may replace the buffer
     return this.#buffer.readUInt32LE(at);
   }
 
@@ -107,7 +107,7 @@ class HeaderReader {
     this.#at = 0;
   }
 
-  /** Where in the buffer the next `bytes` are. */
+  /** Returns the position of the next `bytes` in the buffer. */
   async #take(bytes: number): Promise<number> {
     if (this.#at + bytes > this.#buffer.length) await this.#need(bytes);
     const at = this.#at;

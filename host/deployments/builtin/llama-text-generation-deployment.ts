@@ -14,51 +14,58 @@ const ModelKwargs = z.strictObject({
     .min(0)
     .max(16_777_216)
     .default(8192)
-    .describe('Tokens that one dialog can hold, answer included; 0: what the model was trained with.'),
-  n_seq_max: z.int().min(1).max(64).default(4).describe('Answers made at the same time.'),
+    .describe(
+      'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
+    ),
+  n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
   n_threads: z
     .int()
     .min(1)
     .max(256)
     .optional()
     .describe(
-      'CPU threads of a replica, or fewer where all deployments together name more than there are processors. Other deployments get a part of the processors that are left. Default: such a part, at most half of the processors and at most 8.',
+      'CPU threads of a replica. It is reduced when all deployments together ask for more threads than there are processors. Default: an equal part of the processors that deployments with a set number leave, at most half of the processors and at most 8.',
     ),
-  n_gpu_layers: z.int().min(-1).default(-1).describe('Layers on the GPU, where `num_gpus` gives it one; -1 is all.'),
+  n_gpu_layers: z.int().min(-1).default(-1).describe('Layers on the GPU if `num_gpus` is not 0; -1 is all.'),
   split_mode: z
     .enum(['none', 'layer', 'row', 'tensor'])
     .default('layer')
     .describe(
-      'What is divided when a replica has several GPUs: nothing, layers, the rows of matrices, or every tensor.',
+      'Unit that is divided among the GPUs of a replica: nothing, layers, the rows of matrices, or every tensor.',
     ),
   main_gpu: z
     .int()
     .min(0)
     .max(1023)
     .default(0)
-    .describe("Which of a replica's GPUs has all of the model with `split_mode` none."),
+    .describe("Index of the replica's GPU that holds the whole model with `split_mode` none."),
   tensor_split: z
     .array(z.number().min(0))
     .min(1)
     .max(64)
     .optional()
     .describe(
-      "The part of each of a replica's GPUs, in any unit: [3, 1] puts three quarters on the first. Default: equal parts.",
+      "Part of the model on each of a replica's GPUs, as a ratio: [3, 1] puts three quarters on the first. Default: equal parts.",
     ),
   reader_timeout_s: z
     .number()
     .positive()
     .max(86_400)
     .default(60)
-    .describe('Seconds after which an answer is given up of which nobody takes anything.'),
+    .describe('Seconds after which an answer is cancelled if nobody reads it.'),
   n_prefill: z
     .int()
     .min(1)
     .max(8192)
     .default(256)
-    .describe('Prompt tokens read in one step, so that a long prompt does not hold up running answers.'),
-  kv_type: z.enum(['f16', 'q8_0']).default('f16').describe('Form of the context memory; q8_0 takes half the room.'),
-  chat_template: z.string().min(1).optional().describe("Jinja template in place of the model's own."),
+    .describe(
+      'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
+    ),
+  kv_type: z
+    .enum(['f16', 'q8_0'])
+    .default('f16')
+    .describe('Type of the numbers in the context memory; q8_0 needs about half the memory.'),
+  chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
 });
 
 const schema = z.strictObject({
@@ -67,13 +74,13 @@ const schema = z.strictObject({
     .min(1)
     .default('qwen2.5-coder-0.5b-instruct')
     .describe('A catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of a GGUF file.'),
-  model_kwargs: ModelKwargs.prefault({}).describe('How the model is loaded.'),
+  model_kwargs: ModelKwargs.prefault({}).describe('Parameters for loading the model.'),
   default_sampling_params: z
     .prefault(SamplingParams, {})
-    .describe('Sampling where a request says nothing. Default: greedy, 256 tokens at most.'),
+    .describe('Sampling parameters that a request does not set. Default: greedy, at most 256 tokens.'),
 });
 
-/** Which model a deployment of llama.cpp loads, and how. */
+/** Configuration of a llama.cpp deployment. */
 export class LlamaTextGenerationConfig extends configClass(schema) {}
 
 const countTokens = z
@@ -84,8 +91,8 @@ const countTokens = z
   );
 
 /**
- * The part of each GPU; undefined on one or none. Throws `ValidationError` when the configuration is for another number
- * of GPUs.
+ * Returns the part of each GPU; undefined for one GPU or none. Throws `ValidationError` when the configuration is for
+ * another number of GPUs.
  */
 function splitOf(
   { tensor_split: parts, main_gpu: main, split_mode: mode }: z.infer<typeof ModelKwargs>,
@@ -101,15 +108,15 @@ function splitOf(
   return numGpus > 1 ? (parts ?? Array.from({ length: count }, () => 1)) : undefined;
 }
 
-/** All of it on one GPU. */
+/** Returns parts that put everything on one GPU. */
 const onlyAt = (index: number): number[] => [...Array.from({ length: index }, () => 0), 1];
 
 /** Text generation with llama.cpp. */
 export const LlamaTextGenerationDeployment = defineDeployment({
   name: 'LlamaTextGenerationDeployment',
   configSchema: schema,
-  // One more than is answered at a time would do; two, so that the engine never waits for the host. Those behind wait
-  // where their turn and their deadline are known.
+  // Two more than the engine runs at the same time, so that it never waits for the host. Further calls wait in the
+  // host, which knows their turn and their deadline.
   maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
   methods: {
     ...textGenerationMethods,

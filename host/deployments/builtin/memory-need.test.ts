@@ -23,7 +23,7 @@ const numbers = (values: readonly number[]): Buffer =>
 const texts = (values: readonly string[]): Buffer =>
   Buffer.concat([uint32(8), uint64(values.length), ...values.map(text)]);
 
-/** A GGUF file with this metadata and `weights` bytes after it. */
+/** Writes a GGUF file with this metadata and `weights` bytes after it. */
 function ggufFile(
   name: string,
   metadata: Record<string, string | number | readonly number[] | readonly string[]>,
@@ -53,10 +53,10 @@ const SMALL = {
   'llama.attention.head_count_kv': 2,
 };
 const SETTINGS: LlamaMemorySettings = { contextTokens: 1000, sequences: 4, kvType: 'f16', gpuLayers: -1 };
-/** Of 10 layers, 2 heads, 64 numbers each for key and value, 2 bytes a number. */
+/** Context bytes of 10 layers with 2 heads, 64 numbers each for key and value, 2 bytes per number. */
 const BYTES_PER_TOKEN = 10 * 2 * (64 + 64) * 2;
 
-Memory('counts weights, and keys and values of all sequences', async () => {
+Memory('counts weights, and the keys and values of all sequences', async () => {
   const path = ggufFile('small.gguf', SMALL);
   const need = await llamaMemory(path, SETTINGS);
   assert.is(need.contextBytes, BYTES_PER_TOKEN * 4000);
@@ -93,7 +93,7 @@ for (const [what, metadata, settings, contextBytes] of CASES) {
   });
 }
 
-Memory('counts the file alone when it is no GGUF file or a damaged one', async () => {
+Memory('counts only the size of a file that is damaged or not a GGUF file', async () => {
   const whole = ggufFile('whole.gguf', SMALL);
   const cut = join(folder, 'cut.gguf');
   writeFileSync(cut, readFileSync(whole).subarray(0, 1_500_000));
@@ -105,7 +105,7 @@ Memory('counts the file alone when it is no GGUF file or a damaged one', async (
   assert.is(await readGgufHeader(other), undefined);
 });
 
-Memory('counts what a Whisper model keeps for each window', async () => {
+Memory('counts the memory of a Whisper model for each window', async () => {
   const path = join(folder, 'whisper.bin');
   const header = [0x67676d6c, 51865, 1500, 512, 8, 6, 448, 512, 8, 6, 80, 7].map(uint32);
   writeFileSync(path, Buffer.concat([...header, Buffer.alloc(100)]));

@@ -1,22 +1,22 @@
 import { open, stat } from 'node:fs/promises';
 import { readGgufHeader } from './gguf-header.ts';
 
-/** Memory that a replica needs at least, counted before it starts. */
+/** Least memory of a replica, estimated before it starts. */
 export interface MemoryNeed {
-  /** On the CPU replicas share them. */
+  /** Bytes of the weights. Replicas on the CPU share them. */
   readonly weightsBytes: number;
-  /** What is kept of the texts or sounds that it works on. */
+  /** Bytes of the state of the texts or sounds that the replica works on. */
   readonly contextBytes: number;
-  /** How it is divided among several GPUs, in any unit. Default: equally. */
+  /** Ratio by which the memory is divided among several GPUs. Default: equal parts. */
   readonly parts?: readonly number[] | undefined;
 }
 
 export interface LlamaMemorySettings {
-  /** Tokens of one sequence; 0 is what the model was trained with. */
+  /** Tokens of one sequence; 0 is the length that the model was trained with. */
   readonly contextTokens: number;
   readonly sequences: number;
   readonly kvType: 'f16' | 'q8_0';
-  /** Layers on the GPU, of which alone the memory is counted; −1 is all. */
+  /** Layers on the GPU; −1 is all. Only their memory is counted. */
   readonly gpuLayers: number;
   readonly parts?: readonly number[] | undefined;
 }
@@ -25,8 +25,8 @@ export interface LlamaMemorySettings {
 const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
 
 /**
- * From the header of a GGUF file: its weights, and keys and values for all sequences. What the header does not tell
- * counts as nothing.
+ * Returns the memory of the weights of a GGUF file, and of the keys and values of all sequences, as its header states.
+ * Missing entries of the header count as 0.
  */
 export async function llamaMemory(
   path: string,
@@ -46,14 +46,14 @@ export async function llamaMemory(
   const layers = one('block_count');
   const heads = one('attention.head_count');
   const headsOfValues = of('attention.head_count_kv') ?? heads;
-  /** Of all layers together. */
+  /** Total over all layers. */
   const kvHeads =
     typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
   const headSize = heads > 0 ? one('embedding_length') / heads : 0;
   const numbersPerToken =
     kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
   const trained = one('context_length');
-  // The engine makes no sequence longer than those that the model was trained with.
+  // The engine limits sequences to the length that the model was trained with.
   const tokens =
     (contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained) * sequences;
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
@@ -67,8 +67,8 @@ export async function llamaMemory(
 const WHISPER_MAGIC = 0x67676d6c;
 
 /**
- * From the header of a Whisper model in ggml form: its weights, and keys and values for each window that is transcribed
- * at the same time.
+ * Returns the memory of the weights of a Whisper model in ggml form, and of the keys and values for each window that is
+ * transcribed at the same time.
  */
 export async function whisperMemory(path: string, states: number): Promise<MemoryNeed> {
   const { size } = await stat(path);

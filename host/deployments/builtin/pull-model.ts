@@ -1,6 +1,6 @@
 import type { PrepareContext } from '../class/deployment-definition.ts';
 
-/** Fetches a model if need be, telling the deployment's progress; gives the path of its file. */
+/** Returns the path of a model's file. Fetches the model if necessary, and reports the progress. */
 export async function pullModel(id: string, { models, signal, progress }: PrepareContext): Promise<string> {
   const { path } = await models.pull(id, {
     signal,

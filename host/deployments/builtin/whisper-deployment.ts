@@ -6,7 +6,7 @@ import { whisperMemory } from './memory-need.ts';
 import { method, streamingMethod } from '../class/method.ts';
 import { pullModel } from './pull-model.ts';
 
-/** Sizes of Whisper. Every other string is taken for a model too: a catalogue id, or a file. */
+/** Sizes of Whisper. A configuration also takes other strings: a catalogue id, or a file. */
 export const WhisperModelSize = {
   TINY: 'tiny',
   TINY_EN: 'tiny.en',
@@ -24,7 +24,7 @@ export const WhisperModelSize = {
 } as const;
 export type WhisperModelSize = (typeof WhisperModelSize)[keyof typeof WhisperModelSize];
 
-/** faster-whisper's types of the weights. */
+/** Types of weights, with the names of faster-whisper. */
 export const WhisperComputeType = {
   INT8: 'int8',
   INT8_FLOAT32: 'int8_float32',
@@ -76,7 +76,7 @@ const schema = z.strictObject({
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
     .describe(
-      'Form of the weights: `int8` and its kin load q8_0, the 16- and 32-bit types f16; names of ggml types are taken too.',
+      'Type of the weights. The `int8` types load q8_0; the 16- and 32-bit types load f16. Names of ggml types are valid, too.',
     ),
   threads: z
     .int()
@@ -84,7 +84,7 @@ const schema = z.strictObject({
     .max(256)
     .optional()
     .describe(
-      'CPU threads of one window; a replica with `max_states` windows has that many times as many. There are fewer where all deployments together name more than there are processors. Default: the processors of a replica, divided by `max_states`.',
+      'CPU threads of one window; a replica has this number for each of its `max_states` windows. It is reduced when all deployments together ask for more threads than there are processors. Default: the processors of a replica, divided by `max_states`.',
     ),
   max_states: z
     .int()
@@ -92,14 +92,14 @@ const schema = z.strictObject({
     .max(16)
     .optional()
     .describe(
-      'Windows of speech that are transcribed at the same time. Default: 2; without a GPU 1 where the processors are too few for the threads of two.',
+      'Windows of speech that are transcribed at the same time. Default: 2; without a GPU, 1 if there are too few processors for the threads of two windows.',
     ),
 });
-/** What a Whisper deployment loads, and how. */
+/** Configuration of a Whisper deployment. */
 export class WhisperConfig extends configClass(schema) {}
 
 /**
- * The size by its full name, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`; undefined for a path or an
+ * Returns the full name of a size, without a type: `whisper-turbo:q5_1` is `large-v3-turbo`. Undefined for a path or an
  * address.
  */
 export function whisperSize(modelSize: string): string | undefined {
@@ -113,7 +113,7 @@ export function whisperSize(modelSize: string): string | undefined {
   return SIZE_ALIASES[name] ?? name;
 }
 
-/** What the model store calls the weights that a configuration asks for. */
+/** Returns the model store's id of the weights that a configuration names. */
 export function whisperModelId({
   model_size,
   compute_type,
@@ -127,8 +127,8 @@ export function whisperModelId({
 const isFile = (modelSize: string): boolean => /[/\\]|\.(bin|ggml|gguf)$/.test(modelSize);
 
 /**
- * Windows that a replica transcribes at the same time; without a GPU no more than have processors for their threads,
- * unless the configuration says so.
+ * Returns the number of windows that a replica transcribes at the same time. Without a GPU the default is reduced to
+ * the windows that have processors for their threads.
  */
 function statesOf(
   { max_states: states, threads = 1 }: Pick<WhisperConfig, 'max_states' | 'threads'>,
@@ -149,7 +149,7 @@ export const WhisperDeployment = defineDeployment({
   methods: {
     transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
     transcribe_stream: streamingMethod({
-      description: 'Transcribes speech and gives each segment when it is final.',
+      description: 'Transcribes speech and yields each segment when it is final.',
       input,
       output: AsrOutput,
     }),

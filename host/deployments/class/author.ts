@@ -1,5 +1,4 @@
-// `aana-host/deployment`: what a deployment class is written with. Replicas load it, so nothing of the server is behind
-// it.
+// `aana-host/deployment`: the API for deployment classes. It imports nothing of the server, because replicas load it.
 export { AanaError, type AanaErrorOptions, type ErrorKind } from '../../core/errors.ts';
 export type { LogFields, Logger } from '../../core/log/logger.ts';
 export { InferenceException } from '../../replicas/process/inference-exception.ts';

@@ -43,27 +43,27 @@ Base('streams', async () => {
   assert.equal(pieces, ['one ', 'two']);
 });
 
-Base('chats in its template', async () => {
+Base('applies the chat template to a dialog', async () => {
   assert.equal(await llm.chat({ dialog }), { message: { role: 'assistant', content: PROMPT } });
   assert.is(await joined(llm.chat_stream({ dialog })), PROMPT);
 });
 
-Base('an answer begins with its prefix, which is part of the prompt', async () => {
+Base('begins an answer with the prefix, which is part of the prompt', async () => {
   const { message } = await llm.chat({ dialog, assistant_prefix: 'Well,' });
   assert.is(message.content, `Well,${PROMPT}Well,`);
 });
 
-Base('generates several at the same time, in their order', async () => {
+Base('generates several texts at the same time and keeps their order', async () => {
   assert.equal(await llm.generate_batch({ prompts: ['b a', 'c', ''] }), { texts: ['b a', 'c', ''] });
 });
 
-Base('when one of several fails, the others are cancelled', async () => {
+Base('cancels the other texts when one fails', async () => {
   const error = await llm.generate_batch({ prompts: ['wait', 'fail'] }).catch((thrown: unknown) => thrown);
   assert.is((error as Error).name, 'InferenceException');
   while ((await llm.cancelled()) === 0);
 });
 
-Base('has methods of its own beside', () => {
+Base('can have further methods', () => {
   assert.equal(Object.keys(llm.methods), [
     'chat',
     'chat_stream',

@@ -13,17 +13,17 @@ type Args<Name extends keyof typeof textGenerationMethods> = Input<
 const BATCH_AT_ONCE = 64;
 
 /**
- * A text model of one's own: a class needs `generate_stream`, and mostly `applyConfig`, and has the methods of every
- * text model.
+ * Base class of custom text models. A class implements `generate_stream`, and usually `applyConfig`, and inherits all
+ * other methods of text models.
  */
 export abstract class BaseTextGenerationDeployment<Config = unknown> extends Deployment<Config> {
   static readonly methods: typeof textGenerationMethods = textGenerationMethods;
   static readonly affinity: typeof promptBeginning = promptBeginning;
 
-  /** Continues the prompt, piece by piece. */
+  /** Yields the continuation of the prompt, piece by piece. */
   abstract generate_stream(input: Args<'generate_stream'>, context: CallContext): AsyncIterable<TextChunk>;
 
-  /** The prompt that a dialog becomes, up to where the answer begins. This one is ChatML, which many models know. */
+  /** Returns the prompt for a dialog, up to the start of the answer. The default is ChatML, which many models know. */
   applyChatTemplate({ messages }: ChatDialog): string | Promise<string> {
     return `${messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join('')}<|im_start|>assistant\n`;
   }
@@ -32,7 +32,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     return { text: await joined(this.generate_stream(input, context)) };
   }
 
-  /** At most {@link BATCH_AT_ONCE} at a time. When one fails, the others are cancelled. */
+  /** Runs at most {@link BATCH_AT_ONCE} prompts at a time. When one fails, the others are cancelled. */
   async generate_batch(
     { prompts, ...rest }: Args<'generate_batch'>,
     context: CallContext,

@@ -5,22 +5,25 @@ import type { DeploymentDefinition } from './deployment-definition.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
 import type { MethodTable } from './method.ts';
 
-/** A kind of deployment with the options of one of its deployments: what an application registers under a name. */
+/** A type of deployment with options. An application registers it under a name. */
 export interface BoundDeployment<Methods extends MethodTable = MethodTable> {
   readonly definition: DeploymentDefinition<Methods>;
-  /** Checked and filled; its `user_config` is what the definition's schema made of it. */
+  /** Checked options with defaults; `user_config` is parsed with the definition's schema. */
   readonly options: DeploymentOptions;
 }
 
 /**
- * What `options` of a class takes: the options of any deployment, and the configuration that this class knows, as an
- * object of its configuration class or as JSON.
+ * Argument of a class's `options`: the options of all deployments, and this class's configuration, as an object of its
+ * configuration class or as JSON.
  */
 export type OptionsOf<Config> = Omit<DeploymentOptionsInput, 'type' | 'user_config'> & {
   readonly user_config?: Config;
 };
 
-/** Throws `ValidationError`, whose message starts with `what` and names the key. */
+/**
+ * Returns the definition with checked options. Throws `ValidationError`: its message starts with `what` and names the
+ * key.
+ */
 export function bind<Methods extends MethodTable>(
   definition: DeploymentDefinition<Methods>,
   options: object,
@@ -35,7 +38,7 @@ export function bind<Methods extends MethodTable>(
   return { definition, options: { ...checked, user_config: config } };
 }
 
-/** An entry of `deployments` in the configuration file, whose `type` is the name of one of the `definitions`. */
+/** Binds an entry of `deployments` in the configuration file. Its `type` is the name of one of the `definitions`. */
 export function boundFrom(
   entry: DeploymentOptionsInput,
   definitions: ReadonlyMap<string, DeploymentDefinition>,
@@ -47,7 +50,7 @@ export function boundFrom(
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `${what}: type: there is no ${type}; known types are ${[...definitions.keys()].join(', ')}`,
+      `${what}: type: unknown type ${type}; known types are ${[...definitions.keys()].join(', ')}`,
     );
   return bind(definition, entry, what);
 }
@@ -56,7 +59,7 @@ export function isBound(deployment: object): deployment is BoundDeployment {
   return 'definition' in deployment && 'options' in deployment;
 }
 
-/** Objects of configuration classes as the JSON that they stand for. */
+/** Returns the JSON of an object of a configuration class, and other values unchanged. */
 function plain(config: unknown): unknown {
   return typeof config === 'object' && config !== null && 'toJSON' in config && typeof config.toJSON === 'function'
     ? config.toJSON()

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import { validationEntries, validationMessage } from '../../schemas/validation.ts';
 
-/** `value` as `schema` gives it, defaults filled in. Throws `ValidationError`; its message starts with `what`. */
+/** Returns the parsed value with defaults. Throws `ValidationError`, whose message starts with `what`. */
 export function check<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,

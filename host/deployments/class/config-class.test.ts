@@ -26,7 +26,7 @@ const refused = (run: () => unknown): AanaError => {
   return assert.unreachable('it was not refused') as never;
 };
 
-Configs('become the JSON of user_config, defaults and all', () => {
+Configs('become the JSON of user_config, including defaults', () => {
   const config = new WhisperConfig({ model_size: WhisperModelSize.MEDIUM, compute_type: WhisperComputeType.FLOAT16 });
   assert.equal(JSON.parse(JSON.stringify(config)), { model_size: 'medium', compute_type: 'float16' });
   assert.equal(config.toJSON(), JSON.parse(JSON.stringify(config)));
@@ -35,7 +35,7 @@ Configs('become the JSON of user_config, defaults and all', () => {
   });
 });
 
-Configs('have typed fields, instances of their class, that nobody changes', () => {
+Configs('are frozen instances of their class with typed fields', () => {
   const config = new LlamaTextGenerationConfig({ default_sampling_params: { temperature: 0.5 } });
   const temperature: number | null | undefined = config.default_sampling_params.temperature;
   assert.is(temperature, 0.5);
@@ -46,7 +46,7 @@ Configs('have typed fields, instances of their class, that nobody changes', () =
   assert.is(config.model_kwargs.n_ctx, 8192);
 });
 
-Configs('take a field that is undefined as absent', () => {
+Configs('treat an undefined field as absent', () => {
   assert.is(new WhisperConfig({ model_size: undefined }).model_size, 'base');
 });
 
@@ -62,7 +62,7 @@ const BAD: readonly (readonly [what: string, make: () => unknown, message: RegEx
     /^LlamaTextGenerationConfig: model_kwargs\.ctx: Extra inputs/,
   ],
   [
-    'a compute type that there is not',
+    'an unknown compute type',
     () => new WhisperConfig({ compute_type: 'int4' }),
     /^WhisperConfig: compute_type: .*must be one of int8, int8_float32/,
   ],
@@ -82,7 +82,7 @@ for (const [what, make, message] of BAD) {
   });
 }
 
-Configs('options give a deployment with checked options and a complete user_config', () => {
+Configs('options return a deployment with checked options and a complete user_config', () => {
   const { definition, options } = WhisperDeployment.options({
     num_replicas: 2,
     ray_actor_options: { num_gpus: 0.25 },

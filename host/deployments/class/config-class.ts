@@ -2,24 +2,21 @@ import type * as z from 'zod';
 import { deepFreeze } from '../../core/deep-freeze.ts';
 import { check } from './check.ts';
 
-/** An object of a configuration class: its fields are those of the schema, and JSON is made of it. */
+/** An object of a configuration class, with the fields of the schema. */
 export type ConfigObject<Schema extends z.core.$ZodType> = Readonly<z.core.output<Schema>> & {
-  /** The JSON of `user_config`. */
+  /** Returns the JSON of `user_config`. */
   toJSON(): z.core.output<Schema>;
 };
 
 /** A class whose objects are checked configurations: `new WhisperConfig({ model_size: 'base' })`. */
 export interface ConfigClass<Schema extends z.core.$ZodType = z.core.$ZodType> {
-  /**
-   * Fills in defaults. Throws `ValidationError`, naming the class and the key, for what it does not know or cannot
-   * take.
-   */
+  /** Fills in defaults. Throws `ValidationError`, which names the class and the unknown or invalid key. */
   new (values?: z.core.input<Schema>): ConfigObject<Schema>;
   readonly schema: Schema;
 }
 
 /**
- * A class to be extended under the name of the configuration:
+ * Returns a base class for a configuration:
  *
  *     export class SentimentConfig extends configClass(z.strictObject({ threshold: z.number().default(0.5) })) {}
  */
@@ -28,7 +25,7 @@ export function configClass<Schema extends z.core.$ZodType>(schema: Schema): Con
     static readonly schema = schema;
 
     constructor(values: unknown = {}) {
-      // Undefined is how JavaScript leaves a field out.
+      // An undefined field counts as absent, because JavaScript code often leaves fields out that way.
       const given =
         typeof values === 'object' && values !== null
           ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
@@ -49,7 +46,7 @@ interface AnyConfigClass {
   readonly schema: z.core.$ZodType;
 }
 
-/** What a deployment class gives as its configuration: a schema, or a class made of one. */
+/** The `config` of a deployment class: a schema, or a configuration class. */
 export type ConfigType = z.core.$ZodType | AnyConfigClass;
 
 export type SchemaOf<Config extends ConfigType> = Config extends {

@@ -6,7 +6,7 @@ import type { DeploymentDefinition } from './deployment-definition.ts';
 import { jsonSchemaOf } from './describe.ts';
 import { pullModel } from '../builtin/pull-model.ts';
 
-/** What a replica of a custom deployment starts from. */
+/** Start parameters of a replica of a custom deployment. */
 export interface CustomSpec {
   readonly module: string;
   readonly class: string;
@@ -14,10 +14,10 @@ export interface CustomSpec {
   readonly models: Readonly<Record<string, string>>;
 }
 
-/** As many as a replica of any deployment takes unless it says something else. */
+/** Calls that one replica takes at the same time by default. */
 const DEFAULT_MAX_ONGOING = 5;
 
-/** Names that are taken: hooks of the class, members of handles, and `then`, which would make a handle a promise. */
+/** Reserved names: hooks of the class, members of handles, and `then`, which would make a handle a promise. */
 const RESERVED = new Set([
   'applyConfig',
   'warmUp',
@@ -37,7 +37,7 @@ type ClassWithPrototype = DeploymentClass & { readonly prototype: Readonly<Recor
 
 const definitions = new WeakMap<DeploymentClass, DeploymentDefinition>();
 
-/** The definition that a class stands for. Throws `DeploymentClassError`, saying what the class lacks. */
+/** Returns the definition of a deployment class. Throws `DeploymentClassError`, which names the fault of the class. */
 export function definitionOf(deployment: DeploymentClass): DeploymentDefinition {
   let definition = definitions.get(deployment);
   if (!definition) {
@@ -67,7 +67,7 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
   };
 }
 
-/** JavaScript does not check what TypeScript does; and some of it only shows when the class is looked at. */
+/** Checks the class at run time, because JavaScript checks no types and some rules cannot be expressed as types. */
 function checkClass({
   name,
   module,
@@ -81,36 +81,35 @@ function checkClass({
       data: { class: name },
     });
   };
-  if (name === '') refuse('the class needs a name: replicas look for the export of that name');
+  if (name === '') refuse('the class needs a name, because replicas look for the export of that name');
   if (typeof module !== 'string' || !module.startsWith('file:'))
-    refuse('static module = import.meta.url is missing; replicas import the class from there');
-  if (config === undefined) refuse('static config is missing: a zod schema of user_config');
+    refuse('static module = import.meta.url is missing; replicas import the class from that module');
+  if (config === undefined) refuse('static config is missing; it is the zod schema of user_config');
   if (!Number.isInteger(maxOngoingRequests) || maxOngoingRequests < 1 || maxOngoingRequests > 1000)
     refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
   if (typeof methods !== 'object' || methods === null)
-    refuse('static methods is missing: a table of methods made by method() and streamingMethod()');
+    refuse('static methods is missing; it is a table of methods made with method() and streamingMethod()');
   const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
-  if (configType !== 'object') refuse('config: an object schema is needed, its keys are those of user_config');
+  if (configType !== 'object') refuse('config: an object schema is needed, with the keys of user_config');
   for (const [key, { input, output }] of Object.entries(methods)) {
-    if (RESERVED.has(key)) refuse(`a method cannot be called ${key}: that name is taken`);
+    if (RESERVED.has(key)) refuse(`a method cannot be called ${key}, because that name is reserved`);
     if (typeof prototype[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
     const { type = 'object' } = jsonSchema(input, 'output', (why) => refuse(`input of ${key}: ${why}`));
-    if (type !== 'object') refuse(`input of ${key}: an object schema is needed, its keys are the parameters`);
+    if (type !== 'object') refuse(`input of ${key}: an object schema is needed, with the parameters as keys`);
     jsonSchema(output, 'input', (why) => refuse(`output of ${key}: ${why}`));
   }
 }
 
-/** Values cross a process border as JSON: what JSON Schema cannot say would arrive as something else. */
+/** Returns the JSON Schema. Refuses other schemas, because values go to replicas as JSON and would arrive changed. */
 function jsonSchema(
   schema: z.core.$ZodType,
   io: 'input' | 'output',
   refuse: (why: string) => never,
 ): z.core.JSONSchema.BaseSchema {
-  if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
-    return refuse('a schema of zod 4 is needed');
+  if (typeof schema !== 'object' || schema === null || !('_zod' in schema)) return refuse('a zod 4 schema is needed');
   try {
     return jsonSchemaOf(schema, io, 'throw');
   } catch (error) {
-    return refuse(`it must be plain JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return refuse(`its values must be plain JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -36,7 +36,7 @@ type Sentiment = HandleOf<typeof SentimentDeployment>;
 
 let shared: Promise<DeploymentManager> | undefined;
 
-/** Of a deployment with these options; without any, of one that tests share which leave it as it is. */
+/** Returns a handle to a deployment with these options; without options, to one that tests share and do not change. */
 const sentiment = async (bound?: BoundDeployment, log?: Logger): Promise<Sentiment> =>
   (await (bound || log ? started(bound, log) : (shared ??= started()))).handle('sentiment') as Sentiment;
 
@@ -54,7 +54,7 @@ Custom.after.each(async () => {
 });
 Custom.after(async () => (await shared)?.shutdown({ graceMs: 0 }));
 
-Custom('answers through a handle whose methods are typed, in a process of its own', async () => {
+Custom('answers through a handle with typed methods, in its own process', async () => {
   const handle = await sentiment(SentimentDeployment.options({ user_config: new SentimentConfig({ good: ['fine'] }) }));
   const { label, score }: { label: 'positive' | 'negative'; score: number } = await handle.classify({
     text: 'a fine day',
@@ -75,12 +75,12 @@ Custom('ends a stream whose reader leaves, and goes on serving', async () => {
   assert.is((await handle.classify({ text: 'great' })).label, 'positive');
 });
 
-Custom('gets its configuration as an object of its class, and the paths of its models', async () => {
+Custom('gets its configuration as an object of the configuration class, and the paths of its models', async () => {
   const facts = await (await sentiment(SentimentDeployment.options({ user_config: { model: 'words-en' } }))).facts();
   assert.equal([facts['isConfig'], facts['models']], [true, { words: '/models/words-en' }]);
 });
 
-Custom('gets the id of the request, and its lines reach the log of the host', async () => {
+Custom('gets the request id, and its log lines reach the log of the host', async () => {
   const lines: Record<string, unknown>[] = [];
   const handle = await sentiment(
     undefined,
@@ -109,7 +109,7 @@ Custom('gets the id of the request, and its lines reach the log of the host', as
   assert.equal([line?.['requestId'], line?.['replica']], ['r-2', 'sentiment#1']);
 });
 
-Custom('refuses what its input schema does not allow, before a replica sees it', async () => {
+Custom('refuses input that its schema does not allow before a replica gets it', async () => {
   const handle = await sentiment();
   const error = await failure(handle.classify({ text: '', threshold: 1 }));
   assert.equal(
@@ -131,7 +131,7 @@ const FAILURES: readonly (readonly [
     'output',
     'InvalidOutput',
     'internal',
-    /^SentimentDeployment\.fail gave what its output schema does not allow: Input should be a valid string$/,
+    /^SentimentDeployment\.fail returned a value that its output schema does not allow: Input should be a valid string$/,
   ],
 ];
 for (const [how, name, kind, message] of FAILURES) {
@@ -147,7 +147,7 @@ for (const how of ['exit', 'SIGSEGV', 'SIGKILL'] as const) {
     const manager = await started();
     const handle = manager.handle('sentiment') as Sentiment;
     const before = (await handle.facts())['pid'];
-    // One stream that has given a value, so that nothing is repeated: repeating `end` would end the next process too.
+    // A stream that has produced a value is not repeated. Repeating `end` would end the next process, too.
     const stream = handle.words({ text: 'first wait' });
     assert.equal((await stream.next()).value, { word: 'first' });
     assert.equal((await stream.next()).value, { word: 'wait' });
@@ -175,7 +175,7 @@ Custom('a replica most of whose calls fail with InferenceException is replaced',
   }
 });
 
-Custom('takes a changed configuration in the same process where it has reconfigure', async () => {
+Custom('takes a changed configuration in the same process if it has reconfigure', async () => {
   const manager = await started();
   const handle = manager.handle('sentiment') as Sentiment;
   const before = (await handle.facts())['pid'];
@@ -183,7 +183,7 @@ Custom('takes a changed configuration in the same process where it has reconfigu
   assert.equal([(await handle.classify({ text: 'fine' })).label, (await handle.facts())['pid']], ['positive', before]);
 });
 
-Custom('goes on with its configuration when it does not take another one', async () => {
+Custom('keeps its configuration when it refuses a changed one', async () => {
   const manager = await started();
   const handle = manager.handle('sentiment') as Sentiment;
   const { outcome, reason } = await manager.update(
@@ -236,7 +236,7 @@ for (const [what, bound, message] of BAD_STARTS) {
   });
 }
 
-Custom('a deployment that failed tells what its process wrote last', async () => {
+Custom('the error of a failed deployment has the last lines of its process', async () => {
   const error = await failure(started(elsewhere('../fixtures/not-importable.js')));
   assert.equal((error.data as { last_lines: unknown }).last_lines, ['not-importable: looking for its library']);
 });
@@ -301,7 +301,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
       static methods = { call: method(any) };
       call() {}
     },
-    /^Bad: a method cannot be called call: that name is taken/,
+    /^Bad: a method cannot be called call, because that name is reserved/,
   ],
   [
     'takes a list',
@@ -317,7 +317,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
       static methods = { run: method({ ...any, input: z.strictObject({ at: z.date() }) }) };
       run() {}
     },
-    /input of run: it must be plain JSON: Date cannot/,
+    /input of run: its values must be plain JSON: Date cannot/,
   ],
   [
     'gives a map',
@@ -325,7 +325,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
       static methods = { run: streamingMethod({ ...any, output: z.map(z.string(), z.string()) }) };
       run() {}
     },
-    /output of run: it must be plain JSON: Map cannot/,
+    /output of run: its values must be plain JSON: Map cannot/,
   ],
   [
     'is configured by a text',
@@ -341,7 +341,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
       static methods = { run: { ...any, input: { type: 'object' } } };
       run() {}
     },
-    /^Bad: input of run: a schema of zod 4 is needed/,
+    /^Bad: input of run: a zod 4 schema is needed/,
   ],
   [
     'is configured by a function',
@@ -349,7 +349,7 @@ const CLASSES: readonly (readonly [what: string, type: unknown, message: RegExp]
       static override config = z.strictObject({ run: z.custom<() => void>() });
       static methods = {};
     },
-    /config: it must be plain JSON: /,
+    /config: its values must be plain JSON: /,
   ],
 ];
 for (const [what, type, message] of CLASSES) {
@@ -379,7 +379,7 @@ export class Greeter extends Deployment {
 }
 `;
 
-Custom('its module may be TypeScript, on every Node', async () => {
+Custom('may be written in TypeScript on every supported Node', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
   try {
     linkDependencies(folder);
@@ -393,7 +393,7 @@ Custom('its module may be TypeScript, on every Node', async () => {
   }
 });
 
-Custom('a replica that follows says so when its files have changed since the first one', async () => {
+Custom('a later replica reports that its files have changed since the first one started', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-class-'));
   try {
     linkDependencies(folder);
@@ -429,11 +429,11 @@ Custom('a replica that follows says so when its files have changed since the fir
   }
 });
 
-Custom('is described with its schemas and docs', async () => {
+Custom('is described with its schemas and texts', async () => {
   const { methods } = await sentiment();
   assert.equal(Object.keys(methods), ['classify', 'words', 'facts', 'untilCancelled', 'fail', 'end']);
   const { description, streaming, inputSchema } = methods['classify']!;
-  assert.equal([description, streaming], ['Says whether a text is positive.', false]);
+  assert.equal([description, streaming], ['Returns whether a text is positive.', false]);
   assert.equal((inputSchema as { properties: object }).properties, {
     text: { type: 'string', minLength: 1 },
     threshold: { type: 'number', minimum: 0, maximum: 1, default: 0.1 },

@@ -3,14 +3,14 @@ import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.t
 import type { DeploymentDefinition } from './deployment-definition.ts';
 import type { MethodTable } from './method.ts';
 
-/** A kind of deployment of this package. */
+/** A type of deployment that this package defines. */
 export interface DeploymentType<
   Methods extends MethodTable,
   Schema extends z.core.$ZodType,
 > extends DeploymentDefinition<Methods, Schema> {
   /**
-   * What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot
-   * take.
+   * Returns the argument of `AanaApp.registerDeployment`. Throws `ValidationError`, which names the unknown or invalid
+   * key.
    */
   options(options?: OptionsOf<z.core.input<Schema>>): BoundDeployment<Methods>;
 }

@@ -9,33 +9,35 @@ const AutoscalingConfig = z
       .min(0)
       .max(64)
       .default(1)
-      .describe('Replicas that run at least; 0 lets the deployment sleep until its next call.'),
-    max_replicas: z.int().min(1).max(64).default(1).describe('Replicas that run at most.'),
+      .describe('Least number of replicas. With 0 the deployment sleeps until its next call.'),
+    max_replicas: z.int().min(1).max(64).default(1).describe('Greatest number of replicas.'),
     target_ongoing_requests: z
       .number()
       .positive()
       .max(1000)
       .default(2)
-      .describe('Calls, running and waiting, that each replica should have.'),
+      .describe('Running and waiting calls per replica that the autoscaler aims for.'),
     upscale_delay_s: z
       .number()
       .min(0)
       .max(86_400)
       .default(30)
-      .describe('Seconds that more must be wanted before replicas are added; from 0 the first call adds one at once.'),
+      .describe(
+        'Seconds of sustained load before replicas are added. The first call of a deployment with 0 replicas adds one at once.',
+      ),
     downscale_delay_s: z
       .number()
       .min(0)
       .max(86_400)
       .default(600)
-      .describe('Seconds that less must be wanted before replicas are taken away.'),
+      .describe('Seconds of lower load before replicas are removed.'),
   })
   .refine(({ min_replicas: min, max_replicas: max }) => min <= max, {
     path: ['max_replicas'],
     message: 'must not be less than min_replicas',
   });
 
-/** GPUs of a replica: below one in ten-thousandths. */
+/** GPUs of a replica: a whole number, or a share below 1 with up to four decimals. */
 const GPUS = z
   .number()
   .min(0)
@@ -45,46 +47,44 @@ const GPUS = z
     'must be a whole number, or below 1 with up to four decimals',
   );
 
-/**
- * One entry of `deployments` in the configuration file. Keys are those of the options that deployments have always had.
- */
+/** One entry of `deployments` in the configuration file. Its keys have the names of the original SDK. */
 export const DeploymentOptions = z
   .strictObject({
-    type: z.string().min(1).describe('Kind of deployment: `WhisperDeployment` or `LlamaTextGenerationDeployment`.'),
+    type: z.string().min(1).describe('Type of the deployment: `WhisperDeployment` or `LlamaTextGenerationDeployment`.'),
     num_replicas: z
       .int()
       .min(1)
       .max(64)
       .optional()
-      .describe('Processes that each hold a copy of the model. Default: 1.'),
+      .describe('Number of replicas. Each is a process with its own copy of the model. Default: 1.'),
     max_ongoing_requests: z
       .int()
       .min(1)
       .max(1000)
       .optional()
       .describe(
-        'Calls that one replica works on at the same time. Default: 8 for Whisper, two more than `n_seq_max` for text generation, 5 for a class of your own.',
+        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 5 for a custom class.',
       ),
     max_queued_requests: z
       .int()
       .min(0)
       .max(100_000)
       .default(100)
-      .describe('Calls that wait for a replica; more are refused with status 503.'),
+      .describe('Most calls that wait for a replica; more are refused with status 503.'),
     user_config: z
       .record(z.string(), z.unknown())
       .default({})
-      .describe('What the kind of deployment wants to know: its model, its defaults.'),
+      .describe('Configuration of the deployment type, such as its model and defaults.'),
     health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
     health_check_timeout_s: seconds
       .default(30)
       .describe(
-        'Seconds without an answer, or without any progress of an engine that has work, after which a replica is killed and replaced.',
+        'Seconds without an answer of a replica, or without progress of an engine that has work, after which the replica is killed and replaced.',
       ),
     start_timeout_s: seconds
       .default(300)
       .describe(
-        'Seconds that a replica which starts may go without a sign of progress, warm-up included, before it is ended. The first start on a new kind of GPU may compile kernels for minutes. A changed configuration, which running replicas take, has as long.',
+        'Seconds without progress after which a starting replica is ended, including the warm-up. The first start on a new type of GPU may compile kernels for minutes. The same limit applies when running replicas take a changed configuration.',
       ),
     graceful_shutdown_timeout_s: z
       .number()
@@ -92,7 +92,7 @@ export const DeploymentOptions = z
       .max(86_400)
       .default(20)
       .describe(
-        'Seconds that running calls may take to finish when the deployment is stopped, or when a replica has to make room. What has not finished then begins again on another replica, if there is one.',
+        'Seconds in which running calls may finish when the deployment is stopped, or when a replica must make room. Calls that have not finished then start again on another replica, if there is one.',
       ),
     drain_timeout_s: z
       .number()
@@ -100,25 +100,27 @@ export const DeploymentOptions = z
       .max(86_400)
       .default(3600)
       .describe(
-        'Seconds that running calls may take to finish on a replica that is not wanted any more, after an update or with less load, as long as nobody needs its place.',
+        'Seconds in which running calls may finish on a replica that is no longer needed, after an update or under lower load. The time is shorter when another deployment needs its place.',
       ),
     ray_actor_options: z
       .strictObject({
         num_gpus: GPUS.optional().describe(
-          'GPUs per replica, below 1 a share of one: who runs where follows from it, what a replica uses is not capped. A machine without a GPU runs it on the CPU. Default: 0, the CPU.',
+          'GPUs per replica, or a share of one GPU below 1. The number only decides where replicas run; it does not limit their GPU use. Without a GPU in the machine, replicas run on the CPU. Default: 0, the CPU.',
         ),
         num_cpus: z
           .number()
           .min(0)
           .optional()
           .describe(
-            'Processors that each replica keeps for itself, and its threads where `user_config` names none. Default: none; threads are as many as the replicas of all deployments together have processors for.',
+            'Processors that are reserved for each replica, and its number of threads if `user_config` sets none. Default: none reserved; the processors are divided among the replicas of all deployments.',
           ),
         memory_bytes: z
           .int()
           .min(1)
           .optional()
-          .describe('Memory that each replica sets aside on its GPUs, or of the machine where it runs on the CPU.'),
+          .describe(
+            'Memory in bytes that is reserved for each replica: on its GPUs, or main memory if it runs on the CPU.',
+          ),
       })
       .default({})
       .describe('Devices of each replica.'),
@@ -126,10 +128,10 @@ export const DeploymentOptions = z
       .boolean()
       .default(false)
       .describe(
-        'Whether its replicas stay when another deployment needs their place. Without it those over `min_replicas` go when nobody uses them.',
+        'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above `min_replicas` are stopped.',
       ),
     autoscaling_config: AutoscalingConfig.optional().describe(
-      'As many replicas as the calls need, in place of `num_replicas`.',
+      'Range in which the number of replicas follows the load. It replaces `num_replicas`.',
     ),
   })
   .superRefine((options, context) => {
@@ -142,10 +144,10 @@ export const DeploymentOptions = z
       refuse(['max_queued_requests'], 'must be at least 1 when min_replicas is 0: the first call waits for a replica');
   });
 export type DeploymentOptions = z.infer<typeof DeploymentOptions>;
-/** As people write it: what has a default may be absent. */
+/** Options as people write them; keys with a default are optional. */
 export type DeploymentOptionsInput = z.input<typeof DeploymentOptions>;
 
-/** Replicas that run from the start. */
+/** Returns the number of replicas at the start. */
 export function firstReplicas({ num_replicas: count, autoscaling_config: scaling }: DeploymentOptions): number {
   return scaling ? scaling.min_replicas : (count ?? 1);
 }

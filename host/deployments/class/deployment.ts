@@ -7,41 +7,41 @@ import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
 import type { MethodDefinition, MethodTable } from './method.ts';
 
-/** What `applyConfig` and `reconfigure` get beside the configuration. */
+/** Second argument of `applyConfig` and `reconfigure`. */
 export interface DeploymentContext {
-  /** Lines go to the log of the host. */
+  /** Writes to the log of the host. */
   readonly log: Logger;
-  /** Paths of the model files that the static `models` asked for, by the same keys. */
+  /** Paths of the model files that the static `models` named, by the same keys. */
   readonly models: Readonly<Record<string, string>>;
   /**
-   * The path of the bytes of decoded audio, an uploaded file or another artifact, for as long as the call that brought
-   * it runs. Rejects with `ArtifactNotFound`.
+   * Returns the path of an artifact, such as decoded audio or an uploaded file. The path is valid while the call that
+   * has the artifact as an argument runs. Rejects with `ArtifactNotFound`.
    */
   artifactPath(artifact: Artifact): Promise<string>;
   /**
-   * Tells how far loading is: 0 to 1, or undefined when unknown. A start that tells nothing for two minutes is given
-   * up.
+   * Reports the progress of loading: 0 to 1, or undefined when unknown. A start without a report for `start_timeout_s`
+   * (default 300) fails.
    */
   progress(fraction: number | undefined, text: string): void;
 }
 
-/** What a method gets beside its arguments. */
+/** Second argument of a method. */
 export interface CallContext extends RequestContext {
-  /** Aborts when the caller cancelled or went away. */
+  /** Aborted when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Lines go to the log of the host, with the request's id. */
+  /** Writes to the log of the host, with the request's id. */
   readonly log: Logger;
 }
 
 /**
- * A deployment of one's own: a class in a module that starts nothing when it is imported, for each replica imports it
- * in a process of its own and makes one object of the class. `static module`, `static config` and `static methods` say
- * what it is (see `DeploymentClass`); each method of the table is a method of the class with the same name.
+ * Base class of custom deployments. Each replica is a process that imports the module of the class and makes one object
+ * of it, so importing the module must start nothing. `static module`, `static config` and `static methods` describe the
+ * deployment (see `DeploymentClass`). The class has a method for each name in the table of methods.
  */
 export abstract class Deployment<Config = unknown> {
   /**
-   * What `AanaApp.registerDeployment` takes. Throws `ValidationError`, naming the key that it does not know or cannot
-   * take.
+   * Returns the argument of `AanaApp.registerDeployment`. Throws `ValidationError`, which names the unknown or invalid
+   * key.
    */
   static options<C extends ConfigType, M extends MethodTable>(
     this: DeploymentClass<C, M>,
@@ -50,25 +50,26 @@ export abstract class Deployment<Config = unknown> {
     return bind(definitionOf(this), options, `${this.name}.options`) as BoundDeployment<M>;
   }
 
-  /** Loads what the methods need. When it throws, the deployment has failed. */
+  /** Loads the model and other resources. If it throws, the start of the replica fails. */
   applyConfig?(config: Config, context: DeploymentContext): Promise<void> | void;
-  /** One small call like those of users; the replica is ready when it returns. */
+  /** Makes one small call as users do. The replica is ready when it returns. */
   warmUp?(): Promise<void> | void;
   /**
-   * Takes a changed configuration while calls go on, for those that begin afterwards. When it throws, the deployment
-   * must go on as it was. Without it replicas are replaced when the configuration changes.
+   * Applies a changed configuration to calls that begin afterwards, while running calls go on. If it throws, the
+   * deployment must keep its old configuration. Without this method a change of the configuration replaces the
+   * replicas.
    */
   reconfigure?(config: Config, context: DeploymentContext): Promise<void> | void;
   /**
-   * Asked for every `health_check_period_s`. When it throws, or takes longer than `health_check_timeout_s`, the replica
-   * is replaced.
+   * Called every `health_check_period_s`. If it throws, or takes longer than `health_check_timeout_s`, the replica is
+   * replaced.
    */
   checkHealth?(): Promise<void> | void;
-  /** Frees what was loaded, when no call is running any more. */
+  /** Frees all resources. Called when no call is running any more. */
   dispose?(): Promise<void> | void;
 }
 
-/** What a method of the table is in the class. */
+/** Type of the class's method for an entry of the table. */
 type Implementation<Method> =
   Method extends MethodDefinition<infer I, infer O, infer Streaming>
     ? Streaming extends true
@@ -77,7 +78,7 @@ type Implementation<Method> =
     : never;
 
 /**
- * The methods that a class with this table has: `class Sentiment extends Deployment implements Implements<typeof
+ * Methods that a class with this table must have: `class Sentiment extends Deployment implements Implements<typeof
  * methods>`.
  */
 export type Implements<M extends MethodTable> = { readonly [Name in keyof M]: Implementation<M[Name]> };
@@ -85,17 +86,17 @@ export type Implements<M extends MethodTable> = { readonly [Name in keyof M]: Im
 /** A class that can be deployed. */
 export interface DeploymentClass<C extends ConfigType = ConfigType, M extends MethodTable = MethodTable> {
   new (): Deployment<never> & Implements<M>;
-  /** The class is exported under this name. */
+  /** Name under which the module exports the class. */
   readonly name: string;
   /** `import.meta.url` of the module that exports the class. */
   readonly module: string;
   /** Schema of `user_config`, or a class made by `configClass`. */
   readonly config: C;
   readonly methods: M;
-  /** Calls that one replica takes at the same time, unless the options say otherwise. Default 5. */
+  /** Calls that one replica takes at the same time, unless the options set another number. Default: 5. */
   readonly maxOngoingRequests?: number;
-  /** Models to fetch before the start, by keys of one's own: catalogue ids, hub addresses or paths. */
+  /** Returns models to fetch before the start, by keys of your choice: catalogue ids, hub addresses or paths. */
   models?(config: z.core.output<SchemaOf<C>>): Readonly<Record<string, string>>;
-  /** Calls for which it gives the same text prefer the same replica. */
+  /** Returns a text for a call. Calls with the same text prefer the same replica. */
   affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { DeploymentDefinition } from './deployment-definition.ts';
 import type { MethodDefinition, MethodTable } from './method.ts';
 
-/** A method, for people and programs that do not have its types. */
+/** Description of a method for people, and for programs that do not have its types. */
 export interface MethodDescription {
   readonly description: string;
   readonly streaming: boolean;
@@ -12,7 +12,7 @@ export interface MethodDescription {
   readonly outputSchema: object;
 }
 
-/** What a kind of deployment can be told and asked. */
+/** Description of a type of deployment: its configuration and its methods. */
 export interface DeploymentDescription {
   readonly type: string;
   /** JSON Schema of `user_config`. */
@@ -44,7 +44,9 @@ function describeMethod(method: MethodDefinition): MethodDescription {
   return description;
 }
 
-/** What JSON Schema cannot say becomes `{}`, or throws. */
+/**
+ * Returns the JSON Schema. Types that JSON Schema cannot express become `{}`, or throw with `unrepresentable: 'throw'`.
+ */
 export function jsonSchemaOf(
   schema: z.core.$ZodType,
   io: 'input' | 'output',

@@ -1,50 +1,50 @@
 import type * as z from 'zod';
 
-/** A method of a deployment: what it takes, what it gives, and what for. */
+/** A method of a deployment: its parameters, its result and its purpose. */
 export interface MethodDefinition<
   Input extends z.core.$ZodType = z.core.$ZodType,
   Output extends z.core.$ZodType = z.core.$ZodType,
   Streaming extends boolean = boolean,
 > {
   readonly description: string;
-  /** Parameters by name; what callers send is checked against it and its defaults are filled in. */
+  /** Schema of the parameters, by name. Arguments are checked against it and defaults are filled in. */
   readonly input: Input;
-  /** The result, or one value of the stream. */
+  /** Schema of the result, or of one value of the stream. */
   readonly output: Output;
   readonly streaming: Streaming;
 }
 
-/** Methods by the name that callers use. */
+/** Methods by name. */
 export type MethodTable = Readonly<Record<string, MethodDefinition>>;
 
 interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$ZodType> {
   readonly description: string;
-  /** An object schema: parameters by name. */
+  /** Schema of an object with the parameters by name. */
   readonly input: Input;
-  /** Of the result, or of one value of the stream. */
+  /** Schema of the result, or of one value of the stream. */
   readonly output: Output;
 }
 
-/** A method with one result. */
+/** Defines a method with one result. */
 export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(
   schemas: MethodSchemas<I, O>,
 ): MethodDefinition<I, O, false> {
   return { ...schemas, streaming: false };
 }
 
-/** A method that gives one value after the other: an async generator. */
+/** Defines a method that yields values one after the other: an async generator. */
 export function streamingMethod<I extends z.core.$ZodType, O extends z.core.$ZodType>(
   schemas: MethodSchemas<I, O>,
 ): MethodDefinition<I, O, true> {
   return { ...schemas, streaming: true };
 }
 
-/** What has methods: a deployment class of the package, or one's own. */
+/** A deployment class, built in or custom. */
 export interface HasMethods<M extends MethodTable = MethodTable> {
   readonly methods: M;
 }
 
-/** What a method of a class gets as its first parameter: checked, defaults filled in. */
+/** Type of a method's first argument: checked, with defaults. */
 export type Input<D extends HasMethods, Name extends keyof D['methods']> = z.core.output<D['methods'][Name]['input']>;
-/** What a method gives, or yields. */
+/** Type of the value that a method returns or yields. */
 export type Output<D extends HasMethods, Name extends keyof D['methods']> = z.core.output<D['methods'][Name]['output']>;

@@ -3,13 +3,13 @@ import { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../../schemas
 import { method, streamingMethod } from './method.ts';
 
 const sampling = z.optional(z.nullable(SamplingParams));
-const prefix = z.optional(z.nullable(z.string().describe('Begins the answer, and is part of it.')));
+const prefix = z.optional(z.nullable(z.string().describe('Text with which the answer begins.')));
 const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix });
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling });
 const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling });
 const texts = z.strictObject({ texts: z.array(z.string()) });
 
-/** What every deployment of a text model offers. */
+/** Methods of every deployment of a text model. */
 export const textGenerationMethods = {
   chat: method({ description: 'Answers a dialog.', input: chat, output: ChatOutput }),
   chat_stream: streamingMethod({ description: 'Answers a dialog, piece by piece.', input: chat, output: TextChunk }),
@@ -19,16 +19,18 @@ export const textGenerationMethods = {
     input: generate,
     output: TextChunk,
   }),
-  generate_batch: method({ description: 'Continues several texts, each by itself.', input: batch, output: texts }),
+  generate_batch: method({ description: 'Continues several texts independently.', input: batch, output: texts }),
 };
 
 /**
- * Characters that say which replica may have seen the beginning of a prompt: system prompts are longer than openings
- * like "You are".
+ * Characters at the beginning of a prompt that choose its replica. Enough to tell system prompts apart, because many
+ * start with the same few words.
  */
 const AFFINITY_CHARACTERS = 512;
 
-/** Calls with the same beginning prefer the same replica, which may still hold what it computed for it. */
+/**
+ * Returns the beginning of a prompt. Calls with the same beginning prefer the same replica, which may have cached it.
+ */
 export function promptBeginning(
   _method: string,
   { prompt, dialog }: Readonly<Record<string, unknown>>,

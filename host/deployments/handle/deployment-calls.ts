@@ -19,7 +19,7 @@ export interface DeploymentCallsOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: () => number;
-  /** The deployment of that name as it is now. Throws when there is none. */
+  /** Returns the deployment that currently has the name. Throws when there is none. */
   find(name: string): ManagedDeployment;
 }
 
@@ -29,7 +29,7 @@ interface OpenedCall {
   readonly affinity: string | undefined;
 }
 
-/** Checks calls and carries them to replicas, again where one was lost. */
+/** Checks calls, sends them to replicas, and repeats a call whose replica was lost. */
 export class DeploymentCalls {
   readonly #options: DeploymentCallsOptions;
 
@@ -37,7 +37,7 @@ export class DeploymentCalls {
     this.#options = options;
   }
 
-  /** A handle to whatever has that name when it is called. */
+  /** Returns a handle to the deployment that has the name at the time of each call. */
   handle(name: string, policy: HandleOptions): DeploymentHandle {
     return {
       name,
@@ -54,7 +54,8 @@ export class DeploymentCalls {
   }
 
   /**
-   * Keeps a place for a call that comes after other work of its request. Throws what such a call would be refused with.
+   * Reserves room for a call that follows other work of its request. Throws the error with which the call would be
+   * refused now.
    */
   reserve(name: string, context: RequestContext): Reservation {
     return this.#options.find(name).requireReplicas().reserve(context);
@@ -87,15 +88,15 @@ export class DeploymentCalls {
     };
   }
 
-  /** The replicas and the checked arguments of a call. */
+  /**
+   * Returns the replicas and the checked arguments of a call. Throws errors for unknown names and invalid arguments.
+   */
   #open(name: string, method: string, args: Record<string, unknown>, streaming: boolean): OpenedCall {
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
     const described = requireMethod(deployment, method);
     if (described.streaming !== streaming) {
-      const how = described.streaming
-        ? 'is a stream and cannot be called for one result'
-        : 'gives one result and cannot be streamed';
+      const how = described.streaming ? 'is streaming; use stream()' : 'has a single result; use call()';
       throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
     }
     const checked = check(described.input, args, `${name}.${method}`) as Record<string, unknown>;

@@ -2,23 +2,23 @@ import type { KeptPlaces } from '../../core/kept-places.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { LoadProgress } from '../../replicas/index.ts';
 
-/** An endpoint passes its own context on, and the call then has all facts about the request. */
+/** Options of a call. An endpoint passes on its context, which has all facts about the request. */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
-  /** Places that were kept for the run of an endpoint; a call that takes one is not refused for want of room. */
+  /** Reserved places of the endpoint's run. A call that takes one is not refused because the deployment is full. */
   readonly places?: KeptPlaces | undefined;
-  /** Hears how far the model is, as long as the call waits for one that loads. */
+  /** Called with load progress while the call waits for the model. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
-/** What a caller holds to use a deployment; each call goes to a free replica. */
+/** Object through which code calls a deployment. Each call goes to a free replica. */
 export interface DeploymentHandle {
   readonly name: string;
-  /** Runs a method and gives its result. */
+  /** Runs a method and returns its result. */
   call(method: string, args: Record<string, unknown>, options?: CallOptions): Promise<unknown>;
   /**
-   * Runs a streaming method. Each element holds the values made since the last one, at least one. Leaving the loop
-   * cancels it.
+   * Runs a streaming method. Each element holds all values since the previous element, at least one. Leaving the loop
+   * cancels the call.
    */
   stream(method: string, args: Record<string, unknown>, options?: CallOptions): AsyncIterable<unknown[]>;
 }

@@ -4,25 +4,27 @@ import type { RetryOptions } from '../../replicas/index.ts';
 
 const seconds = (value: number) => z.number().min(0).max(3600).default(value);
 
-/** How a handle repeats calls that failed before they gave anything. */
+/** Retry options of a handle. Only calls that failed before their first value are repeated. */
 export const HandleOptions = z.strictObject({
   num_retries: z
     .int()
     .min(0)
     .max(100)
     .default(3)
-    .describe('Tries after the first. After the loss of a replica there is one at most.'),
+    .describe('Most retries after the first attempt. After the loss of a replica there is at most one.'),
   retry_exceptions: z
     .union([z.boolean(), z.array(z.string().min(1)).max(100)])
     .default(false)
-    .describe('Errors that are tried again besides the loss of a replica: those of these names, or (`true`) all.'),
-  retry_delay: seconds(0.2).describe('Longest wait before the second try, in seconds; it doubles with each try.'),
-  retry_max_delay: seconds(2).describe('Longest wait of all, in seconds.'),
+    .describe(
+      'Names of errors after which a call is retried, in addition to the loss of a replica; `true` is all errors.',
+    ),
+  retry_delay: seconds(0.2).describe('Longest wait before the first retry, in seconds. It doubles with each retry.'),
+  retry_max_delay: seconds(2).describe('Longest wait before any retry, in seconds.'),
 });
 export type HandleOptions = z.infer<typeof HandleOptions>;
 export type HandleOptionsInput = z.input<typeof HandleOptions>;
 
-/** The same in the terms of {@link RetryOptions}. */
+/** Returns the options in the terms of {@link RetryOptions}. */
 export function retryPolicy({
   num_retries: retries,
   retry_exceptions: repeated,

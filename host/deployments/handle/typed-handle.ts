@@ -3,7 +3,7 @@ import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import type { MethodDescription } from '../class/describe.ts';
 import type { HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
 
-/** Arguments may be left out where none is needed. */
+/** Parameters of a handle's method. Arguments are optional if the method requires none. */
 type CallArguments<Input> =
   Record<never, never> extends Input ? [args?: Input, options?: CallOptions] : [args: Input, options?: CallOptions];
 
@@ -16,24 +16,25 @@ type HandleMethod<Method> =
 
 /** A handle that lists its methods. */
 export interface DescribedHandle extends DeploymentHandle {
-  /** The methods with their JSON Schemas and what they are for. */
+  /** Methods with their descriptions and JSON Schemas. */
   readonly methods: Readonly<Record<string, MethodDescription>>;
 }
 
 /**
- * A handle to a deployment of class `D`: its methods by name, with their types. Streams give value by value; leaving
- * the loop cancels them.
+ * A handle to a deployment of class `D`, with typed methods. Streams yield value by value; leaving the loop cancels the
+ * call.
  */
 export type HandleOf<D extends HasMethods> = DescribedHandle & {
   readonly [Name in Exclude<keyof D['methods'], keyof DescribedHandle>]: HandleMethod<D['methods'][Name]>;
 };
 
-/** A handle of which no more is known than its name. */
+/** A deployment whose class is unknown. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- no methods at all, not any
 export type AnyDeployment = HasMethods<{}>;
 
 /**
- * `base` with a function for each method. A method whose name the base has is reached through `call` or `stream` alone.
+ * Adds a function for each method to `base` and returns it. A method whose name `base` already has can only be called
+ * through `call` or `stream`.
  */
 export function withMethods<H extends DeploymentHandle>(
   base: H,

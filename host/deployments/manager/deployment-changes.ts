@@ -18,27 +18,29 @@ import type { DevicePlan } from '../placement/device-plan.ts';
 import { kindOfChange } from './kind-of-change.ts';
 import type { ManagedDeployment } from './managed-deployment.ts';
 
-/** What became of an update. */
+/** Result of an update. */
 export interface UpdateReport {
   readonly deployment: string;
-  /** `unchanged`: there was nothing to do. `rolled-back`: the new version was no good, the old one serves on. */
+  /**
+   * `unchanged`: the options were the same. `rolled-back`: the new version failed, and the old version keeps serving.
+   */
   readonly outcome: 'updated' | 'unchanged' | 'rolled-back';
   /** `in-place`: no replica was replaced. */
   readonly how: 'in-place' | 'rolling';
-  /** Replicas of the new version that took the place of old ones. */
+  /** Number of replicas of the new version that replaced old ones. */
   readonly replaced: number;
-  /** Why it was rolled back; empty when it was not. */
+  /** Reason of a rollback; otherwise empty. */
   readonly reason: string;
-  /** What a process of the new version wrote last before it was rolled back, oldest line first. */
+  /** Last lines of a process of the new version before the rollback, oldest first. */
   readonly lastLines: readonly string[];
 }
 
 export interface ChangeOptions {
   readonly signal: AbortSignal;
   readonly progress: Report;
-  /** Seconds that a new replica must serve before the next old one goes. */
+  /** Seconds that a new replica must serve before the next old replica is stopped. */
   readonly watchS: number;
-  /** Processors that each replica of it should keep busy. */
+  /** Returns the number of processors that each replica should keep busy. */
   cpusOf(bound: BoundDeployment, plan: DevicePlan): number;
 }
 
@@ -48,7 +50,7 @@ export interface ReplicaRange {
   readonly max_replicas: number;
 }
 
-/** Changes of deployments that run. One at a time for each deployment; the caller sees to that. */
+/** Changes running deployments. The caller makes one change of a deployment at a time. */
 export class DeploymentChanges {
   readonly #starter: DeploymentStarter;
   readonly #log: Logger;
@@ -59,9 +61,9 @@ export class DeploymentChanges {
   }
 
   /**
-   * Another version of the same kind: in place where running replicas can take what is new, else by replacing them.
-   * Rejects with `InsufficientResources` when it would fit on no device, or with the signal's reason; then the old
-   * version serves on too.
+   * Updates the deployment: in place if running replicas can take the changes, otherwise by replacing replicas. Rejects
+   * with `InsufficientResources` when the new version fits on no device, or with the signal's reason. The old version
+   * then keeps serving.
    */
   async update(
     deployment: ManagedDeployment,
@@ -99,8 +101,8 @@ export class DeploymentChanges {
   }
 
   /**
-   * So many replicas, or such bounds. Throws `InsufficientResources`, `FailedDeployment` or `ValidationError`; then
-   * nothing has changed.
+   * Sets the number of replicas, or the bounds of autoscaling. Throws `InsufficientResources`, `FailedDeployment` or
+   * `ValidationError`; then nothing has changed.
    */
   async scale(deployment: ManagedDeployment, replicas: number | ReplicaRange): Promise<void> {
     const { name, bound, replicas: set } = deployment;
@@ -110,7 +112,7 @@ export class DeploymentChanges {
     this.#log.info('deployment scaled', { deployment: name, replicas });
   }
 
-  /** Undefined when no replica was replaced. */
+  /** Makes the change. Returns undefined when no replica was replaced. */
   async #change(
     kind: 'scale' | 'reconfigure' | 'roll',
     deployment: ManagedDeployment,
@@ -123,7 +125,7 @@ export class DeploymentChanges {
       return undefined;
     }
     const { name } = deployment;
-    // Replicas that stay keep their threads.
+    // A reconfigured replica keeps its threads.
     const cpus = (kind === 'reconfigure' ? deployment.cpus : undefined) ?? options.cpusOf(bound, plan);
     const spec = await this.#starter.prepare(name, bound, async () => cpus, options.signal, options.progress);
     deployment.cpus = cpus;
@@ -137,7 +139,7 @@ export class DeploymentChanges {
     deployment.bound = bound;
   }
 
-  /** False when the implementation does not take it while it runs. */
+  /** Returns false when running replicas cannot take the changes. */
   async #reconfigure(deployment: ManagedDeployment, bound: BoundDeployment, spec: ReplicaSpec): Promise<boolean> {
     const { replicas, places } = running(deployment);
     try {
@@ -176,17 +178,17 @@ export class DeploymentChanges {
   }
 }
 
-/** Mistakes and ends that say themselves what became of the old version. */
+/** Errors that reach the caller; other errors become the reason of a rollback. */
 const PASSED_ON: ReadonlySet<string> = new Set(['InsufficientResources', 'ValidationError', 'DeploymentStopped']);
 
 const STATE_TEXTS: Readonly<Record<UpdateState, string>> = {
-  placing: 'looking for a place',
-  'making-room': 'an old replica makes room',
-  starting: 'a new replica starts',
-  settling: 'a new replica shows that it stays up',
-  watching: 'a new replica takes calls',
-  retiring: 'old replicas finish their calls',
-  restoring: 'the old version comes back',
+  placing: 'looking for a free device',
+  'making-room': 'stopping an old replica to make room',
+  starting: 'starting a new replica',
+  settling: 'waiting until the new replica is stable',
+  watching: 'watching the new replica serve calls',
+  retiring: 'waiting for old replicas to finish their calls',
+  restoring: 'restoring the old version',
   done: 'updated',
   'rolled-back': 'rolled back',
   stopped: 'stopped',
@@ -202,7 +204,7 @@ function running({ name, replicas, places }: ManagedDeployment): {
   });
 }
 
-/** Places of replicas that finish their last calls; of an earlier version, too. */
+/** Returns the places of replicas that finish their last calls, including those of an earlier version. */
 function draining(replicas: ReplicaSet): Placement[] {
   return replicas.ending.flatMap((member) => {
     const place = replicas.placeOf(member);
@@ -210,7 +212,7 @@ function draining(replicas: ReplicaSet): Placement[] {
   });
 }
 
-/** The options with another number of replicas. */
+/** Returns the options with another number of replicas. */
 function scaled({ name, bound: { options } }: ManagedDeployment, replicas: number | ReplicaRange): DeploymentOptions {
   const { autoscaling_config: scaling } = options;
   if (!scaling) {
@@ -218,7 +220,7 @@ function scaled({ name, bound: { options } }: ManagedDeployment, replicas: numbe
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `deployment ${name} has a fixed number of replicas: give a number`,
+      `deployment ${name} has a fixed number of replicas; give a number`,
     );
   }
   if (typeof replicas !== 'number') return { ...options, autoscaling_config: { ...scaling, ...replicas } };
@@ -227,6 +229,6 @@ function scaled({ name, bound: { options } }: ManagedDeployment, replicas: numbe
   throw new AanaError(
     'ValidationError',
     'invalid-input',
-    `deployment ${name} scales by itself up to max_replicas ${scaling.max_replicas}: give a number up to that, or both bounds`,
+    `deployment ${name} is autoscaled up to max_replicas ${scaling.max_replicas}; give a number up to that, or both bounds`,
   );
 }

@@ -1,4 +1,4 @@
-// Deployments that come, change and go while others serve; real replica processes.
+// Deployments that are added, changed and removed while others serve, with real replica processes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Clock, systemClock } from '../../core/clock.ts';
@@ -80,7 +80,7 @@ Life.after.each(async () => {
   open.clear();
 });
 
-Life('starts one more beside those that run', async () => {
+Life('starts a further deployment beside running ones', async () => {
   const made = await started({ one: {} });
   made.register('two', sample());
   assert.is((await failure(made.handle('two').call('spec', {}))).name, 'DeploymentNotStarted');
@@ -92,10 +92,13 @@ Life('starts one more beside those that run', async () => {
       ['RUNNING', 1],
     ],
   );
-  assert.is((await failure(made.deployOne('two'))).message, 'deployment two runs already; update it to change it');
+  assert.is(
+    (await failure(made.deployOne('two'))).message,
+    'deployment two is already running; update it to change it',
+  );
 });
 
-Life('keeps the others when one cannot be started, and starts it when it can', async () => {
+Life('keeps the others when one fails to start, and can start it later', async () => {
   const made = await started({ one: onGpu(1) });
   made.register('two', sample(onGpu(2)));
   const error = await failure(made.deployOne('two'));
@@ -132,10 +135,10 @@ Life('starts in sequence, each when the one before is ready', async () => {
   assert.equal(seen, ['one begins', 'one ready', 'two begins', 'two ready']);
 });
 
-/** By this clock a process takes little time to start, also on a busy machine. */
+/** By this clock a process starts quickly, even on a busy machine. */
 const slow: Clock = { now: () => performance.now() / 20, delay: (ms, signal) => systemClock.delay(ms * 20, signal) };
 
-Life('tells of all deployments that cannot be started, a line each', async () => {
+Life('reports all deployments that failed to start, one line each', async () => {
   const made = manager(
     { good: {}, bad: { user_config: { model: 'absent' } }, worse: { user_config: { start: 'reject' } } },
     TWO_GPUS,
@@ -151,39 +154,39 @@ Life('tells of all deployments that cannot be started, a line each', async () =>
   assert.equal(error.data, { deployments: { bad: lines[0], worse: lines[1] } });
 });
 
-Life('in sequence starts nothing after the first that fails', async () => {
+Life('starts nothing after the first failure when it starts in sequence', async () => {
   const made = manager({ bad: { user_config: { start: 'reject' } }, good: {} });
   assert.match((await failure(made.start({ sequential: true }))).message, 'deployment bad failed');
   assert.equal(pidsOf(made, 'good'), []);
 });
 
-Life('removes one: calls that run finish, new ones are refused, its place and its name are free', async () => {
-  const made = await started({ one: onGpu(2), two: {} });
-  const handle = made.handle('one');
-  const [pid = 0] = pidsOf(made, 'one');
-  const running = handle.call('wait', { ms: 200 });
-  await handle.call('spec', {});
-  const removed = made.remove('one');
-  assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentStopped');
-  assert.is(await running, 200);
-  await removed;
-  assert.not.ok(isAlive(pid));
-  assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentNotFound');
-  made.register('one', sample(onGpu(2)));
-  await made.deployOne('one');
-  assert.equal(await handle.call('echo', { text: 'again' }), { text: 'again', times: 1 });
-});
+Life(
+  'removes a deployment: running calls finish, new ones are refused, its place and its name become free',
+  async () => {
+    const made = await started({ one: onGpu(2), two: {} });
+    const handle = made.handle('one');
+    const [pid = 0] = pidsOf(made, 'one');
+    const running = handle.call('wait', { ms: 200 });
+    await handle.call('spec', {});
+    const removed = made.remove('one');
+    assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentStopped');
+    assert.is(await running, 200);
+    await removed;
+    assert.not.ok(isAlive(pid));
+    assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentNotFound');
+    made.register('one', sample(onGpu(2)));
+    await made.deployOne('one');
+    assert.equal(await handle.call('echo', { text: 'again' }), { text: 'again', times: 1 });
+  },
+);
 
-Life('ends the start of a deployment that is removed meanwhile', async () => {
+Life('ends the start of a deployment that is removed', async () => {
   const made = await started({ one: {} });
   made.register('slow', sample({ user_config: { start: 'hang' } }));
   const starting = failure(made.deployOne('slow'));
   await until(() => pidsOf(made, 'slow').length === 1, 'its process was there');
   const [pid = 0] = pidsOf(made, 'slow');
-  assert.is(
-    (await failure(made.deployOne('slow'))).message,
-    'deployment slow is being started; try again when that has ended',
-  );
+  assert.is((await failure(made.deployOne('slow'))).message, 'deployment slow is being started; try again later');
   await made.remove('slow');
   assert.match((await starting).message, 'is being removed');
   assert.not.ok(isAlive(pid));
@@ -198,7 +201,7 @@ Life('scales up and down', async () => {
   assert.equal(stateOf(made, 'one'), ['RUNNING', 1]);
 });
 
-Life('refuses more replicas than there is room for, naming demand and supply, and changes nothing', async () => {
+Life('refuses more replicas than fit, naming demand and supply, and changes nothing', async () => {
   const made = await started({ one: onGpu(0.5, { num_replicas: 2 }) });
   const pids = pidsOf(made, 'one');
   const error = await failure(made.scale('one', 5));
@@ -237,7 +240,7 @@ for (const [what, options, replicas, pattern] of BAD_SCALES) {
   });
 }
 
-Life('sets the bounds of one that scales by itself', async () => {
+Life('sets the bounds of an autoscaled deployment', async () => {
   const made = await started({ one: { autoscaling_config: { min_replicas: 1, max_replicas: 3 } } });
   await made.scale('one', 2);
   assert.equal(stateOf(made, 'one'), ['RUNNING', 2]);
@@ -245,7 +248,7 @@ Life('sets the bounds of one that scales by itself', async () => {
   assert.equal(stateOf(made, 'one'), ['RUNNING', 1]);
 });
 
-Life('updates by new replicas, on the devices that there are', async () => {
+Life('replaces replicas during an update within the available devices', async () => {
   const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
   const report = await made.update('one', sample(onGpu(1, { num_replicas: 2, user_config: { model: 'big' } })), FAST);
   assert.equal(report, {
@@ -260,12 +263,12 @@ Life('updates by new replicas, on the devices that there are', async () => {
   assert.equal(stateOf(made, 'one'), ['RUNNING', 2]);
 });
 
-Life('finds nothing to do for the same options', async () => {
+Life('reports "unchanged" for the same options', async () => {
   const made = await started({ one: {} });
   assert.is((await made.update('one', sample())).outcome, 'unchanged');
 });
 
-Life('changes what replicas know nothing of without touching them', async () => {
+Life('changes options of the host without touching replicas', async () => {
   const made = await started({ one: {} });
   const pids = pidsOf(made, 'one');
   const { outcome, how } = await made.update(
@@ -280,7 +283,7 @@ Life('changes what replicas know nothing of without touching them', async () => 
   );
 });
 
-Life('hands running replicas a configuration that they can take', async () => {
+Life('gives running replicas a configuration that they can take', async () => {
   const made = await started({ one: { num_replicas: 2 } });
   const pids = pidsOf(made, 'one');
   const { outcome, how } = await made.update('one', sample({ num_replicas: 2, user_config: { tone: 'kind' } }));
@@ -293,14 +296,14 @@ Life('hands running replicas a configuration that they can take', async () => {
   assert.equal([(await specOf(made, 'one'))['tone'], (await specOf(made, 'one'))['tone']], ['kind', 'kind']);
 });
 
-Life('keeps the old configuration when a replica does not take the new one', async () => {
+Life('keeps the old configuration when a replica refuses the new one', async () => {
   const made = await started({ one: { user_config: { tone: 'kind' } } });
   const report = await made.update('one', sample({ user_config: { tone: 'rude', reconfigure: 'refuse' } }));
   assert.equal([report.outcome, report.reason], ['rolled-back', 'the sample does not like that']);
   assert.is((await specOf(made, 'one'))['tone'], 'kind');
 });
 
-Life('comes back from a bad version and says why', async () => {
+Life('rolls back a bad version and reports the reason', async () => {
   const made = await started({ one: {} });
   const pids = pidsOf(made, 'one');
   const report = await made.update('one', sample({ user_config: { start: 'exit' } }), FAST);
@@ -315,21 +318,21 @@ Life('comes back from a bad version and says why', async () => {
   assert.equal(stateOf(made, 'one'), ['RUNNING', 1]);
 });
 
-Life('refuses an update that fits nowhere, before anything is stopped', async () => {
+Life('refuses an update that fits on no device before it stops anything', async () => {
   const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
   const pids = pidsOf(made, 'one');
   assert.is((await failure(made.update('one', sample(onGpu(2, { num_replicas: 2 }))))).name, 'InsufficientResources');
   assert.equal(pidsOf(made, 'one'), pids);
 });
 
-Life('keeps the places of old replicas from others until an update is over, for their way back', async () => {
+Life('keeps the places of old replicas for a rollback until the update has ended', async () => {
   const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
   made.register('two', sample(onGpu(0.5)));
   const controller = new AbortController();
   const reason = new Error('cancelled');
   let deployed: Promise<string> | undefined;
   const onProgress = ({ text }: { readonly text: string }): void => {
-    if (text !== 'a new replica starts') return;
+    if (text !== 'starting a new replica') return;
     deployed ??= made
       .deployOne('two')
       .then(
@@ -356,7 +359,7 @@ Life('keeps the places of old replicas from others until an update is over, for 
   assert.equal(stateOf(made, 'two'), ['RUNNING', 1]);
 });
 
-Life('comes back from an update that is cancelled while an old replica, the only one, finishes its calls', async () => {
+Life('rolls back an update that is cancelled while the only old replica finishes its calls', async () => {
   const made = await started({ one: onGpu(2) });
   made.register('two', sample(onGpu(1)));
   const call = made.handle('one').call('wait', { ms: 300 });
@@ -376,19 +379,16 @@ Life('comes back from an update that is cancelled while an old replica, the only
   assert.is((await failure(made.deployOne('two'))).name, 'InsufficientResources');
 });
 
-Life('refuses a second change while one is made', async () => {
+Life('refuses a second change while one is in progress', async () => {
   const made = await started({ one: {} });
   const updated = made.update('one', sample({ user_config: { model: 'big' } }), FAST);
   for (const second of [made.update('one', sample()), made.scale('one', 2)]) {
-    assert.is(
-      (await failure(second)).message,
-      'deployment one is being changed already; try again when that has ended',
-    );
+    assert.is((await failure(second)).message, 'deployment one is already being changed; try again later');
   }
   assert.is((await updated).outcome, 'updated');
 });
 
-Life('refuses to make something else of a deployment', async () => {
+Life('refuses to change the type of a deployment', async () => {
   const made = await started({ one: {} });
   assert.match(
     (await failure(made.update('one', { type: 'WhisperDeployment' }))).message,
@@ -396,7 +396,7 @@ Life('refuses to make something else of a deployment', async () => {
   );
 });
 
-Life('leaves no process when it shuts down during an update', async () => {
+Life('leaves no process behind when it shuts down during an update', async () => {
   const made = await started({ one: { num_replicas: 2 } });
   const updated = failure(made.update('one', sample({ num_replicas: 2, user_config: { start: 'hang' } })));
   await until(() => pidsOf(made, 'one').length === 3, 'the new replica was there');
@@ -406,11 +406,11 @@ Life('leaves no process when it shuts down during an update', async () => {
   assert.not.ok(pids.some(isAlive));
 });
 
-Life('describes what deployments can be told and asked', () => {
+Life('describes the configuration and methods of deployments', () => {
   const described = manager({ one: {} }).describe()['one'];
   assert.equal(
     [described?.type, described?.methods['count']?.streaming, described?.methods['echo']?.description],
-    ['SampleDeployment', true, 'Gives its arguments.'],
+    ['SampleDeployment', true, 'Returns its arguments.'],
   );
   assert.equal(Object(described?.methods['echo']?.inputSchema)['required'], ['text']);
   assert.ok('tone' in Object(described?.configSchema)['properties']);

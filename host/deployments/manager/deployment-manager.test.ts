@@ -10,7 +10,7 @@ import { SampleDeployment } from '../fixtures/sample-deployment.ts';
 
 const Manager = suite('the deployment manager');
 
-/** Has every model except `absent`. */
+/** A model source with every model except `absent`. */
 const models: ModelSource = {
   pull: async (id, { signal }) => {
     if (id === 'never')
@@ -60,7 +60,7 @@ const REFUSED: readonly (readonly [what: string, options: unknown, pattern: RegE
   [
     'an unknown type',
     { type: 'Magic' },
-    /deployment asr: type: there is no Magic; known types are WhisperDeployment, LlamaTextGenerationDeployment/,
+    /deployment asr: type: unknown type Magic; known types are WhisperDeployment, LlamaTextGenerationDeployment/,
   ],
   ['an unknown key', { type: 'WhisperDeployment', num_replica: 2 }, /deployment asr: num_replica: /],
   ['a value out of range', { type: 'WhisperDeployment', num_replicas: 0 }, /deployment asr: num_replicas: .* 1/],
@@ -123,7 +123,7 @@ for (const [what, options, pattern] of REFUSED) {
   });
 }
 
-Manager('takes the two built-in types without any configuration', () => {
+Manager('accepts the two built-in types without any configuration', () => {
   const made = manager();
   made.register('asr_deployment', { type: 'WhisperDeployment' });
   made.register('llm_deployment', { type: 'LlamaTextGenerationDeployment' });
@@ -135,13 +135,13 @@ Manager('refuses a name twice', async () => {
   assert.is((await failure(() => made.register('one', { type: 'SampleDeployment' }))).kind, 'conflict');
 });
 
-Manager('names the deployments that there are when one is not', async () => {
+Manager('names the known deployments when a name is unknown', async () => {
   const made = manager({ one: {}, two: {} });
   const error = await failure(() => made.handle('three'));
   assert.equal([error.kind, error.message], ['not-found', 'there is no deployment three; deployments are: one, two']);
 });
 
-Manager('gives replicas what prepare made of the configuration', async () => {
+Manager('starts replicas with the parameters that prepare returned', async () => {
   const progress: DeploymentProgress[] = [];
   const made = manager({ one: { user_config: { model: 'big' }, ray_actor_options: { num_cpus: 3, num_gpus: 0 } } });
   await made.start({ onProgress: (step) => progress.push(step) });
@@ -181,7 +181,7 @@ const BAD_CALLS: readonly (readonly [
   ['a method that every object has', 'toString', {}, 'MethodNotFound', /no method toString/],
   ['a missing parameter', 'echo', {}, 'ValidationError', /one\.echo: text: /],
   ['an unknown parameter', 'echo', { text: '', loud: true }, 'ValidationError', /one\.echo: loud: /],
-  ['a call of a stream', 'count', { to: 1 }, 'MethodNotFound', /method count of deployment one is a stream/],
+  ['a call of a stream', 'count', { to: 1 }, 'MethodNotFound', /method count of deployment one is streaming; use stream\(\)/],
 ];
 for (const [what, method, args, name, pattern] of BAD_CALLS) {
   Manager(`refuses ${what}`, async () => {
@@ -198,7 +198,7 @@ Manager('refuses calls before its start', async () => {
   );
 });
 
-Manager('fails to start when a model cannot be had, naming the deployment and the reason', async () => {
+Manager('names the deployment and the reason when a model cannot be fetched', async () => {
   const made = manager({ good: {}, bad: { user_config: { model: 'absent' } } });
   const error = await failure(() => made.start());
   assert.equal(
@@ -213,7 +213,7 @@ Manager('stops fetching models when another deployment fails to load', async () 
   assert.is((await failure(() => made.start())).message, 'deployment bad failed: the file model.bin is truncated');
 });
 
-Manager('rejects its start with the reason of the signal', async () => {
+Manager('rejects the start with the reason of the signal', async () => {
   const controller = new AbortController();
   const reason = new Error('interrupted');
   const made = manager({ slow: { user_config: { model: 'never' } } });
@@ -235,7 +235,7 @@ Manager('queues calls over max_ongoing_requests, and refuses those over max_queu
   await Promise.all(calls);
 });
 
-Manager('serves calls with as many replicas as it was told', async () => {
+Manager('serves calls with the configured number of replicas', async () => {
   const made = manager({ one: { num_replicas: 2 } });
   await made.start();
   assert.equal(
@@ -274,14 +274,14 @@ Manager('gives each replica its GPUs and no others, the largest first', async ()
   ]);
 });
 
-Manager('runs on the CPU what asks for no GPU, where there are some', async () => {
+Manager('runs a deployment that asks for no GPU on the CPU, even if there are GPUs', async () => {
   const made = manager({ free: {}, small: { ray_actor_options: { num_gpus: 0.5 } } }, TWO_GPUS);
   await made.start();
   assert.equal([await visible(made, 'free'), made.status()['free']?.replicas[0]?.device], ['', 'CPU']);
   assert.is(((await made.handle('free').call('spec', {})) as { num_gpus: number }).num_gpus, 0);
 });
 
-Manager('gives replicas threads so that all of them together fit the processors', async () => {
+Manager('divides the processors among the threads of all replicas', async () => {
   const made = manager(
     { one: {}, two: { num_replicas: 2 }, three: { ray_actor_options: { num_cpus: 4 } } },
     { gpus: [], memoryBytes: 64e9, cpus: 10 },
@@ -295,42 +295,42 @@ Manager('gives replicas threads so that all of them together fit the processors'
   assert.equal(threads, [2, 2, 4]);
 });
 
-Manager('gives replicas the threads that their configuration names, and the others a part of the rest', async () => {
-  const machine: Machine = { gpus: [], memoryBytes: 64e9, cpus: 8 };
-  const made = manager({ one: { user_config: { n_threads: 5 } }, two: {} }, machine);
-  await made.start();
-  const threads = async (name: string): Promise<unknown> =>
-    ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
-  assert.equal([await threads('one'), await threads('two')], [5, 3]);
-
-  const { outcome } = await made.update('two', { type: 'SampleDeployment', user_config: { n_threads: 2 } });
-  assert.equal([outcome, await threads('two'), await threads('one')], ['updated', 2, 5]);
-});
-
 Manager(
-  'gives replicas fewer threads than their configuration names where there are fewer processors, and says so in the log',
+  'gives replicas the threads that their configuration names, and divides the rest among the others',
   async () => {
-    const warnings: string[] = [];
-    const log = {
-      ...silentLogger,
-      warn: (message: string, fields?: LogFields) =>
-        void warnings.push(`${message} ${String(fields?.['deployment'])}: ${String(fields?.['reason'])}`),
-    };
-    const made = manager(
-      { one: { user_config: { n_threads: 6 } }, two: { user_config: { n_threads: 2 } } },
-      { gpus: [], memoryBytes: 64e9, cpus: 4 },
-      log as Logger,
-    );
+    const machine: Machine = { gpus: [], memoryBytes: 64e9, cpus: 8 };
+    const made = manager({ one: { user_config: { n_threads: 5 } }, two: {} }, machine);
     await made.start();
     const threads = async (name: string): Promise<unknown> =>
       ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
-    assert.equal([await threads('one'), await threads('two')], [3, 1]);
-    assert.match(
-      warnings.join('\n'),
-      /fewer threads than configured one: the configuration names 6 threads for each replica, and a replica runs 3: this machine has 4 processors/,
-    );
+    assert.equal([await threads('one'), await threads('two')], [5, 3]);
+
+    const { outcome } = await made.update('two', { type: 'SampleDeployment', user_config: { n_threads: 2 } });
+    assert.equal([outcome, await threads('two'), await threads('one')], ['updated', 2, 5]);
   },
 );
+
+Manager('gives replicas fewer threads than configured when there are too few processors, and logs it', async () => {
+  const warnings: string[] = [];
+  const log = {
+    ...silentLogger,
+    warn: (message: string, fields?: LogFields) =>
+      void warnings.push(`${message} ${String(fields?.['deployment'])}: ${String(fields?.['reason'])}`),
+  };
+  const made = manager(
+    { one: { user_config: { n_threads: 6 } }, two: { user_config: { n_threads: 2 } } },
+    { gpus: [], memoryBytes: 64e9, cpus: 4 },
+    log as Logger,
+  );
+  await made.start();
+  const threads = async (name: string): Promise<unknown> =>
+    ((await made.handle(name).call('spec', {})) as { threads: number }).threads;
+  assert.equal([await threads('one'), await threads('two')], [3, 1]);
+  assert.match(
+    warnings.join('\n'),
+    /fewer threads than configured one: the configuration asks for 6 threads for each replica, but a replica runs 3, because this machine has 4 processors/,
+  );
+});
 
 Manager('keeps a replica on its GPU when its process dies', async () => {
   const made = manager(
@@ -344,7 +344,7 @@ Manager('keeps a replica on its GPU when its process dies', async () => {
   assert.is(await visible(made, 'two'), before);
 });
 
-Manager('runs on the CPU what asks for a GPU where there is none, with one warning', async () => {
+Manager('runs deployments that ask for a GPU on the CPU when there is none, with one warning', async () => {
   const warnings: Record<string, unknown>[] = [];
   const log = createLogger({ level: 'warn', format: 'json', write: (line) => warnings.push(JSON.parse(line)) });
   const made = manager(
@@ -356,7 +356,7 @@ Manager('runs on the CPU what asks for a GPU where there is none, with one warni
   assert.is(await visible(made, 'one'), '');
   assert.equal(
     warnings.map(({ message, deployments }) => [message, deployments]),
-    [['this machine has no GPU, deployments that ask for one run on the CPU', ['one', 'two']]],
+    [['this machine has no GPU; deployments that ask for one run on the CPU', ['one', 'two']]],
   );
 });
 
@@ -432,7 +432,7 @@ Manager('repeats a call whose replica was lost', async () => {
   assert.is.not(await handle.call('pid', {}), pid);
 });
 
-Manager('does not repeat a stream that gave a value', async () => {
+Manager('does not repeat a stream that has produced a value', async () => {
   const made = manager({ one: {} });
   await made.start();
   const values: unknown[] = [];
@@ -442,13 +442,13 @@ Manager('does not repeat a stream that gave a value', async () => {
   assert.equal([values, error.name], [[0, 1, 2], 'ReplicaLostError']);
 });
 
-Manager('gives up a call that loses its replica each time, naming it', async () => {
+Manager('gives up a call that loses each replica, and names the replica', async () => {
   const made = manager({ one: { num_replicas: 2 } });
   await made.start();
   assert.is((await failure(() => made.handle('one').call('crash', {}))).name, 'PoisonousCallError');
 });
 
-Manager('starts no replica that may sleep until its first call, which waits for it', async () => {
+Manager('starts the first replica of a sleeping deployment at its first call, which waits for it', async () => {
   const made = manager({ one: { autoscaling_config: { min_replicas: 0 } } });
   await made.start();
   assert.equal([made.status()['one']?.status, made.status()['one']?.replicas.length], ['RUNNING', 0]);

@@ -23,13 +23,11 @@ import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
 import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
 
 export interface DeploymentManagerOptions extends DeploymentStarterOptions {
-  /**
-   * What must have happened before a replica can start, such as the build of the addon; models are fetched meanwhile.
-   */
+  /** Awaited before a replica starts, for example for the build of the addon. Models are fetched at the same time. */
   readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
-  /** What replicas can be placed on. Default: a machine without a GPU, with as much memory as it takes. */
+  /** Returns the devices for replicas. Default: no GPU and unlimited memory. */
   readonly machine?: ((signal: AbortSignal) => Promise<Machine>) | undefined;
-  /** Kinds of deployments beside those that come with the package. */
+  /** Further types of deployments besides the built-in ones. */
   readonly definitions?: readonly DeploymentDefinition[] | undefined;
 }
 
@@ -38,7 +36,7 @@ export interface DeploymentProgress {
   /** 0 to 1; undefined when unknown. */
   readonly fraction: number | undefined;
   readonly text: string;
-  /** It has started: nothing follows. */
+  /** Set in the last report, when the start or update has ended. */
   readonly isReady?: boolean | undefined;
 }
 
@@ -49,23 +47,23 @@ export interface DeployOptions {
 
 export interface StartOptions extends DeployOptions {
   /**
-   * One deployment after the other, each when the one before is ready. Default: models are fetched one after the other,
-   * replicas load meanwhile.
+   * Whether each deployment starts after the one before is ready. Default: models are fetched one after the other, and
+   * replicas load at the same time.
    */
   readonly sequential?: boolean | undefined;
 }
 
 export interface UpdateOptions extends DeployOptions {
-  /** Seconds that a new replica must serve beside the old ones before the next of these goes. Default 5. */
+  /** Seconds that a new replica must serve before the next old replica is stopped. Default: 5. */
   readonly watchS?: number | undefined;
 }
 
-/** Kinds of deployments that come with the package. */
+/** Built-in types of deployments. */
 export const builtinDefinitions: readonly DeploymentDefinition[] = [WhisperDeployment, LlamaTextGenerationDeployment];
 
 const DEFAULT_WATCH_S = 5;
 const MAX_WATCH_S = 86_400;
-/** When one cannot be started, the others may show for so long what is wrong with them. */
+/** Time for further failures after the first one, so that one error can report them all. */
 const FAILURE_WINDOW_MS = 2000;
 
 /** The deployments of one host: their configuration, their replicas, and handles to them. */
@@ -100,50 +98,55 @@ export class DeploymentManager {
   }
 
   /**
-   * Takes what `options` of a class gave, or an entry of the configuration file. Throws `ValidationError` that names
-   * the deployment and the key.
+   * Registers the result of a class's `options`, or an entry of the configuration file. Throws `ValidationError`, which
+   * names the deployment and the key.
    */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     const what = `deployment ${name}`;
     if (this.#deployments.has(name))
-      throw new AanaError('DeploymentExists', 'conflict', `${what} is registered already`);
+      throw new AanaError('DeploymentExists', 'conflict', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
     this.#deployments.set(name, new ManagedDeployment(name, bound));
     return bound;
   }
 
-  /** What each deployment is now, in the order of registration. */
+  /** Returns the current definition and options of each deployment, in the order of registration. */
   registered(): ReadonlyMap<string, BoundDeployment> {
     return new Map([...this.#deployments.values()].map(({ name, bound }) => [name, bound]));
   }
 
-  /** Forgets a deployment that was not started. Silent when there is none of that name. */
+  /** Removes a deployment that was not started. Does nothing if there is none of that name. */
   unregister(name: string): void {
     const deployment = this.#deployments.get(name);
     if (!deployment) return;
     if (deployment.state !== 'registered')
-      throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} was started; remove it`, {
-        data: { deployment: name },
-      });
+      throw new AanaError(
+        'DeploymentRunning',
+        'conflict',
+        `deployment ${name} has been started; use remove() instead`,
+        {
+          data: { deployment: name },
+        },
+      );
     this.#deployments.delete(name);
   }
 
   /**
-   * Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error tells
-   * which failed and why.
+   * Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error says
+   * which deployments failed and why.
    */
   async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
     const deployments = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
     if (deployments.length === 0) return;
     const giveUp = new AbortController();
     const all = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
-    // Devices are looked for while the first model is fetched; what asks for more than there is ends that.
+    // Devices are detected while the first model is fetched. A deployment that asks for too much ends the fetch.
     const plan = this.#makePlan(all);
     const places = plan.then((made) => made.reserve(deployments.map(planned)));
     places.catch((error: unknown) => giveUp.abort(error));
     const failures: StartFailure[] = [];
     const onFailure = (deployment: string, error: unknown): void => {
-      if (all.aborted) return; // it was ended, it did not fail
+      if (all.aborted) return; // it was stopped and did not fail
       failures.push({ deployment, error });
       if (failures.length === 1)
         void this.#clock.delay(FAILURE_WINDOW_MS, all).then(
@@ -173,18 +176,23 @@ export class DeploymentManager {
     throw failures.length > 0 ? startFailure(failures) : all.reason;
   }
 
-  /** Starts one that was registered since, or that failed. Rejects like {@link start}; the others are left alone. */
+  /** Starts a deployment that is new or has failed. Rejects like {@link start}, without stopping other deployments. */
   async deployOne(name: string, { signal, onProgress }: DeployOptions = {}): Promise<void> {
     const deployment = this.#require(name);
     deployment.requireIdle();
     if (deployment.state === 'serving')
-      throw new AanaError('DeploymentRunning', 'conflict', `deployment ${name} runs already; update it to change it`, {
-        data: { deployment: name },
-      });
+      throw new AanaError(
+        'DeploymentRunning',
+        'conflict',
+        `deployment ${name} is already running; update it to change it`,
+        {
+          data: { deployment: name },
+        },
+      );
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
     const makePlan = async (): Promise<DevicePlan> => {
-      await deployment.replicas?.stop(0); // those of the last time, which failed
+      await deployment.replicas?.stop(0); // replicas of the failed start
       return this.#makePlan(all);
     };
     const plan = makePlan();
@@ -198,8 +206,8 @@ export class DeploymentManager {
   }
 
   /**
-   * Takes no more calls for it, lets those it has finish for `graceMs` or what its options say if that is less, and
-   * forgets it. What is being done to it is ended.
+   * Removes the deployment. New calls are refused. Running calls may finish for `graceMs` or the time in the options,
+   * whichever is less. A start or change in progress is ended.
    */
   async remove(
     name: string,
@@ -218,9 +226,9 @@ export class DeploymentManager {
   }
 
   /**
-   * Changes a deployment that runs, without losing a call: in place where running replicas can take what is new, else
-   * replica by replica, and back when the new version is no good. Rejects, with nothing changed, when the options are
-   * wrong, when another change is being made, when it would fit on no device, or with the signal's reason.
+   * Changes a running deployment without losing a call: in place if running replicas can take the changes, otherwise
+   * replica by replica, with a rollback when the new version fails. Rejects, with nothing changed, when the options are
+   * invalid, when another change is in progress, when the new version fits on no device, or with the signal's reason.
    */
   async update(
     name: string,
@@ -258,9 +266,9 @@ export class DeploymentManager {
   }
 
   /**
-   * As many replicas as that, at least as many where the deployment scales by itself, or other bounds for that.
-   * Resolves when those that come are ready. Throws `InsufficientResources`, naming demand and supply, or
-   * `FailedDeployment`; then nothing has changed.
+   * Sets the number of replicas (the minimum, if the deployment is autoscaled), or the bounds of autoscaling. Resolves
+   * when new replicas are ready. Throws `InsufficientResources`, which names demand and supply, or `FailedDeployment`;
+   * then nothing has changed.
    */
   async scale(name: string, replicas: number | ReplicaRange): Promise<void> {
     const deployment = this.#require(name);
@@ -270,7 +278,7 @@ export class DeploymentManager {
     });
   }
 
-  /** Whether every deployment that was started serves calls, also with fewer replicas than it should have. */
+  /** Whether every started deployment serves calls, even if replicas are missing. */
   get canServe(): boolean {
     return [...this.#deployments.values()].every((deployment) => deployment.canServe !== false);
   }
@@ -281,7 +289,7 @@ export class DeploymentManager {
     );
   }
 
-  /** What each deployment can be told and asked. */
+  /** Returns the configuration schema and the methods of each deployment. */
   describe(): Record<string, DeploymentDescription> {
     return Object.fromEntries(
       [...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]),
@@ -289,8 +297,8 @@ export class DeploymentManager {
   }
 
   /**
-   * Keeps a place at a deployment for a call that comes after other work of its request, such as the fetch of a video.
-   * Throws `DeploymentNotFound`, and what such a call would be refused with now: `DeploymentFull`,
+   * Reserves room in a deployment for a call that follows other work of its request, such as the fetch of a video.
+   * Throws `DeploymentNotFound`, or the error with which the call would be refused now: `DeploymentFull`,
    * `DeploymentOverloaded`.
    */
   reserve(name: string, context: RequestContext): Reservation {
@@ -298,8 +306,8 @@ export class DeploymentManager {
   }
 
   /**
-   * Returns a handle to the deployment that has the name at the time of each call. Throws `DeploymentNotFound`, which
-   * names all deployments. Calls before the start are refused.
+   * Returns a handle. Each of its calls goes to the deployment that has the name at that time; calls before the start
+   * are refused. Throws `DeploymentNotFound`, which names all deployments.
    */
   handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
@@ -308,15 +316,15 @@ export class DeploymentManager {
   }
 
   /**
-   * Lets running calls finish, for `graceMs` or what the deployment's options say if that is less, and ends all
-   * replicas. May be called twice.
+   * Ends all replicas. Running calls may finish for `graceMs` or the time in the deployment's options, whichever is
+   * less. May be called twice.
    */
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
     await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
   }
 
-  /** From registered to serving. `prepared` settles when its model is there. */
+  /** Starts a deployment. `prepared` settles when the model has been fetched. */
   #deploy(
     deployment: ManagedDeployment,
     plan: Promise<DevicePlan>,
@@ -343,7 +351,7 @@ export class DeploymentManager {
         });
         deployment.enter('started');
       } catch (error) {
-        failed.abort(error); // the model is not needed any more
+        failed.abort(error); // ends the fetch of the model
         deployment.fail(signal.aborted ? `deployment ${name} was stopped before it was ready` : error);
         throw error;
       } finally {
@@ -379,7 +387,7 @@ export class DeploymentManager {
   }
 
   async #makePlan(signal: AbortSignal): Promise<DevicePlan> {
-    await this.#options.beforeReplicas?.(); // the addon is asked for devices
+    await this.#options.beforeReplicas?.(); // the addon reports the devices
     signal.throwIfAborted();
     if (!this.#plan) {
       const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
@@ -389,7 +397,10 @@ export class DeploymentManager {
     return this.#plan;
   }
 
-  /** Processors that each replica of `next`, which a deployment is or becomes, should keep busy beside all others. */
+  /**
+   * Returns the processors that each replica of `next`, the current or coming options, should keep busy beside all
+   * others.
+   */
   #cpusOf(deployment: ManagedDeployment, next: BoundDeployment, { machine }: DevicePlan): number {
     const others = this.#othersThan(deployment);
     const fewer = fewerThreads(next, others, machine);
@@ -419,9 +430,9 @@ function planned({ name, bound: { options } }: ManagedDeployment): PlannedDeploy
   return { name, options };
 }
 
-/** Ends its replicas, and what is being done to it. */
+/** Ends the replicas and the current start or change. */
 async function stop(deployment: ManagedDeployment, graceMs: number): Promise<void> {
   await deployment.replicas?.stop(Math.min(graceMs, deployment.bound.options.graceful_shutdown_timeout_s * 1000));
   await deployment.work;
-  await deployment.replicas?.stop(0); // what a start may have made meanwhile
+  await deployment.replicas?.stop(0); // replicas that a start made in the meantime
 }

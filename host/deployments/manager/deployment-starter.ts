@@ -11,20 +11,20 @@ import { replicaVersion } from './version-of.ts';
 export interface DeploymentStarterOptions {
   readonly log: Logger;
   readonly models: ModelSource;
-  /** Environment that replicas get. */
+  /** Environment of replicas. */
   readonly env: NodeJS.ProcessEnv;
-  /** How much lower the priority of replicas is. Default 10. */
+  /** Added to the niceness of replicas. Default: 10. */
   readonly nice?: number | undefined;
-  /** Where calls are reported. Default: nowhere. */
+  /** Records calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** Time, chance and processes that are not real, for the simulation. */
+  /** Simulated clock, random numbers and processes. */
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
 
-/** Progress as a deployment tells it; the manager adds the name. */
+/** Reports progress of one deployment. */
 export type Report = (fraction: number | undefined, text: string) => void;
 
-/** From options to running replicas. */
+/** Starts deployments: fetches the models and starts the first replicas. */
 export class DeploymentStarter {
   readonly #options: DeploymentStarterOptions;
 
@@ -33,8 +33,8 @@ export class DeploymentStarter {
   }
 
   /**
-   * Fetches models. `cpus` are those that each replica should keep busy. Throws `FailedDeployment` that names the
-   * deployment and the reason.
+   * Fetches models and returns the start parameters of replicas. `cpus` returns the processors that each replica should
+   * keep busy. Throws `FailedDeployment`, which names the deployment and the reason.
    */
   async prepare(
     name: string,
@@ -64,13 +64,13 @@ export class DeploymentStarter {
     }
   }
 
-  /** Counts the memory of a replica. Throws `InsufficientResources` when what is set aside has not as much. */
+  /** Counts the memory of a replica. Throws `InsufficientResources` when the reserved places have too little. */
   async countMemory({ definition }: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): Promise<void> {
     const need = await definition.memory?.(spec, { gpu: places.isOnGpu });
     if (need) places.countMemory(need);
   }
 
-  /** Starts its replicas; resolves when they are ready. */
+  /** Starts the replicas. Resolves when they are ready. */
   async start(
     deployment: ManagedDeployment,
     spec: ReplicaSpec,
@@ -79,7 +79,7 @@ export class DeploymentStarter {
   ): Promise<void> {
     const { signal, progress, makeRoom } = options;
     signal.throwIfAborted();
-    await places.look(); // the model may have taken long to fetch
+    await places.look(); // again, because fetching the model may have taken long
     await this.countMemory(deployment.bound, spec, places);
     signal.throwIfAborted();
     deployment.places = places;

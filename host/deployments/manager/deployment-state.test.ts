@@ -13,7 +13,7 @@ const STATES: readonly DeploymentState[] = [
   'removing',
   'gone',
 ];
-/** What each event leads to in the states above, in their order. */
+/** The state after each event, for the states above in their order. */
 const TABLE: Readonly<Record<DeploymentEvent, readonly (DeploymentState | undefined)[]>> = {
   start: ['starting', undefined, undefined, undefined, 'starting', undefined, undefined],
   started: [undefined, 'serving', undefined, undefined, undefined, undefined, undefined],

@@ -1,17 +1,17 @@
 /**
- * - `registered`: its options are checked, nothing runs
- * - `starting`: its model is fetched, its first replicas load
- * - `serving`: it takes calls; its replicas come and go by themselves
- * - `changing`: the same while it is scaled, updated or given another configuration
- * - `failed`: it could not be started, or all its replicas were given up
- * - `removing`: it finishes its calls
- * - `gone`: nothing of it is left
+ * - `registered`: the options are checked, nothing runs
+ * - `starting`: the model is fetched, or the first replicas load
+ * - `serving`: it takes calls; replicas are restarted and scaled automatically
+ * - `changing`: like `serving`, while it is scaled, updated or reconfigured
+ * - `failed`: the start failed, or all replicas were given up
+ * - `removing`: it finishes its last calls
+ * - `gone`: it has been removed
  */
 export type DeploymentState = 'registered' | 'starting' | 'serving' | 'changing' | 'failed' | 'removing' | 'gone';
 
 /**
- * `fail`: it will not come back by itself. `change` and `changed`: the beginning and the end of one, also of one that
- * was taken back.
+ * `fail`: the deployment does not recover by itself. `change` and `changed`: a change begins and ends, also one that
+ * was rolled back.
  */
 export type DeploymentEvent = 'start' | 'started' | 'fail' | 'change' | 'changed' | 'remove' | 'removed';
 
@@ -26,8 +26,7 @@ const TRANSITIONS: Readonly<Record<DeploymentState, Readonly<Partial<Record<Depl
 };
 
 /**
- * The state after `event`; undefined when the event means nothing in `state`, such as `change` of one that is being
- * changed.
+ * Returns the state after `event`, or undefined when the event is invalid in `state`, such as `change` in `changing`.
  */
 export function nextDeploymentState(state: DeploymentState, event: DeploymentEvent): DeploymentState | undefined {
   return TRANSITIONS[state][event];

@@ -3,12 +3,12 @@ import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 
 /**
- * `scale`: what the host does with replicas. `reconfigure`: what running replicas take. `roll`: what only new replicas
- * can have.
+ * `scale`: only options of the host change. `reconfigure`: running replicas can take the changes. `roll`: replicas must
+ * be replaced.
  */
 export type KindOfChange = 'none' | 'scale' | 'reconfigure' | 'roll';
 
-/** Options that running replicas know nothing of. */
+/** Options that only the host uses. */
 const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
   'num_replicas',
   'autoscaling_config',
@@ -20,7 +20,7 @@ const OF_THE_HOST: ReadonlySet<string> = new Set<keyof DeploymentOptions>([
   'pinned',
 ]);
 
-/** The least that must be done to come from one to the other. */
+/** Returns the smallest change that leads from `before` to `after`. */
 export function kindOfChange(before: BoundDeployment, after: BoundDeployment): KindOfChange {
   const { definition } = after;
   if (before.definition !== definition) return 'roll';

@@ -4,20 +4,20 @@ import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 import { type DeploymentEvent, type DeploymentState, nextDeploymentState } from './deployment-state.ts';
 
-/** A registered deployment and what runs of it. */
+/** A registered deployment with its state and its replicas. */
 export class ManagedDeployment {
   readonly name: string;
   bound: BoundDeployment;
   places: DeploymentPlaces | undefined;
   replicas: ReplicaSet | undefined;
-  /** Processors that each of its replicas was given to keep busy. */
+  /** Processors that each replica may keep busy. */
   cpus: number | undefined;
-  /** Ends what is being done to it when it is removed. */
+  /** Aborted on removal, which ends a start or change. */
   readonly ending = new AbortController();
-  /** Settles when what is being done to it has ended. */
+  /** Settles when the current start or change has ended. */
   work: Promise<unknown> = Promise.resolve();
   #state: DeploymentState = 'registered';
-  /** Why it could not be started. */
+  /** Reason of a failed start; otherwise empty. */
   #failure = '';
 
   constructor(name: string, bound: BoundDeployment) {
@@ -29,7 +29,7 @@ export class ManagedDeployment {
     return this.#state === 'serving' && this.replicas?.hasFailed ? 'failed' : this.#state;
   }
 
-  /** Applies the transition table; false when the event means nothing now. */
+  /** Applies the event. Returns false when it is invalid in this state. */
   enter(event: DeploymentEvent): boolean {
     const next = nextDeploymentState(this.state, event);
     if (!next) return false;
@@ -38,25 +38,22 @@ export class ManagedDeployment {
     return true;
   }
 
-  /** It could not be started, or not all of it. */
+  /** Records that the start failed. */
   fail(error: unknown): void {
     this.#failure = error instanceof Error ? error.message : String(error);
     this.enter('fail');
   }
 
-  /** Refuses what cannot be done while something else is done to it. */
+  /** Throws `DeploymentBusy` while the deployment is being started, changed or removed. */
   requireIdle(): void {
     const { state } = this;
     if (state === 'serving' || state === 'failed' || state === 'registered') return;
-    throw new AanaError(
-      'DeploymentBusy',
-      'conflict',
-      `deployment ${this.name} is ${BUSY_WITH[state]}; try again when that has ended`,
-      { data: { deployment: this.name, state } },
-    );
+    throw new AanaError('DeploymentBusy', 'conflict', `deployment ${this.name} ${BUSY_WITH[state]}; try again later`, {
+      data: { deployment: this.name, state },
+    });
   }
 
-  /** The replicas of one that runs. Throws `DeploymentNotStarted`, or `FailedDeployment` with the reason. */
+  /** Returns the replicas. Throws `DeploymentNotStarted`, or `FailedDeployment` with the reason. */
   requireReplicas(): ReplicaSet {
     if (this.#failure !== '')
       throw new AanaError('FailedDeployment', 'unavailable', this.#failure, { data: { deployment: this.name } });
@@ -67,8 +64,8 @@ export class ManagedDeployment {
   }
 
   /**
-   * Whether it serves calls; undefined while nobody counts on it, because it has not been started yet or is being
-   * removed.
+   * Whether the deployment serves calls. Undefined when it is not expected to: before the start has ended and after
+   * removal began.
    */
   get canServe(): boolean | undefined {
     if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone')
@@ -92,8 +89,8 @@ export class ManagedDeployment {
 }
 
 const BUSY_WITH: Readonly<Record<Exclude<DeploymentState, 'serving' | 'failed' | 'registered'>, string>> = {
-  starting: 'being started',
-  changing: 'being changed already',
-  removing: 'being removed',
-  gone: 'removed',
+  starting: 'is being started',
+  changing: 'is already being changed',
+  removing: 'is being removed',
+  gone: 'was removed',
 };

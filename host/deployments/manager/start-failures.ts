@@ -5,7 +5,10 @@ export interface StartFailure {
   readonly error: unknown;
 }
 
-/** One error for all deployments that could not be started: that of the only one as it is, else a line for each. */
+/**
+ * Returns one error for all deployments that failed to start: a single failure unchanged, else one with a line for
+ * each.
+ */
 export function startFailure(failures: readonly StartFailure[]): unknown {
   const [first, ...others] = failures;
   if (others.length === 0) return first?.error;

@@ -3,7 +3,7 @@ import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 
-/** What the replicas of a deployment are, in the terms of those who run them. */
+/** Returns the version of a deployment in the terms of host/replicas. */
 export function replicaVersion(
   { definition, options }: BoundDeployment,
   spec: ReplicaSpec,

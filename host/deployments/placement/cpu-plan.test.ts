@@ -17,7 +17,7 @@ const machine = (cpus: number, gpus = 0): Parameters<typeof cpusOfReplica>[2] =>
   gpus: Array.from({ length: gpus }, () => ({ id: undefined, name: 'fake', memoryBytes: 0 })),
 });
 
-Plan('are half of those of the machine at most, 1 to 8', () => {
+Plan('are at most half of the machine’s processors, from 1 to 8', () => {
   assert.equal([1, 2, 3, 8, 64].map(defaultCpus), [1, 1, 1, 4, 8]);
 });
 
@@ -46,7 +46,7 @@ const CASES: readonly (readonly [
   ['two deployments on two', [PLAIN, PLAIN], 2, 0, [1, 1]],
   ['three deployments on eight', [PLAIN, PLAIN, PLAIN], 8, 0, [2, 2, 2]],
   ['replicas that may come', [PLAIN, plain({ autoscaling_config: { max_replicas: 3 } })], 8, 0, [2, 2]],
-  ['a deployment that says its number', [plain({ ray_actor_options: { num_cpus: 6 } }), PLAIN], 8, 0, [6, 2]],
+  ['a deployment that sets its number', [plain({ ray_actor_options: { num_cpus: 6 } }), PLAIN], 8, 0, [6, 2]],
   ['a number below one', [plain({ num_replicas: 2, ray_actor_options: { num_cpus: 0.5 } }), PLAIN], 4, 0, [1, 2]],
   ['more replicas than processors', [plain({ num_replicas: 5 }), PLAIN], 4, 0, [1, 1]],
   ['a deployment on a GPU', [plain({ num_replicas: 4, ray_actor_options: { num_gpus: 0.5 } }), PLAIN], 8, 2, [1, 4]],
@@ -76,17 +76,18 @@ for (const [what, all, cpus, gpus, wanted] of CASES) {
   });
 }
 
-Plan('say in a sentence that a replica runs fewer threads than its configuration names', () => {
+Plan('explain in a sentence why a replica runs fewer threads than its configuration names', () => {
   assert.match(
     fewerThreads(llm(9), [], machine(8)) ?? '',
-    /names 9 threads for each replica, and a replica runs 8: this machine has 8 processors/,
+    /asks for 9 threads for each replica, but a replica runs 8, because this machine has 8 processors/,
   );
   for (const next of [llm(8), llm(1, { num_replicas: 20 }), PLAIN])
     assert.is(fewerThreads(next, [], machine(8)), undefined);
 });
 
 /**
- * Threads of one unit (an answer's steps, or a window), and all threads of a replica, as it would start on the machine.
+ * Returns the threads of one unit (the steps of an answer, or a window), and all threads of a replica, when it starts
+ * on the machine.
  */
 async function threadsOf(bound: BoundDeployment, cpus: number): Promise<readonly [ofUnit: number, all: number]> {
   const models = { pull: async (id: string) => ({ path: `/models/${id}` }) };
@@ -102,37 +103,34 @@ async function threadsOf(bound: BoundDeployment, cpus: number): Promise<readonly
   return [ofUnit, ofUnit * Number(spec['max_states'] ?? 1)];
 }
 
-Plan(
-  'are enough for the threads of every pair of deployments, except for replicas and windows with one thread',
-  async () => {
-    const models = [undefined, 1, 2, 3, 5, 8].flatMap((threads) =>
-      [1, 2].map((replicas) => llm(threads, { num_replicas: replicas })),
-    );
-    const speech = [undefined, 1, 2, 4].flatMap((threads) =>
-      [undefined, 1, 3].map((states) =>
-        asr({ ...(threads !== undefined && { threads }), ...(states !== undefined && { max_states: states }) }),
-      ),
-    );
-    let lowered = 0;
-    let tight = 0;
-    for (const cpus of [1, 2, 3, 4, 6, 8, 12]) {
-      for (const all of models.flatMap((one) => speech.map((other) => [one, other] as const))) {
-        let busy = 0;
-        for (const [index, one] of all.entries()) {
-          const others = othersThan(all, index);
-          if (fewerThreads(one, others, machine(cpus)) !== undefined) lowered += 1;
-          const [ofUnit, ofReplica] = await threadsOf(one, cpusOfReplica(one, others, machine(cpus)));
-          if (ofUnit > 1) busy += ofReplica * (one.options.num_replicas ?? 1);
-        }
-        assert.ok(
-          busy <= cpus,
-          `${busy} threads on ${cpus} processors: ${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
-        );
-        if (busy === cpus) tight += 1;
+Plan('are enough for the threads of any two deployments, except for replicas and windows with one thread', async () => {
+  const models = [undefined, 1, 2, 3, 5, 8].flatMap((threads) =>
+    [1, 2].map((replicas) => llm(threads, { num_replicas: replicas })),
+  );
+  const speech = [undefined, 1, 2, 4].flatMap((threads) =>
+    [undefined, 1, 3].map((states) =>
+      asr({ ...(threads !== undefined && { threads }), ...(states !== undefined && { max_states: states }) }),
+    ),
+  );
+  let lowered = 0;
+  let tight = 0;
+  for (const cpus of [1, 2, 3, 4, 6, 8, 12]) {
+    for (const all of models.flatMap((one) => speech.map((other) => [one, other] as const))) {
+      let busy = 0;
+      for (const [index, one] of all.entries()) {
+        const others = othersThan(all, index);
+        if (fewerThreads(one, others, machine(cpus)) !== undefined) lowered += 1;
+        const [ofUnit, ofReplica] = await threadsOf(one, cpusOfReplica(one, others, machine(cpus)));
+        if (ofUnit > 1) busy += ofReplica * (one.options.num_replicas ?? 1);
       }
+      assert.ok(
+        busy <= cpus,
+        `${busy} threads on ${cpus} processors: ${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
+      );
+      if (busy === cpus) tight += 1;
     }
-    assert.ok(lowered > 50 && tight > 50, `${lowered} have fewer threads, ${tight} use all processors`);
-  },
-);
+  }
+  assert.ok(lowered > 50 && tight > 50, `${lowered} have fewer threads, ${tight} use all processors`);
+});
 
 Plan.run();

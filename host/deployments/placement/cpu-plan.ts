@@ -3,7 +3,7 @@ import type { Machine } from '../../devices/index.ts';
 import type { DeploymentDefinition } from '../class/deployment-definition.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 
-/** A deployment as far as it decides about processors. */
+/** The parts of a deployment that decide about processors. */
 export interface CpuUser {
   readonly definition: Pick<DeploymentDefinition, 'threads'>;
   readonly options: DeploymentOptions;
@@ -49,10 +49,10 @@ export function fewerThreads(next: CpuUser, others: Iterable<CpuUser>, machine: 
   const named = namedThreads(next, machine) ?? 1;
   const given = cpusOfReplica(next, others, machine);
   if (given >= named) return undefined;
-  return `the configuration names ${named} threads for each replica, and a replica runs ${given}: this machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus when it has more`;
+  return `the configuration asks for ${named} threads for each replica, but a replica runs ${given}, because this machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus if it has more`;
 }
 
-/** Undefined where a replica takes a part of what is left. */
+/** Returns the set number of processors of a replica, or undefined when it gets a part of the remaining processors. */
 function fixedCpus(user: CpuUser, machine: Machine): number | undefined {
   const { num_cpus: cpus, num_gpus: gpus = 0 } = user.options.ray_actor_options;
   const threads = namedThreads(user, machine);

@@ -14,7 +14,7 @@ const GIB = 2 ** 30;
 const NEED = { weightsBytes: 8 * GIB, contextBytes: 2 * GIB };
 const ON_CPU = DeploymentOptions.parse({ type: 'any' });
 
-/** Without GPUs, with so much memory. */
+/** Returns a machine without GPUs and with this much memory. */
 function ledgerOf(memoryGiB: number): PlacementLedger {
   return new PlacementLedger({ gpus: [], memoryBytes: memoryGiB * GIB });
 }
@@ -31,7 +31,7 @@ function taken(places: DeploymentPlaces): Place {
   return place;
 }
 
-Places('count weights that all share once, with whoever is left', () => {
+Places('count shared weights once, for a replica that remains', () => {
   const ledger = ledgerOf(16);
   const places = placesOf(ledger, 'llm');
   const [first, second] = [taken(places), taken(places)];
@@ -42,7 +42,7 @@ Places('count weights that all share once, with whoever is left', () => {
   assert.is(ledger.cpuMemoryBytes, 0);
 });
 
-Places('that are held count the same when replicas leave, come back and are replaced within them', () => {
+Places('that are held keep their count when replicas leave, return and are replaced in them', () => {
   const ledger = ledgerOf(16);
   const [before, after] = [placesOf(ledger, 'llm'), placesOf(ledger, 'llm')];
   const old = [taken(before), taken(before)];
@@ -61,7 +61,7 @@ Places('that are held count the same when replicas leave, come back and are repl
   assert.equal([ledger.cpuMemoryBytes, ledger.size], [0, 0]);
 });
 
-Places('that were held are free at the end, when nobody came back', () => {
+Places('that were held are free at the end when no replica returned', () => {
   const ledger = ledgerOf(16);
   const places = placesOf(ledger, 'llm');
   const [first, second] = [taken(places), taken(places)];
@@ -74,33 +74,30 @@ Places('that were held are free at the end, when nobody came back', () => {
   assert.ok(placesOf(ledger, 'other').take());
 });
 
-/** Memory as a replica on the CPU tells it. */
+/** Returns memory as a replica on the CPU reports it. */
 const onCpu = (privateGiB: number, fileGiB: number): ReplicaMemory => ({
   privateBytes: privateGiB * GIB,
   fileBytes: fileGiB * GIB,
   gpus: [],
 });
 
-Places(
-  'count what a replica says that it uses in place of what was estimated, and expect as much of the next one',
-  () => {
-    const ledger = ledgerOf(20);
-    const places = placesOf(ledger, 'llm');
-    const [first, second] = [taken(places), taken(places)];
-    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
-    first.onMemory?.(onCpu(3, 8));
-    assert.is(ledger.cpuMemoryBytes, 13 * GIB);
-    second.onMemory?.(onCpu(1, 8));
-    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
-    taken(places);
-    assert.is(ledger.cpuMemoryBytes, 15 * GIB);
-    first.release();
-    first.onMemory?.(onCpu(9, 9)); // its last words
-    assert.is(ledger.cpuMemoryBytes, 12 * GIB);
-  },
-);
+Places('replace the estimate by the memory that a replica reports, and expect the same of the next replica', () => {
+  const ledger = ledgerOf(20);
+  const places = placesOf(ledger, 'llm');
+  const [first, second] = [taken(places), taken(places)];
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  first.onMemory?.(onCpu(3, 8));
+  assert.is(ledger.cpuMemoryBytes, 13 * GIB);
+  second.onMemory?.(onCpu(1, 8));
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  taken(places);
+  assert.is(ledger.cpuMemoryBytes, 15 * GIB);
+  first.release();
+  first.onMemory?.(onCpu(9, 9)); // its last words
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+});
 
-Places('do not count weights as shared that each replica has in memory of its own', () => {
+Places('count weights for each replica that has them in private memory', () => {
   const ledger = ledgerOf(40);
   const places = placesOf(ledger, 'asr');
   taken(places).onMemory?.(onCpu(9, 0.5));
@@ -115,7 +112,7 @@ const gpuMachine = (free: readonly number[] = []): Machine => ({
   probe: { freeGpuBytes: async () => free.map((gib) => gib * GIB) },
 });
 
-Places('count a model on several GPUs by its parts, then as measured, and learn what else is used there', () => {
+Places('count a model on several GPUs by its parts, then as measured, and learn what other programs use', () => {
   const ledger = new PlacementLedger(gpuMachine());
   const places = new DeploymentPlaces(ledger, { name: 'llm', options: ON_TWO });
   places.countMemory({ weightsBytes: 60 * GIB, contextBytes: 20 * GIB, parts: [3, 1] });
@@ -138,7 +135,7 @@ Places('count a model on several GPUs by its parts, then as measured, and learn 
   );
 });
 
-Places('refuse what other programs leave no room for, and name these', async () => {
+Places('refuse a replica when other programs leave no room, and name them', async () => {
   const plan = new DevicePlan(gpuMachine([12, 80]), silentLogger);
   await plan.look(new AbortController().signal);
   const places = plan.placesFor({ name: 'llm', options: ON_TWO });
@@ -154,7 +151,7 @@ Places('refuse what other programs leave no room for, and name these', async () 
   assert.match(failure(), /needs at least 30 GiB of memory .* and the 68 GiB that other programs use/);
 });
 
-Places('look at the main memory each time before they are taken', () => {
+Places('query the main memory each time before they are taken', () => {
   let freeGiB = 12;
   const plan = new DevicePlan(
     { gpus: [], memoryBytes: 16 * GIB, probe: { freeMainBytes: () => freeGiB * GIB } },

@@ -16,35 +16,35 @@ export interface PlannedDeployment {
   readonly options: DeploymentOptions;
 }
 
-/** How the table of devices learns what other programs use. */
+/** Updates the ledger with the memory that other programs leave free. */
 export interface Looks {
-  /** Notes what is free of the main memory. Called before places are taken. */
+  /** Updates the free main memory. Called before places are taken. */
   main(): void;
-  /** Notes what is free of the GPUs. Returns undefined when nobody can be asked. */
+  /** Updates the free GPU memory. Returns undefined when the machine cannot be queried. */
   gpus(): Promise<void> | undefined;
 }
 
 const GIB = 2 ** 30;
 
-/** The places of one version of a deployment: those that are set aside for it, and those that its replicas have. */
+/** The places of one version of a deployment: reserved ones, and those of its replicas. */
 export class DeploymentPlaces {
   readonly #ledger: PlacementLedger;
   readonly #planned: PlannedDeployment;
   readonly #looks: Looks;
-  /** Set aside, not handed out yet. */
+  /** Reserved places that no replica has taken yet. */
   readonly #reserved: Placement[] = [];
   readonly #taken = new Set<Placement>();
-  /** Of the replicas that an update found: whoever of them left may come back to it. */
+  /** Places of the replicas that ran before an update. They are kept so that a rollback can restart these replicas. */
   readonly #held = new Set<Placement>();
-  /** As estimated from the model's file; as measured once a replica has told. */
+  /** Memory of one replica: estimated from the model's file, then measured when a replica has reported it. */
   #need: MemoryNeed | undefined;
   #isMeasured = false;
-  /** Of replicas on the CPU that have told: memory of their own. */
+  /** Private memory that replicas on the CPU have reported. */
   readonly #ownBytes = new WeakMap<Placement, number>();
-  /** On the CPU: the place that the weights, which all share, are counted with. */
+  /** On the CPU: the place for which the shared weights are counted. */
   #weightsAt: Placement | undefined;
 
-  /** Without `looks` the table counts as it is. */
+  /** Without `looks` the ledger is used without updates. */
   constructor(
     ledger: PlacementLedger,
     planned: PlannedDeployment,
@@ -55,27 +55,27 @@ export class DeploymentPlaces {
     this.#looks = looks;
   }
 
-  /** Those that replicas have. */
+  /** Places that replicas have. */
   get taken(): ReadonlySet<Placement> {
     return this.#taken;
   }
 
-  /** Whether its replicas run on a GPU. */
+  /** Whether the replicas run on a GPU. */
   get isOnGpu(): boolean {
     return this.#ledger.machine.gpus.length > 0 && this.#gpus > 0;
   }
 
   /**
-   * Asks how much of the GPUs other programs use now. Returns undefined when its replicas run on none, or when nobody
-   * can be asked.
+   * Updates how much GPU memory other programs use. Returns undefined when the replicas run on the CPU, or when the
+   * machine cannot be queried.
    */
   look(): Promise<void> | undefined {
     return this.isOnGpu ? this.#looks.gpus() : undefined;
   }
 
   /**
-   * Sets places aside for `count` replicas. Throws `InsufficientResources`, naming what is asked for and what there is;
-   * then none is.
+   * Reserves places for `count` replicas. Throws `InsufficientResources`, which names demand and supply; then no place
+   * is reserved.
    */
   reserve(count: number): void {
     this.#looks.main();
@@ -89,14 +89,14 @@ export class DeploymentPlaces {
     }
   }
 
-  /** Gives back what is set aside and was not taken. */
+  /** Gives back the reserved places that no replica took. */
   releaseReserved(): void {
     for (const placement of this.#reserved.splice(0)) this.#release(placement);
   }
 
   /**
-   * Counts the memory of a replica, once its model file is there; what is set aside is counted with it. Throws
-   * `InsufficientResources` when a device has not as much left.
+   * Sets the memory of one replica, when its model file has been fetched, and counts it for the reserved places. Throws
+   * `InsufficientResources` when a device has too little left.
    */
   countMemory(need: MemoryNeed): void {
     this.#looks.main();
@@ -106,8 +106,8 @@ export class DeploymentPlaces {
   }
 
   /**
-   * Throws `InsufficientResources` when `count` replicas would not fit into a machine that is empty but for what others
-   * keep.
+   * Throws `InsufficientResources` when `count` replicas would not fit if the `given` places and all places of this
+   * deployment were free.
    */
   requireRoom(count: number, given: Iterable<Placement>): void {
     this.#looks.main();
@@ -117,7 +117,7 @@ export class DeploymentPlaces {
     if (this.#need) trial.countMemory(this.#need);
   }
 
-  /** Whether one more replica would fit if these places were given back. */
+  /** Returns whether one more replica would fit if these places were free. */
   wouldFit(given: Iterable<Placement>): boolean {
     this.#looks.main();
     const trial = new DeploymentPlaces(this.#ledger.without(given), this.#planned);
@@ -126,7 +126,7 @@ export class DeploymentPlaces {
     return trial.#placeMore() !== undefined;
   }
 
-  /** A place for one more replica; undefined when there is no room now. */
+  /** Takes a place for one more replica. Returns undefined when there is no room now. */
   take(): Place | undefined {
     this.#looks.main();
     const placement = this.#reserved.shift() ?? this.#takeBack() ?? this.#placeMore();
@@ -145,8 +145,8 @@ export class DeploymentPlaces {
   }
 
   /**
-   * Keeps these places for replicas that come back, and for those of another version that fit into them, until the
-   * function that it gives is called.
+   * Keeps these places for a rollback, and for replicas of another version that fit into them. The returned function
+   * ends this.
    */
   hold(places: Iterable<Place>): () => void {
     const held = [...places].flatMap((place) => placements.get(place) ?? []);
@@ -163,12 +163,12 @@ export class DeploymentPlaces {
     };
   }
 
-  /** Why there is no room for `count` replicas of it. */
+  /** Returns the error that explains why there is no room for `count` replicas. */
   noRoom(count: number): AanaError {
     return this.#tooFewDevices(count);
   }
 
-  /** A place that was left and is held. */
+  /** Takes a held place that its replica has left. */
   #takeBack(): Placement | undefined {
     return [...this.#held].find((placement) => {
       if (this.#taken.has(placement) || !this.#ledger.retake(placement)) return false;
@@ -194,13 +194,13 @@ export class DeploymentPlaces {
     });
   }
 
-  /** A replica told what it uses: that counts from now on, for it and for those that come. */
+  /** Called when a replica reports its memory, which counts from now on for it and for later replicas. */
   #onMemory(placement: Placement, { privateBytes, fileBytes, gpus }: ReplicaMemory): void {
     if (!this.#taken.has(placement)) return;
     if (placement.gpus.length === 0) {
       const weightsBytes = this.#need?.weightsBytes ?? 0;
-      // A model that is mapped is read bit by bit, so its file counts; one that is not mapped lies in the process's own
-      // memory.
+      // A mapped model is read gradually, so the size of its file counts. A model that is not mapped is part of the
+      // private memory.
       const isMapped = fileBytes * 2 >= weightsBytes;
       this.#learn({
         weightsBytes: isMapped ? Math.max(fileBytes, weightsBytes) : fileBytes,
@@ -211,7 +211,7 @@ export class DeploymentPlaces {
       this.#ledger.measure(placement, this.#useOf(placement, this.#weightsAt === placement));
       return;
     }
-    if (gpus.length !== placement.gpus.length) return; // it cannot tell
+    if (gpus.length !== placement.gpus.length) return; // the replica cannot report its GPU memory
     const bytes = gpus.map(({ usedBytes }) => usedBytes);
     const total = bytes.reduce((sum, each) => sum + each, 0);
     const weightsBytes = Math.min(total, this.#need?.weightsBytes ?? 0);
@@ -221,7 +221,7 @@ export class DeploymentPlaces {
     placement.gpus.forEach((gpu, index) => this.#ledger.noteFree(gpu, gpus[index]?.freeBytes ?? 0));
   }
 
-  /** The next replica needs as much as the largest so far. */
+  /** Sets the need of later replicas to the largest measured so far. */
   #learn(measured: MemoryNeed): void {
     const before = this.#isMeasured ? this.#need : undefined;
     this.#isMeasured = true;
@@ -233,8 +233,8 @@ export class DeploymentPlaces {
   }
 
   /**
-   * What a replica uses of each of its devices. On the CPU weights count once, with one of the replicas; being mapped,
-   * they show as free memory.
+   * Returns the memory that a replica uses on each of its devices. On the CPU the weights are counted once, for one of
+   * the replicas. They are mapped, so the system reports them as free memory.
    */
   #useOf(placement: Placement, hasWeights: boolean): DeviceUse {
     const { gpus } = placement;
@@ -263,7 +263,7 @@ export class DeploymentPlaces {
     this.#taken.delete(placement);
     this.#ledger.release(placement);
     if (this.#weightsAt !== placement) return;
-    // The others still have the file mapped.
+    // The other replicas still have the file mapped.
     if (!this.#held.has(placement)) this.#weightsAt = undefined;
     const [heir] = [...this.#taken, ...this.#reserved];
     if (heir) this.#count(this.#ledger, heir);
@@ -331,7 +331,7 @@ export class DeploymentPlaces {
         : this.#ledger.foreignMainBytes;
     const asked = `a replica needs at least ${gib(need.weightsBytes + need.contextBytes)} of memory (${gib(need.weightsBytes)} for its weights, ${gib(need.contextBytes)} for its context)`;
     return this.#insufficient(
-      `${asked}; ${where} has ${supply.map(gib).join(' and ')}, less what other replicas have${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`,
+      `${asked}; ${where} has ${supply.map(gib).join(' and ')}, less the memory of other replicas${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`,
       {
         demand: { weights_bytes: need.weightsBytes, context_bytes: need.contextBytes },
         supply: { memory_bytes: supply },
@@ -349,7 +349,7 @@ export class DeploymentPlaces {
 
 const placements = new WeakMap<Place, Placement>();
 
-/** Where a place is in the table of devices. */
+/** Returns the placement of a place in the ledger. */
 export function placementOf(place: Place): Placement | undefined {
   return placements.get(place);
 }

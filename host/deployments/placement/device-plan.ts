@@ -4,15 +4,15 @@ import { type Machine, PlacementLedger } from '../../devices/index.ts';
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
 import { firstReplicas } from '../class/deployment-options.ts';
 
-/** Who runs where on one machine. */
+/** The placement of all deployments on the devices of one machine. */
 export class DevicePlan {
   readonly #ledger: PlacementLedger;
   readonly #log: Logger;
   readonly #stopping: AbortSignal | undefined;
-  /** The look at the GPUs that goes on now. */
+  /** The query of the GPUs that is in progress. */
   #looking: Promise<void> | undefined;
 
-  /** `stopping` ends looks at the GPUs. */
+  /** `stopping` ends queries of the GPUs. */
   constructor(machine: Machine, log: Logger, stopping?: AbortSignal) {
     this.#ledger = new PlacementLedger(machine);
     this.#log = log;
@@ -23,7 +23,7 @@ export class DevicePlan {
     return this.#ledger.machine;
   }
 
-  /** Notes what other programs leave of the devices. Rejects with the signal's reason only. */
+  /** Updates how much of the devices other programs leave free. Rejects only with the signal's reason. */
   async look(signal: AbortSignal): Promise<void> {
     const asked = this.#lookAtGpus();
     if (asked) await raceAbort(asked, signal);
@@ -31,8 +31,8 @@ export class DevicePlan {
   }
 
   /**
-   * Sets places aside for all replicas that must run, the largest first, so that what fits together is found to fit.
-   * Throws `InsufficientResources`, naming what is asked for and what there is; then no place is set aside.
+   * Reserves places for all replicas that must run, the largest first, because small replicas fit into the gaps. Throws
+   * `InsufficientResources`, which names demand and supply; then no place is reserved.
    */
   reserve(deployments: readonly PlannedDeployment[]): Map<string, DeploymentPlaces> {
     const places = new Map(deployments.map((planned) => [planned.name, this.placesFor(planned)]));
@@ -45,11 +45,11 @@ export class DevicePlan {
     }
     const lacking = deployments.filter((planned) => gpusOf(planned) > 0).map(({ name }) => name);
     if (this.#ledger.machine.gpus.length === 0 && lacking.length > 0)
-      this.#log.warn('this machine has no GPU, deployments that ask for one run on the CPU', { deployments: lacking });
+      this.#log.warn('this machine has no GPU; deployments that ask for one run on the CPU', { deployments: lacking });
     return places;
   }
 
-  /** Places for a deployment, of which none is set aside. */
+  /** Returns the places of a deployment, with none reserved. */
   placesFor(planned: PlannedDeployment): DeploymentPlaces {
     return new DeploymentPlaces(this.#ledger, planned, {
       main: () => this.#lookAtMain(),
@@ -58,8 +58,8 @@ export class DevicePlan {
   }
 
   /**
-   * Notes how much of each GPU is free. Deployments that ask at the same time share one look, because it starts a
-   * process. Undefined when nobody can be asked.
+   * Updates how much of each GPU is free. Deployments that ask at the same time share one query, because it starts a
+   * process. Returns undefined when the machine cannot be queried.
    */
   #lookAtGpus(): Promise<void> | undefined {
     const { freeGpuBytes } = this.machine.probe ?? {};
@@ -79,7 +79,7 @@ export class DevicePlan {
   #reserveOne(planned: PlannedDeployment, places: DeploymentPlaces | undefined): void {
     const count = firstReplicas(planned.options);
     places?.reserve(count);
-    // One that sleeps must be able to run alone.
+    // A sleeping deployment must fit on the empty machine.
     if (count === 0) new DeploymentPlaces(new PlacementLedger(this.#ledger.machine), planned).reserve(1);
   }
 }

@@ -7,7 +7,7 @@ const Eviction = suite('the choice of who makes room');
 
 const MACHINE = { gpus: ['a', 'b'].map((id) => ({ id, name: id, memoryBytes: 80e9 })), memoryBytes: 64e9 };
 
-/** A table with these shares taken, one replica each; the spread policy puts each on the emptier GPU. */
+/** Returns a ledger with these shares taken, one replica each. The spread policy puts each on the emptier GPU. */
 function taken(...gpus: readonly number[]): { ledger: PlacementLedger; placements: Placement[] } {
   const ledger = new PlacementLedger(MACHINE);
   const placements = gpus.map((share, index) =>
@@ -16,7 +16,7 @@ function taken(...gpus: readonly number[]): { ledger: PlacementLedger; placement
   return { ledger, placements: placements.filter((placement) => placement !== undefined) };
 }
 
-/** The numbers of those that go for one more replica with this share; `usedAt` is when each was last used. */
+/** Returns the indices of the victims for one more replica with this share. `usedAt` has the last use of each. */
 function victims(
   shares: readonly number[],
   usedAt: readonly (number | undefined)[],
@@ -31,14 +31,14 @@ function victims(
   return chooseVictims(candidates, fits)?.map(({ index }) => index);
 }
 
-Eviction('takes nobody when there is room', () => assert.equal(victims([1], [1], 1), []));
-Eviction('takes the least recently used', () => assert.equal(victims([1, 1], [20, 10], 0.5), [1]));
-Eviction('takes no more than are needed', () => assert.equal(victims([0.5, 0.5, 0.5, 0.5], [1, 2, 3, 4], 0.5), [0]));
-Eviction('leaves an older one alone that would not help', () =>
+Eviction('ends no replica when there is room', () => assert.equal(victims([1], [1], 1), []));
+Eviction('ends the least recently used', () => assert.equal(victims([1, 1], [20, 10], 0.5), [1]));
+Eviction('ends no more than necessary', () => assert.equal(victims([0.5, 0.5, 0.5, 0.5], [1, 2, 3, 4], 0.5), [0]));
+Eviction('spares an older one that would not help', () =>
   assert.equal(victims([0.5, 1, 0.3], [1, 2, undefined], 1), [1]),
 );
-Eviction('takes several where one is not enough', () => assert.equal(victims([1, 1], [1, 2], 2), [0, 1]));
-Eviction('takes nobody when all together are not enough', () =>
+Eviction('ends several when one is not enough', () => assert.equal(victims([1, 1], [1, 2], 2), [0, 1]));
+Eviction('ends no replica when all together are not enough', () =>
   assert.is(victims([1, 1], [1, undefined], 2), undefined),
 );
 

@@ -1,15 +1,15 @@
 import type { Placement } from '../../devices/index.ts';
 
-/** A replica that could go. */
+/** A replica that could be ended. */
 export interface Candidate {
   readonly placement: Placement;
-  /** When its deployment was last used, in milliseconds of one clock for all. */
+  /** Time of the deployment's last use, in milliseconds of the common clock. */
   readonly lastUsedAt: number;
 }
 
 /**
- * Which of `candidates` go so that `fits`: those of the least recently used deployments, and none of them in vain.
- * Undefined when it would not fit without all of them either.
+ * Returns the candidates to end until `fits` returns true: those of the least recently used deployments, and no more
+ * than necessary. Undefined when ending all of them is not enough.
  */
 export function chooseVictims<Each extends Candidate>(
   candidates: readonly Each[],
@@ -23,7 +23,7 @@ export function chooseVictims<Each extends Candidate>(
     needed += 1;
   }
   let victims = oldestFirst.slice(0, needed);
-  // What lies on another device does not help; the most recently used stays if it can.
+  // A victim on another device does not help. The most recently used one is spared first.
   for (const victim of victims.toReversed()) {
     const others = victims.filter((other) => other !== victim);
     if (fits(placements(others))) victims = others;

@@ -7,19 +7,20 @@ import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 interface Victim extends Candidate {
   readonly replicas: ReplicaSet;
   readonly member: Member;
-  /** It goes already, perhaps with calls on it. */
+  /** Whether the replica is already ending, perhaps with running calls. */
   readonly isEnding: boolean;
 }
 
 const MAX_ATTEMPTS = 3;
 
 /**
- * Frees places for deployments that wake. It waits for replicas that are ending, and ends replicas that nobody uses.
+ * Frees places for deployments that need a further replica. It waits for replicas that are ending, and ends idle
+ * replicas.
  */
 export class RoomMaker {
   readonly #deployments: () => Iterable<ManagedDeployment>;
   /**
-   * Replicas that make room for a deployment, with promises that resolve when it has taken the place. No other
+   * Replicas that are making room for a deployment, with promises that resolve when it has taken the place. No other
    * deployment may choose them.
    */
   readonly #claimed = new Map<Member, Promise<void>>();
@@ -47,8 +48,8 @@ export class RoomMaker {
   }
 
   /**
-   * Returns the replicas that have to go: first those that are ending and have no calls left, then those that nobody
-   * uses, then those that are ending and finish their last calls. Undefined when all of them are not enough.
+   * Returns the replicas to end: first ending replicas without calls, then idle replicas, then ending replicas with
+   * calls. Undefined when all of them are not enough.
    */
   #choose(deployment: ManagedDeployment): readonly Victim[] | undefined {
     const { places } = deployment;
@@ -81,7 +82,7 @@ export class RoomMaker {
   }
 }
 
-/** A replica with its place; nothing when it has none any more. */
+/** Returns the replica with its place, or nothing when it no longer has one. */
 function victim(replicas: ReplicaSet, member: Member): Victim[] {
   const place = replicas.placeOf(member);
   const placement = place && placementOf(place);

@@ -1,4 +1,4 @@
-// Deployments that sleep and wake on declared GPUs; real replica processes.
+// Deployments that sleep and wake on declared GPUs, with real replica processes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../core/errors.ts';
@@ -14,7 +14,7 @@ const Room = suite('room for deployments that wake');
 
 const open = new Set<DeploymentManager>();
 
-/** All take one GPU and may sleep, unless they say otherwise. */
+/** By default every deployment takes one GPU and may sleep. */
 async function started(
   gpus: number,
   deployments: Record<string, Partial<DeploymentOptionsInput>>,
@@ -64,7 +64,7 @@ Room.after.each(async () => {
   open.clear();
 });
 
-Room('is made by one that nobody uses', async () => {
+Room('is made by an idle deployment', async () => {
   const made = await started(1, { one: {}, two: {} });
   await use(made, 'one');
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
@@ -72,24 +72,21 @@ Room('is made by one that nobody uses', async () => {
   assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
 });
 
-Room(
-  'is none where other programs have taken the memory since the last start, and there is room again when they have gone',
-  async () => {
-    let free = 80e9;
-    const made = await started(
-      1,
-      { one: { user_config: { weights_bytes: 50e9 } } },
-      { freeGpuBytes: async () => [free] },
-    );
-    free = 20e9;
-    const error = await failure(use(made, 'one'));
-    assert.is(error.name, 'InsufficientResources');
-    assert.match(error.message, '56 GiB used by other programs');
-    assert.equal(awake(made), []);
-    free = 80e9;
-    assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
-  },
-);
+Room('is missing while other programs use the memory, and returns when they end', async () => {
+  let free = 80e9;
+  const made = await started(
+    1,
+    { one: { user_config: { weights_bytes: 50e9 } } },
+    { freeGpuBytes: async () => [free] },
+  );
+  free = 20e9;
+  const error = await failure(use(made, 'one'));
+  assert.is(error.name, 'InsufficientResources');
+  assert.match(error.message, '56 GiB used by other programs');
+  assert.equal(awake(made), []);
+  free = 80e9;
+  assert.equal(await use(made, 'one'), { text: 'one', times: 1 });
+});
 
 Room('is looked for again when a deployment is scaled', async () => {
   let free = 80e9;
@@ -115,13 +112,13 @@ Room('is looked for again when a deployment is scaled', async () => {
   assert.equal(awake(made), ['one', 'one']);
 });
 
-Room('is made by the least recently used', async () => {
+Room('is made by the least recently used deployment', async () => {
   const made = await started(2, { one: {}, two: {}, three: {} });
   for (const name of ['one', 'two', 'one', 'three']) await use(made, name);
   assert.equal(awake(made), ['one', 'three']);
 });
 
-Room('is not made by one in use: the call is refused, naming demand and supply', async () => {
+Room('is not made by a deployment in use: the call is refused, and the error names demand and supply', async () => {
   const made = await started(1, { one: {}, two: {} });
   const running = made.handle('one').call('wait', { ms: 2000 });
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
@@ -135,7 +132,7 @@ Room('is not made by one in use: the call is refused, naming demand and supply',
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
 });
 
-Room('is not made by one that is pinned', async () => {
+Room('is not made by a pinned deployment', async () => {
   const made = await started(1, { one: { pinned: true }, two: {} });
   await use(made, 'one');
   assert.is((await failure(use(made, 'two'))).name, 'InsufficientResources');
@@ -150,7 +147,7 @@ Room('is not made by replicas that must run', async () => {
   assert.equal(awake(made), ['one', 'two']);
 });
 
-Room('is made once for two that wake at the same time', async () => {
+Room('is made only once for two deployments that wake at the same time', async () => {
   const made = await started(2, { one: {}, two: {}, three: {}, four: {} });
   await Promise.all([use(made, 'one'), use(made, 'two')]);
   for (const [first, second] of [
@@ -181,7 +178,7 @@ Room('is not waited for on devices that are not needed', async () => {
   await Promise.all([running, removed]);
 });
 
-Room('is made by one that finishes its last calls when there is no other, after its grace', async () => {
+Room('is made by a replica that finishes its last calls, after its grace, when there is no other', async () => {
   const made = await started(1, {
     leaving: { graceful_shutdown_timeout_s: 0.05, autoscaling_config: { min_replicas: 0, max_replicas: 2 } },
     waking: {},
@@ -194,7 +191,7 @@ Room('is made by one that finishes its last calls when there is no other, after 
   await removed;
 });
 
-Room('is made by one that has failed, which keeps its reason', async () => {
+Room('is made by a failed deployment, which keeps its reason', async () => {
   const made = await started(1, { broken: { user_config: { start: 'exit' }, pinned: true }, two: {} });
   const error = await failure(use(made, 'broken'));
   assert.is(error.name, 'FailedDeployment');
@@ -207,7 +204,7 @@ Room('is made by one that has failed, which keeps its reason', async () => {
   assert.is((await failure(use(made, 'broken'))).message, error.message);
 });
 
-Room('is waited for with progress, which the status shows too', async () => {
+Room('is waited for with progress, which the status shows, too', async () => {
   const made = await started(1, { slow: { user_config: { start: 'slow' } } });
   const [progress, shown]: [LoadProgress[], unknown[]] = [[], []];
   const onProgress = (step: LoadProgress): void => {

@@ -1,4 +1,4 @@
-// Runs in a replica: an object of a class from the application's own module.
+// Runs in a replica: makes the object of a deployment class from a module of the application.
 import { fileURLToPath } from 'node:url';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
@@ -16,7 +16,7 @@ type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncI
 
 export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
-  const code = codeStamp(fileURLToPath(spec.module)); // it is read while the model loads
+  const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
@@ -27,7 +27,7 @@ export async function start(spec: CustomSpec, { log, progress, artifactPath }: S
   return {
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
-    gpuMemory: () => [], // what it does with GPUs is its own business; its main memory is measured
+    gpuMemory: () => [], // a class cannot report its GPU memory; its main memory is measured
     code: await code,
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
     ...(deployment.reconfigure && {
@@ -66,7 +66,7 @@ async function importClass({ module, class: name }: CustomSpec): Promise<Deploym
 
 const whyNot = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
-/** As the host checked it: an object of its class, where it has one. */
+/** Returns the configuration as an object of its configuration class, or as checked JSON if it has no class. */
 function configOf({ config }: DeploymentClass, values: unknown): unknown {
   return typeof config === 'function' ? new config(values as never) : check(schemaOf(config), values, 'user_config');
 }
@@ -81,7 +81,7 @@ function implementationOf(
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown): unknown => {
     try {
-      return check(output, value, `${type}.${name} gave what its output schema does not allow`);
+      return check(output, value, `${type}.${name} returned a value that its output schema does not allow`);
     } catch (error) {
       throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
     }

@@ -81,7 +81,7 @@ export class ChangeRun {
     try {
       let failedInWatch = 0;
       const onProgress = ({ text }: DeploymentProgress): void => {
-        if (text === 'old replicas finish their calls')
+        if (text === 'waiting for old replicas to finish their calls')
           failedInWatch = this.#failedCalls.get(versionKey(deployment, change['version'])) ?? 0;
       };
       const {
