@@ -421,7 +421,7 @@ Custom('a later replica reports that its files have changed since the first one 
     await writeFile(file, TYPESCRIPT.replace("'Hello'", "'Good evening'"));
     await restart();
     assert.equal(
-      [lines.length, lines[0]?.includes('a replica runs other code than the first one of its version')],
+      [lines.length, lines[0]?.includes('a replica runs other code than the first replica of its version')],
       [1, true],
     );
   } finally {

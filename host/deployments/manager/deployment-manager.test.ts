@@ -181,7 +181,13 @@ const BAD_CALLS: readonly (readonly [
   ['a method that every object has', 'toString', {}, 'MethodNotFound', /no method toString/],
   ['a missing parameter', 'echo', {}, 'ValidationError', /one\.echo: text: /],
   ['an unknown parameter', 'echo', { text: '', loud: true }, 'ValidationError', /one\.echo: loud: /],
-  ['a call of a stream', 'count', { to: 1 }, 'MethodNotFound', /method count of deployment one is streaming; use stream\(\)/],
+  [
+    'a call of a stream',
+    'count',
+    { to: 1 },
+    'MethodNotFound',
+    /method count of deployment one is streaming; use stream\(\)/,
+  ],
 ];
 for (const [what, method, args, name, pattern] of BAD_CALLS) {
   Manager(`refuses ${what}`, async () => {
@@ -230,7 +236,7 @@ Manager('queues calls over max_ongoing_requests, and refuses those over max_queu
   const error = await failure(() => handle.call('wait', { ms: 1 }));
   assert.equal(
     [error.kind, error.message],
-    ['unavailable', 'deployment one is full: 1 calls are waiting already; try again in 1 s'],
+    ['unavailable', 'deployment one is full: 1 calls are already waiting; try again in 1 s'],
   );
   await Promise.all(calls);
 });

@@ -4,13 +4,13 @@ import type { RequestContext } from '../../core/request-context.ts';
 import type { Counter, Gauge, Histogram, Telemetry } from '../../core/telemetry.ts';
 import { WorkTelemetry } from '../../core/work-telemetry.ts';
 
-/** One call, from the moment it asks for a replica. */
+/** Telemetry of one call, from the moment it asks for a replica. */
 export interface CallRecord {
-  /** What the replica is told of the request: its place in the trace is within this call. */
+  /** Request context for the replica. Its trace parent is the span of this call. */
   readonly context: RequestContext;
-  /** A replica works on it now. */
+  /** Called when a replica begins to work on it. */
   begin(): void;
-  /** `error` is what it failed with. */
+  /** Called when it ends; `error` is the failure, if any. */
   end(error?: unknown): void;
 }
 
@@ -28,7 +28,7 @@ export class CallTelemetry {
     this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', 'Time of a call on a replica.', clock);
     this.#calls = telemetry.counter('aana.deployment.calls', {
       unit: '{call}',
-      description: 'Calls that ended, by their outcome: ok, or whose fault it was that they failed.',
+      description: 'Ended calls by outcome: ok, or the party at fault.',
     });
     this.#waits = telemetry.histogram('aana.deployment.call.wait', {
       unit: 's',

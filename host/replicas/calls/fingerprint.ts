@@ -1,15 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
-/**
- * Bytes of each end of a file that are looked at: two recordings that agree in both, and in their length, are taken for
- * the same.
- */
+/** Bytes at each end of a file that count. Recordings with the same length and the same ends count as equal. */
 const END_BYTES = 64 * 1024;
 
 /**
- * What a call asks for, whoever asks and whenever: the same for the same method and arguments. Files count by what is
- * in them, because each request has its own copy at its own path.
+ * Returns a hash of the method and arguments, independent of the caller and the time. Files count by their contents,
+ * because each request has its own copy at its own path.
  */
 export async function fingerprint(method: string, args: Record<string, unknown>): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(method));
@@ -45,7 +42,7 @@ async function addObject(hash: Hash, object: Record<string, unknown>): Promise<v
   }
 }
 
-/** False when there is no such file. */
+/** Adds the contents of a file. Returns false when there is no such file. */
 async function addFile(hash: Hash, path: string): Promise<boolean> {
   try {
     const file = await open(path, 'r');

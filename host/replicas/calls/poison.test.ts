@@ -1,4 +1,4 @@
-// Calls that end the replica which works on them, on real replica processes.
+// Calls that end their replica, on real replica processes.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ Poison.after.each(stopAll);
 
 const POLICY = { clock: systemClock, random: Math.random, retries: DEFAULT_RETRIES };
 
-/** As handles call. */
+/** Calls like a handle, with retries. */
 const call = (set: ReplicaSet, method: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> =>
   callWithRetry((_, admitted) => set.call(method, args, { admitted, signal }), { ...POLICY, signal });
 const restarts = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.restarts, 0);
 const ongoing = (set: ReplicaSet): number => set.status().replicas.reduce((sum, replica) => sum + replica.ongoing, 0);
 const isWhole = (set: ReplicaSet): boolean => set.status().replicas.every(({ state }) => state === 'ready');
 
-Poison('take two replicas with them, then are refused by name, whoever asks again', async () => {
+Poison('end two replicas, then are refused for every caller', async () => {
   const set = await started({ count: 4 });
   const error = await failure(call(set, 'crash', { signal: 'SIGSEGV' }));
   assert.equal([error.name, error.kind], ['PoisonousCallError', 'bad-request']);
@@ -37,7 +37,7 @@ Poison('take two replicas with them, then are refused by name, whoever asks agai
   assert.is(restarts(set), 2);
 });
 
-Poison('are refused as streams, too, also when their callers repeat nothing', async () => {
+Poison('are refused as streams, too, even when their callers do not retry', async () => {
   const set = await started({ count: 3 });
   const stream = (): Promise<unknown[]> => collect(set.stream('countThenCrash', { to: 3 }));
   assert.equal(
@@ -48,7 +48,7 @@ Poison('are refused as streams, too, also when their callers repeat nothing', as
   assert.is(restarts(set), 2);
 });
 
-Poison('are known although their callers have left', async () => {
+Poison('are recognised although their callers have left', async () => {
   const set = await started();
   for (let round = 1; round <= 2; round += 1) {
     const controller = new AbortController();
@@ -61,7 +61,7 @@ Poison('are known although their callers have left', async () => {
   assert.is((await failure(call(set, 'crashLater', { ms: 200 }))).name, 'PoisonousCallError');
 });
 
-Poison('take no call with them that ran beside them', async () => {
+Poison('cost no other call that ran on the same replica', async () => {
   const set = await started({ count: 3, maxOngoing: 8 });
   const others = Array.from({ length: 9 }, (_, n) => call(set, 'wait', { ms: 300 + n }));
   const error = await failure(call(set, 'crashLater', { ms: 50 }));
@@ -84,7 +84,7 @@ Poison('are tried one at a time once they are suspects', async () => {
   assert.is(restarts(set), 2);
 });
 
-Poison('are refused although they waited for a replica when two were lost', async () => {
+Poison('are refused while they wait for a replica, when two were lost', async () => {
   const set = await started({ maxOngoing: 1 });
   const errors = await Promise.all(Array.from({ length: 6 }, () => failure(set.call('crashLater', { ms: 20 }))));
   assert.equal(
@@ -95,7 +95,7 @@ Poison('are refused although they waited for a replica when two were lost', asyn
   assert.is(restarts(set), 2);
 });
 
-Poison('are not those whose replica was killed once and survived them then', async () => {
+Poison('are cleared when a replica survives them after one was killed', async () => {
   const set = await started();
   for (let round = 1; round <= 3; round += 1) {
     const running = call(set, 'wait', { ms: 200 });
@@ -105,7 +105,7 @@ Poison('are not those whose replica was killed once and survived them then', asy
   }
 });
 
-Poison('hold up no other suspect once they have outlived what ended their replica', async () => {
+Poison('delay no other suspect once they have outlived the previous loss', async () => {
   const set = await started();
   const controller = new AbortController();
   const long = [1, 2].map((n) => failure(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
@@ -118,10 +118,10 @@ Poison('hold up no other suspect once they have outlived what ended their replic
   await Promise.all(again);
 });
 
-/** A clock by which everything takes a tenth of its time. */
+/** A clock that runs ten times as fast. */
 const quick: Clock = { now: () => performance.now() * 10, delay: (ms, signal) => systemClock.delay(ms / 10, signal) };
 
-Poison('are tried alone although a suspect that has outlived its trial ends beside them', async () => {
+Poison('are tried alone while a suspect that survived its trial ends on the same replica', async () => {
   const set = await started({ clock: quick });
   const callers = [1, 2, 3].map(() => new AbortController());
   const ask = (n: number): Promise<unknown> =>
@@ -143,7 +143,7 @@ Poison('are tried alone although a suspect that has outlived its trial ends besi
   await Promise.all(others);
 });
 
-Poison('are told from long calls that go on beside them, also where there is one replica', async () => {
+Poison('are told apart from long calls on the same replica', async () => {
   const set = await started();
   const controller = new AbortController();
   const signal = controller.signal;
@@ -195,14 +195,14 @@ Poison(
   },
 );
 
-Poison('may come again to another version', async () => {
+Poison('may be called again on another version', async () => {
   const set = await started({ count: 2 });
   await failure(call(set, 'crash', {}));
   await set.update(versionOf({ spec: { version: 2 } }), { watchMs: 20 });
   assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
 });
 
-Poison('are known by what their files hold, wherever these lie', async () => {
+Poison('are recognised by the contents of their files, at any path', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'aana-fingerprint-'));
   const file = (name: string, content: string): string => {
     writeFileSync(join(folder, name), content);
@@ -230,7 +230,7 @@ Poison('are known by what their files hold, wherever these lie', async () => {
   }
 });
 
-Poison('end a stream that handles repeat after two replicas', async () => {
+Poison('end a stream that a handle repeats after two replicas', async () => {
   const set = await started({ count: 3 });
   const error = await failure(
     collect(streamWithRetry((_, admitted) => set.stream('countThenCrash', { to: 0 }, { admitted }), POLICY)),

@@ -13,9 +13,9 @@ import type { SuspectCalls, Trial } from './suspect-calls.ts';
 import type { Reservation, Run } from '../pool/workload.ts';
 
 export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
-  /** From {@link ReplicaCalls.reserve}: the place that is kept for this call. */
+  /** Reserved place of this call, from {@link ReplicaCalls.reserve}. */
   readonly reservation?: Reservation | undefined;
-  /** Called with the progress of a model that loads while the call waits for it. */
+  /** Called with load progress while the call waits for the model. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -67,7 +67,7 @@ export class ReplicaCalls {
     this.#lastUsedAt = options.clock.now();
   }
 
-  /** When a call last came or ended, in milliseconds of the clock. */
+  /** Time at which a call last arrived or ended, in milliseconds of the clock. */
   get lastUsedAt(): number {
     return this.#lastUsedAt;
   }
@@ -125,7 +125,10 @@ export class ReplicaCalls {
     }
   }
 
-  /** Keeps a place for a call that comes after other work of its request. Throws what calls are refused with. */
+  /**
+   * Reserves a place for a call that follows other work of its request. Throws the error with which the call would be
+   * refused.
+   */
   reserve(context: RequestContext): Reservation {
     return this.#options.pool.reserve(context);
   }
@@ -151,12 +154,12 @@ export class ReplicaCalls {
     }
   }
 
-  /** Tells the callers that wait. */
+  /** Passes load progress on to waiting callers. */
   onProgress(progress: LoadProgress): void {
     for (const listener of this.#listeners) listener(progress);
   }
 
-  /** Gives a call to a replica. Throws `PoisonousCallError` when two were lost with the same call. */
+  /** Gives a call to a replica. Throws `PoisonousCallError` when two replicas were lost with the same call. */
   async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
     const { suspects, pool } = this.#options;
     const { method, args, options } = call;
@@ -186,7 +189,7 @@ export class ReplicaCalls {
   ): Promise<unknown> {
     const { fleet, pool } = this.#options;
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
-    if (call.options.signal?.aborted) return error; // it says nothing about the replica, which may still work on the call
+    if (call.options.signal?.aborted) return error; // an abort says nothing about the replica, which may still be working
     fleet.record(replica, error);
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
     trial?.acquit();
@@ -194,8 +197,8 @@ export class ReplicaCalls {
   }
 
   /**
-   * Notes that the replica was lost with the call. Returns the error that the call is refused with from now on, if it
-   * is.
+   * Records that the replica was lost with the call. Returns the error with which the call is refused from now on, or
+   * undefined if it is not.
    */
   async #onLoss(
     { method, args, options: { requestId } }: Call,
@@ -204,14 +207,14 @@ export class ReplicaCalls {
   ): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
     const blamed = pool.trials.suspectOn(replica);
-    if (trial && blamed && blamed !== trial) return undefined; // this call has outlived its own trial, and the replica tried another suspect
+    if (trial && blamed && blamed !== trial) return undefined; // this call survived its trial; the replica was trying another suspect
     const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);
     const refusal = suspects.onLoss(print, method, replica, ranMs);
     for (const { call, leave } of this.#queued) {
       if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
     }
-    if (refusal) log.error('call refused from now on', { requestId, ...errorLogFields(refusal) });
+    if (refusal) log.error('call is refused from now on', { requestId, ...errorLogFields(refusal) });
     return refusal;
   }
 
@@ -225,7 +228,7 @@ export class ReplicaCalls {
         this.#lastUsedAt = clock.now();
         if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
         else if (trial) pool.trials.end(replica, trial);
-        // The caller has gone, so its call does not note the loss. The same call may come again.
+        // The caller has gone, so the call does not record the loss, but the same call may come again.
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);
       };
@@ -250,5 +253,5 @@ export class ReplicaCalls {
   }
 }
 
-/** A queued call ends its wait with this when a replica was lost with the same call. */
+/** Ends the wait of a queued call when a replica was lost with the same call. */
 const SUSPECT = new Error('a replica was lost with the same call');

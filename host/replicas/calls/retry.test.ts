@@ -9,7 +9,7 @@ const Retry = suite('repeating calls');
 
 const lost = (): AanaError => new AanaError('ReplicaLostError', 'unavailable', 'lost', { fault: 'replica-lost' });
 
-/** Options whose waits are noted and take no time. */
+/** Returns options whose waits are recorded and take no time. */
 function options(more: Partial<RetryOptions> = {}): { options: RetryOptions; waits: number[] } {
   const waits: number[] = [];
   const clock: Clock = {
@@ -37,7 +37,7 @@ async function collect<T>(stream: AsyncIterable<T>, into: T[] = []): Promise<T[]
 const full = (): AanaError => new AanaError('DeploymentFull', 'unavailable', 'full');
 const isRetried = ({ name }: AanaError): boolean => name === 'DeploymentFull';
 
-Retry('runs a call again when the replica was lost, and tells which try it is', async () => {
+Retry('runs a call again when its replica was lost, with the number of the attempt', async () => {
   const { options: given, waits } = options();
   const attempts: number[] = [];
   const result = await callWithRetry(async (attempt) => {
@@ -48,19 +48,19 @@ Retry('runs a call again when the replica was lost, and tells which try it is', 
   assert.equal([result, attempts, waits], ['done', [1, 2], [200]]);
 });
 
-Retry('runs a call once more only when replicas are lost, which it may be the reason for', async () => {
+Retry('runs a call only once more when replicas are lost, because it may be the cause', async () => {
   const { options: given, waits } = options({ retries: 10 });
   assert.is((await failure(callWithRetry(() => Promise.reject(lost()), given))).name, 'ReplicaLostError');
   assert.is(waits.length, 1);
 });
 
-Retry('waits by chance between nothing and a bound that doubles up to 2 s', async () => {
+Retry('waits a random time up to a bound that doubles up to 2 s', async () => {
   const { options: given, waits } = options({ retries: 6, random: () => 0.5, isRetried });
   await failure(callWithRetry(() => Promise.reject(full()), given));
   assert.equal(waits, [100, 200, 400, 800, 1000, 1000]);
 });
 
-Retry('gives up with the last error after the tries', async () => {
+Retry('gives up with the last error after all retries', async () => {
   const { options: given } = options({ isRetried });
   let tries = 0;
   const error = await failure(
@@ -69,7 +69,7 @@ Retry('gives up with the last error after the tries', async () => {
   assert.is(error.message, `full ${DEFAULT_RETRIES + 1}`);
 });
 
-Retry('moves a call whose replica was ended by plan as often as that happens', async () => {
+Retry('moves a call to another replica each time its replica is ended on purpose', async () => {
   const { options: given, waits } = options({ retries: 1 });
   const moved = (): AanaError =>
     replicaLost({ deployment: 'asr', replica: 'asr#1', signal: null, how: 'it was told to stop', planned: true });
@@ -97,7 +97,7 @@ for (const name of ['DeploymentFull', 'PromptTooLongException', 'InferenceExcept
   });
 }
 
-Retry('repeats what its caller asks it to repeat, after the waits that it asks for', async () => {
+Retry('retries the errors that the caller names, after the waits that the caller sets', async () => {
   const { options: given, waits } = options({ retries: 4, delayMs: 10, maxDelayMs: 30, isRetried });
   const errors = [full(), lost(), full()];
   const admitted: boolean[] = [];
@@ -124,7 +124,7 @@ Retry('stops waiting when the caller goes away', async () => {
   assert.is(error, reason);
 });
 
-Retry('runs a stream again that was lost before its first value', async () => {
+Retry('runs a stream again when its replica was lost before the first value', async () => {
   const { options: given } = options();
   const stream = streamWithRetry(async function* (attempt) {
     if (attempt === 1) throw lost();
@@ -134,7 +134,7 @@ Retry('runs a stream again that was lost before its first value', async () => {
   assert.equal(await collect(stream), [2, 2]);
 });
 
-Retry('never starts a stream again that gave a value', async () => {
+Retry('never repeats a stream that produced a value', async () => {
   const { options: given, waits } = options();
   const values: number[] = [];
   const stream = streamWithRetry(async function* (attempt) {

@@ -7,14 +7,14 @@ export interface RetryOptions {
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Tries after the first. A call whose replica the host ended by plan is moved to another one, which is no try of its
-   * own; with 0 nothing is repeated. The loss of a replica is one reason for one repeat only.
+   * Most retries after the first attempt; 0 forbids all. A call whose replica the host ended on purpose moves to
+   * another replica, which is not counted. After the loss of a replica there is at most one retry.
    */
   readonly retries: number;
-  /** The longest first wait, and the longest wait of all. */
+  /** Longest wait before the first retry, and longest wait before any retry. */
   readonly delayMs?: number | undefined;
   readonly maxDelayMs?: number | undefined;
-  /** Errors that are tried again besides the loss of the replica. */
+  /** Returns whether a call is retried after an error other than the loss of its replica. */
   readonly isRetried?: ((error: AanaError) => boolean) | undefined;
   readonly onRetry?: (error: AanaError, delayMs: number) => void;
 }
@@ -24,14 +24,14 @@ const BASE_MS = 200;
 const CEILING_MS = 2000;
 
 /**
- * Which try it is, 1 for the first, and whether the one before had a replica: what was admitted once is not refused for
- * want of room.
+ * One attempt at a call. `attempt` counts from 1. `wasAdmitted` is whether the previous attempt had a replica; the call
+ * is then not refused when the queue is full.
  */
 export type Attempt<T> = (attempt: number, wasAdmitted: boolean) => T;
 
 /**
- * Runs `call`, once more when the replica was lost. Between tries it waits by chance, up to 0.2 s, then 0.4 s …, 2 s at
- * most, unless the options say otherwise.
+ * Runs `call`, and retries it when its replica was lost. Waits a random time before each retry: up to 0.2 s, 0.4 s and
+ * so on, up to 2 s by default.
  */
 export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: RetryOptions): Promise<T> {
   let wasAdmitted = false;
@@ -48,7 +48,8 @@ export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: Retry
 }
 
 /**
- * Runs `stream`, once more when the replica was lost before the first value. One that gave a value ends with the error.
+ * Runs `stream`, and retries it when its replica was lost before the first value. After the first value a stream ends
+ * with the error.
  */
 export async function* streamWithRetry<T>(
   stream: Attempt<AsyncIterable<T>>,
@@ -73,12 +74,12 @@ export async function* streamWithRetry<T>(
   }
 }
 
-/** Replicas that may be lost with a call before it is repeated no more: it may be what ends them. */
+/** Replicas that may be lost with a call before it is no longer repeated, because it may be the cause. */
 const MAX_LOSSES = 1;
 
 /**
- * What went wrong with one call so far. That its replica was ended by plan says nothing about the next try, and is not
- * counted.
+ * Counts the failures of one call. The planned end of its replica is not counted, because it says nothing about the
+ * next attempt.
  */
 class Failures {
   #count = 0;

@@ -3,39 +3,39 @@ import { type Deferred, deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { TriedSuspect } from './trials.ts';
 
-/** Replicas that may be lost with the same call: one may have ended by itself. */
+/** Lost replicas after which a call is refused. More than one, because one may have ended for another reason. */
 const MAX_LOSSES = 2;
-/** How long a call is remembered after a replica was lost with it. */
+/** Milliseconds for which a call is remembered after a replica was lost with it. */
 const REMEMBERED_MS = 600_000;
 const MAX_SUSPECTS = 1000;
-/** A suspect is tried alone for so many times the time that it had run when a replica was lost with it. */
+/** Length of a trial, relative to the time that the call had run when a replica was lost with it. */
 const ALONE_SHARE = 2;
-/** A suspect is tried alone for so many milliseconds at least and at most. */
+/** Bounds of the length of a trial, in milliseconds. */
 const MIN_ALONE_MS = 10_000;
 const MAX_ALONE_MS = 60_000;
 
 interface Suspect {
-  /** The replicas that were lost while they worked on it, with their names. */
+  /** Replicas that were lost while they worked on it, with their names. */
   readonly lost: Map<object, string>;
   readonly until: number;
-  /** The most milliseconds that it had run when a replica was lost with it. */
+  /** Longest time that it had run when a replica was lost with it, in milliseconds. */
   readonly ranMs: number;
-  /** Resolves when the trial that runs now has ended; undefined while none runs. */
+  /** Resolves when the running trial has ended; undefined when there is none. */
   trial: Deferred<void> | undefined;
 }
 
-/** A suspect that is tried once more, alone. */
+/** The trial of a suspect, which a replica runs without other suspects. */
 export interface Trial extends TriedSuspect {
-  /** Its replica survived it: the call is no suspect any more. */
+  /** Clears the call, because its replica survived it. */
   acquit(): void;
-  /** The trial is over; the next call with the same arguments may be tried. Must be called in any case. */
+  /** Ends the trial, so that the next call with the same arguments may be tried. Must always be called. */
   end(): void;
 }
 
 /**
- * Calls that replicas were lost with, by their fingerprints. After one loss a call is a suspect: it is tried once more,
- * and is cleared when its replica survives it. Calls with the same fingerprint are tried one at a time. After two
- * losses the call is refused for every caller, so that no further replica dies of it.
+ * Calls with which replicas were lost, by fingerprint. After one loss a call is a suspect: it is tried once more, and
+ * cleared when its replica survives. Calls with the same fingerprint are tried one at a time. After two losses the call
+ * is refused for every caller, so that it ends no further replica.
  */
 export class SuspectCalls {
   readonly #deployment: string;
@@ -57,8 +57,8 @@ export class SuspectCalls {
   }
 
   /**
-   * Begins the trial of a suspect; returns undefined for a call that is none. While another call with the same
-   * fingerprint is tried, waits with `hold`. Throws `PoisonousCallError`, or what `hold` throws.
+   * Begins the trial of a suspect. Returns undefined for other calls. Waits with `hold` while another call with the
+   * same fingerprint is tried. Throws `PoisonousCallError`, or the error of `hold`.
    */
   async begin(
     fingerprint: string,
@@ -76,8 +76,8 @@ export class SuspectCalls {
   }
 
   /**
-   * A replica was lost when it had worked on the call for `ranMs` milliseconds. Returns the error that the call is
-   * refused with from now on, if it is.
+   * Records that a replica was lost after it had worked on the call for `ranMs` milliseconds. Returns the error with
+   * which the call is refused from now on, or undefined if it is not.
    */
   onLoss(
     fingerprint: string,
@@ -93,7 +93,7 @@ export class SuspectCalls {
       until: this.#clock.now() + REMEMBERED_MS,
     };
     suspect.lost.set(replica, replica.name);
-    this.#suspects.delete(fingerprint); // the oldest come first
+    this.#suspects.delete(fingerprint); // keeps the oldest first
     this.#suspects.set(fingerprint, suspect);
     const [oldest] = this.#suspects.keys();
     if (this.#suspects.size > MAX_SUSPECTS && oldest !== undefined) this.#suspects.delete(oldest);
@@ -130,7 +130,7 @@ export class SuspectCalls {
     return new AanaError(
       'PoisonousCallError',
       'bad-request',
-      `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ${replicas.join(' and ')} were lost while they worked on it. Change what it asks for; the log of the server says how they ended`,
+      `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ${replicas.join(' and ')} were lost while they worked on it. Change the request; the log of the server says how the replicas ended`,
       { data: { deployment: this.#deployment, method, replicas, refused_for_s: waitS } },
     );
   }

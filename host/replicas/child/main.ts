@@ -1,4 +1,4 @@
-// What runs in a replica process: serves calls on file descriptor 3 until the host closes it.
+// Main module of a replica process. It serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
 import { artifactPath } from '../../artifacts/index.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ import { ownMemory } from './own-memory.ts';
 
 const SOCKET_FD = 3;
 const WARM_UP_REPORT_MS = 500;
-/** Of a log line that no frame can carry. */
+/** Length to which a log message is cut when the line does not fit into a frame. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 
 type StartFrame = Extract<HostFrame, { type: 'start' }>;
@@ -26,7 +26,7 @@ markReplica();
 
 const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_FD, readable: true, writable: true }), {
   onFrame,
-  // Nobody is left to answer to, and native threads may be busy for a long time.
+  // The host is gone, and native threads may be busy for a long time.
   onClose: () => process.kill(process.pid, 'SIGKILL'),
 });
 
@@ -94,7 +94,7 @@ async function start(frame: StartFrame): Promise<void> {
   }
 }
 
-/** An engine that works on the first call tells the host so, or its start would be over for want of progress. */
+/** Warms up. Reports progress while the engine works, because the host ends a start without progress. */
 async function warmUp(started: Implementation): Promise<void> {
   let last = started.activity?.().beats;
   const timer = setInterval(() => {
@@ -125,7 +125,7 @@ async function answerPing(): Promise<void> {
   });
 }
 
-/** Undefined for one that does not tell, such as a stand-in. */
+/** Returns undefined for an implementation that does not report memory, such as a test double. */
 function memoryOf({ gpuMemory }: Implementation): ReplicaMemory | undefined {
   return gpuMemory && { ...ownMemory(), gpus: gpuMemory() };
 }
@@ -136,7 +136,7 @@ async function reconfigure(id: number, spec: unknown): Promise<void> {
       throw new AanaError(
         'NotReconfigurable',
         'conflict',
-        'the implementation takes no other configuration while it runs',
+        'the implementation cannot change its configuration while it runs',
       );
     await implementation.reconfigure(spec);
     socket.send({ type: 'result', id, value: null });
@@ -155,7 +155,7 @@ async function shutdown(): Promise<void> {
   await leave(0);
 }
 
-/** What it says may be about a request, once there were any. */
+/** Ends the process. After the first call the message may contain data of a request, so it is logged as content. */
 function outsideOfCalls(message: string, error: unknown): Promise<void> {
   if (!server) return lastWords(message, error);
   const { error: name, content } = errorLogFields(error);
@@ -179,7 +179,7 @@ async function leave(code: number): Promise<void> {
   process.exit(code);
 }
 
-/** Lines go to the host's log. */
+/** Returns a logger that writes to the host's log. */
 function remoteLogger(bound: LogFields): Logger {
   const emit =
     (level: LogLevel) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 
-/** Returns the main memory of this process. Elsewhere than on Linux all of it counts as its own. */
+/** Returns the main memory of this process. On other systems than Linux all of it counts as private. */
 export function ownMemory(): Pick<ReplicaMemory, 'privateBytes' | 'fileBytes'> {
   const status = readStatus();
   const kilobytesOf = (field: string): number =>

@@ -7,13 +7,13 @@ import { ReturnPromises } from './return-promises.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 import type { Workload } from './workload.ts';
 
-/** What is known of a call before it is admitted. */
+/** Facts about a call before it is admitted. */
 export interface Applicant extends Queued {
-  /** The user or client that is told when to come back; undefined when nothing tells it from others. */
+  /** Key of the user or client, who is told when to come back; undefined for an unknown client. */
   readonly key: string | undefined;
   /** Milliseconds until its deadline. */
   readonly leftMs: number | undefined;
-  /** Calls like this one take so many milliseconds longer than `cost` now and then. */
+  /** Milliseconds by which such calls sometimes exceed `cost`. */
   readonly margin: number;
 }
 
@@ -24,19 +24,19 @@ export interface AdmissionOptions {
   readonly waiting: WaitingCalls<unknown>;
 }
 
-/** What the pool has now. */
+/** Current capacity of the pool. */
 export interface Room {
-  /** Calls that its replicas take at the same time; 0 without a replica. */
+  /** Calls that the replicas take at the same time; 0 without a replica. */
   readonly slots: number;
   /** Calls that may wait. */
   readonly maxQueued: number;
 }
 
-/** The cost of a call of which nothing is known. It is more than 0, so that users take turns with such calls, too. */
+/** Cost of a call without known duration. It is more than 0, so that users take turns with such calls, too. */
 const LEAST_COST_MS = 1;
-/** While others were told to come back, calls of other callers may use this share of the time that they could wait. */
+/** Share of its possible waiting time that a new call may use while places are kept for returning callers. */
 const NEWCOMERS_SHARE = 0.25;
-/** Callers are told to come back when this share of that time is used; the rest is a margin. */
+/** Share of its possible waiting time with which a refused caller is told to come back; the rest is a margin. */
 const RETURNERS_SHARE = 0.5;
 
 /** Decides whether a call may wait: the queue has a place for it, and its turn comes early enough for its deadline. */
@@ -48,7 +48,7 @@ export class Admission {
     this.#options = options;
   }
 
-  /** The call as a queue sees it. */
+  /** Returns the call in the terms of the queue. */
   applicant({
     userId = null,
     client,
@@ -92,8 +92,8 @@ export class Admission {
   }
 
   /**
-   * Returns why a call whose turn has come may not begin any more: less time is left than such calls take. Undefined
-   * when it may begin.
+   * Returns an error when a call whose turn has come may no longer begin, because such calls take longer than the time
+   * left. Undefined when it may begin.
    */
   lateness(
     {
@@ -135,9 +135,7 @@ export class Admission {
     );
   }
 
-  /**
-   * Returns the seconds after which a refused caller finds a place and waits for `waitMs` at most. Keeps that place.
-   */
+  /** Returns the seconds after which a refused caller gets a place and waits at most `waitMs`. Keeps that place. */
   #comeBack(applicant: Applicant, room: Room, now: number, waitMs: number): number {
     const ahead = this.#waitOf(applicant, room) + this.#promises.cost(now) / room.slots;
     const seconds = secondsOf(ahead - waitMs);

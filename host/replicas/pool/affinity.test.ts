@@ -8,7 +8,7 @@ const members = (...ongoing: number[]): { name: string; ongoing: number }[] =>
   ongoing.map((count, index) => ({ name: `llm#${index + 1}`, ongoing: count }));
 const KEYS = Array.from({ length: 1000 }, (_, n) => `You are assistant number ${n}`);
 
-Affinity('gives the same key the same replica, whatever the order of the replicas', () => {
+Affinity('chooses the same replica for a key, independent of the order of the replicas', () => {
   const four = members(0, 0, 0, 0);
   for (const key of KEYS) assert.is(preferred(key, four, 8)?.name, preferred(key, four.toReversed(), 8)?.name);
 });
@@ -23,7 +23,7 @@ Affinity('spreads keys evenly', () => {
   for (const count of counts.values()) assert.ok(count > 200 && count < 300, `${count} of 1000`);
 });
 
-Affinity('moves only the keys of a replica that goes', () => {
+Affinity('moves only the keys of a replica that is removed', () => {
   const [four, three] = [members(0, 0, 0, 0), members(0, 0, 0)];
   for (const key of KEYS) {
     const before = preferred(key, four, 8)?.name;
@@ -31,7 +31,7 @@ Affinity('moves only the keys of a replica that goes', () => {
   }
 });
 
-Affinity('goes elsewhere when the preferred replica is over a quarter busier than the average', () => {
+Affinity('chooses another replica when the preferred one is over a quarter busier than the average', () => {
   const [key = ''] = KEYS;
   const two = members(0, 0);
   const liked = preferred(key, two, 100);
@@ -44,7 +44,7 @@ Affinity('goes elsewhere when the preferred replica is over a quarter busier tha
   assert.is(preferred(key, two, 100), other);
 });
 
-Affinity('prefers nobody when all are full', () => {
+Affinity('chooses no replica when all are full', () => {
   assert.is(preferred('a', members(2, 2), 2), undefined);
   assert.is(preferred('a', members(2, 1), 2)?.name, 'llm#2');
 });

@@ -1,4 +1,4 @@
-/** A replica may have this much more to do than the average before calls that prefer it go elsewhere. */
+/** Load of a replica, relative to the average, above which calls that prefer it go to another replica. */
 const LOAD_BOUND = 1.25;
 
 interface Loaded {
@@ -7,9 +7,9 @@ interface Loaded {
 }
 
 /**
- * The first of `members` in the order of preference for `key` that has room and is not far busier than the others. The
- * order is that of a rendezvous hash: a member that comes or goes changes nothing for keys that prefer another.
- * Undefined when all are full.
+ * Returns the first of `members`, in the order of preference for `key`, that has room and is not far busier than the
+ * others. Undefined when all are full. The order is a rendezvous hash, so that a new or removed member does not affect
+ * keys that prefer another one.
  */
 export function preferred<Member extends Loaded>(
   key: string,
@@ -28,7 +28,9 @@ export function preferred<Member extends Loaded>(
   return best;
 }
 
-/** FNV-1a with a final mix, 32 bits: its low bits alone hardly differ between texts that end alike. */
+/**
+ * Returns FNV-1a with a final mix, 32 bits. Without the mix the low bits hardly differ between texts with the same end.
+ */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

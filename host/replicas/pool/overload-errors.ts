@@ -1,11 +1,13 @@
 import { AanaError } from '../../core/errors.ts';
 
-/** Too many calls wait already. `retryAfterS`: seconds after which the caller finds a place. */
+/**
+ * Returns the error for a full queue. `retryAfterS` is the number of seconds after which there is room for the caller.
+ */
 export function deploymentFull(deployment: string, maxQueued: number, retryAfterS: number): AanaError {
   return new AanaError(
     'DeploymentFull',
     'unavailable',
-    `deployment ${deployment} is full: ${maxQueued} calls are waiting already; try again in ${retryAfterS} s`,
+    `deployment ${deployment} is full: ${maxQueued} calls are already waiting; try again in ${retryAfterS} s`,
     {
       data: { deployment, max_queued_requests: maxQueued, retry_after_s: retryAfterS },
     },
@@ -14,17 +16,17 @@ export function deploymentFull(deployment: string, maxQueued: number, retryAfter
 
 /** Times are in milliseconds. */
 export interface TooLate {
-  /** The calls before this one take so long. */
+  /** Time that the calls before this one take. */
   readonly waitMs: number;
-  /** This call takes so long. */
+  /** Time that this call takes. */
   readonly serviceMs: number;
-  /** The caller waits for so long. */
+  /** Time until the caller's deadline. */
   readonly leftMs: number;
-  /** Seconds after which the caller finds a place. */
+  /** Seconds after which there is room for the caller. */
   readonly retryAfterS: number;
 }
 
-/** The call cannot be answered before its deadline. */
+/** Returns the error for a call that cannot be answered before its deadline. */
 export function deploymentOverloaded(
   deployment: string,
   { waitMs, serviceMs, leftMs, retryAfterS }: TooLate,

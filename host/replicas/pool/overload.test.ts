@@ -10,7 +10,7 @@ const SERVICE_MS = 500;
 const DEADLINE_MS = 4000;
 const SLOTS = 4;
 
-/** A clock that a test turns by hand. Events happen in the order of their times. */
+/** A clock that the test advances. Events happen in the order of their times. */
 class Timeline {
   time = 0;
   readonly #events: { readonly at: number; run(): void }[] = [];
@@ -57,7 +57,7 @@ class World {
     this.pool.add(this.member);
   }
 
-  /** Sends a call; `onRefused` hears how long its client is told to wait. */
+  /** Sends a call. `onRefused` is called with the time that its client is told to wait. */
   send(
     client: string,
     {
@@ -80,7 +80,7 @@ class World {
         pool.settle(run);
       });
     };
-    // The deadline is given by the clock of the world, which begins at 0: the pool reads only what is left of it.
+    // The deadline is relative to the simulated clock, which begins at 0. The pool reads only the time left.
     pool
       .dispatch(use, { method: 'transcribe', userId, client, deadlineAt: Date.now() + DEADLINE_MS })
       .catch((error: unknown) => {
@@ -94,7 +94,7 @@ class World {
 
 const EVERY_MS = SERVICE_MS / SLOTS;
 const SECONDS = 120;
-/** What the slots can do at most. */
+/** Most calls per second that the slots can serve. */
 const MOST = (SECONDS * 1000) / EVERY_MS;
 
 for (const load of [1, 2, 3, 5]) {
@@ -110,7 +110,7 @@ for (const load of [1, 2, 3, 5]) {
   );
 }
 
-Overload('serves nine of ten clients who come back when they were told to, while others go on coming', async () => {
+Overload('serves nine of ten clients who come back when told to, while new clients keep arriving', async () => {
   const world = new World();
   for (let n = 0; n < MOST * 3; n += 1) {
     const client = `c${n}`;
@@ -132,7 +132,7 @@ Overload('serves nine of ten clients who come back when they were told to, while
   assert.ok(world.inTime >= 0.95 * MOST, `${world.inTime} of ${MOST}`);
 });
 
-Overload('holds up no user by another one who sends ten times as much', async () => {
+Overload('delays no user because of another who sends ten times as many calls', async () => {
   const world = new World();
   let refused = 0;
   let served = 0;
@@ -146,7 +146,7 @@ Overload('holds up no user by another one who sends ten times as much', async ()
   assert.ok(refused <= 0.02 * served, `${refused} refused, ${served} served`);
 });
 
-Overload('finds out again how long calls take after one that took far longer', async () => {
+Overload('recovers its estimate after a call that took far longer', async () => {
   const world = new World();
   world.send('slow', { serviceMs: 60_000 });
   for (let n = 0; n < 400; n += 1) world.timeline.at(61_000 + n * EVERY_MS, () => world.send(`c${n}`));
@@ -154,7 +154,7 @@ Overload('finds out again how long calls take after one that took far longer', a
   assert.ok(world.inTime > 380, `${world.inTime} of 400`);
 });
 
-Overload('keeps a place for a call that comes after other work', async () => {
+Overload('keeps a place for a call that follows other work', async () => {
   const world = new World();
   world.send('first');
   await world.timeline.runUntil(1000);

@@ -26,7 +26,7 @@ Pool('gives a call to a replica with room at once', async () => {
   assert.is((await replicas.dispatch(take)).value, 'b');
 });
 
-Pool('takes the less busy one of two', async () => {
+Pool('chooses the less busy one of two', async () => {
   const drawn = [0.1, 0.9, 0.9, 0.1];
   const replicas = new ReplicaPool<Member>({
     deployment: 'asr',
@@ -40,7 +40,7 @@ Pool('takes the less busy one of two', async () => {
   assert.is((await replicas.dispatch(take)).value, 'b');
 });
 
-Pool('lets calls wait in order, one for each room that is made', async () => {
+Pool('starts waiting calls in order, one for each call that ends', async () => {
   const replicas = pool();
   const only = member('a');
   const order: number[] = [];
@@ -71,14 +71,14 @@ Pool('refuses a call when the queue is full, naming the deployment and the limit
   assert.is((await first).value, 'a');
 });
 
-Pool('lets a call wait that was admitted before, although the queue is full', async () => {
+Pool('lets a call that was admitted before wait although the queue is full', async () => {
   const replicas = pool(0);
   const again = replicas.dispatch(take, { admitted: true });
   replicas.add(member('a'));
   assert.is((await again).value, 'a');
 });
 
-Pool('gives calls with the same affinity to the same replica, also those that waited', async () => {
+Pool('gives calls with the same affinity to the same replica, even if they waited', async () => {
   const replicas = new ReplicaPool<Member>({ deployment: 'llm', maxOngoing: 9, maxQueued: 9 });
   const waiting = replicas.dispatch(() => 'first', { affinity: 'a' });
   for (const name of ['a', 'b', 'c', 'd']) replicas.add(member(name));
@@ -92,7 +92,7 @@ Pool('gives calls with the same affinity to the same replica, also those that wa
   assert.is(new Set(names).size, 1);
 });
 
-Pool('refuses those who wait, and goes on', async () => {
+Pool('can refuse all waiting calls and continue', async () => {
   const replicas = pool();
   const waiting = failure(replicas.dispatch(take));
   replicas.refuseWaiting(() => new AanaError('NoRoom', 'unavailable', 'no room'));
@@ -120,7 +120,7 @@ Pool('gives nothing to a replica that was removed', async () => {
   assert.is((await replicas.dispatch(take)).value, 'stays');
 });
 
-Pool('passes on what fails while a waiting call is started', async () => {
+Pool('rejects a waiting call with the error of its start', async () => {
   const replicas = pool();
   const waiting = failure(
     replicas.dispatch(() => {
@@ -131,7 +131,7 @@ Pool('passes on what fails while a waiting call is started', async () => {
   assert.is((await waiting).name, 'Broken');
 });
 
-Pool('when closed refuses new calls, and those who wait if told so', async () => {
+Pool('refuses new calls when closed, and on request waiting ones', async () => {
   const replicas = pool();
   const first = failure(replicas.dispatch(take));
   const closed = (): AanaError => new AanaError('Closed', 'unavailable', 'closed');
@@ -153,7 +153,7 @@ Pool('waits longer before each restart, between 0.1 s and 10 s, and up to a minu
   );
 });
 
-Pool('refuses calls at once that find no replica and are told that none will come soon', async () => {
+Pool('refuses calls at once while no replica is expected soon', async () => {
   const unavailable = new AanaError('DeploymentUnavailable', 'unavailable', '');
   let reason: AanaError | undefined = unavailable;
   const replicas = new ReplicaPool<Member>({

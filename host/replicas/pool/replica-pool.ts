@@ -11,7 +11,7 @@ export interface PoolOptions {
   readonly deployment: string;
   /** Calls that one replica takes at the same time. */
   readonly maxOngoing: number;
-  /** Calls that wait; more are refused. */
+  /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
   readonly random?: () => number;
   readonly clock?: Clock;
@@ -25,16 +25,16 @@ export interface DispatchOptions
   readonly method?: string | undefined;
   /** Calls with the same key prefer the same replica. */
   readonly affinity?: string | undefined;
-  /** Was admitted before: it waits although the queue is full or the wait is long. */
+  /** Whether the call was admitted before. It then waits even if the queue is full or the wait is long. */
   readonly admitted?: boolean | undefined;
   /**
-   * A replica was lost with this call: it goes to a replica that tries no other suspect, and {@link ReplicaPool.trials}
-   * has it from then on.
+   * Set when a replica was lost with this call. The call goes to a replica that tries no other suspect, and {@link
+   * ReplicaPool.trials} records it.
    */
   readonly suspect?: TriedSuspect | undefined;
 }
 
-/** In an object, so that a promise is handed over as it is. */
+/** Wraps the value, so that a promise is passed on without waiting for it. */
 export interface Used<T> {
   readonly value: T;
 }
@@ -42,7 +42,7 @@ export interface Used<T> {
 /**
  * Gives the calls of a deployment to its ready replicas. Users take turns. The pool refuses a call at once when the
  * calls before it leave too little time until its deadline, and later when its turn comes too late, so that no replica
- * works for a caller that does not wait any more.
+ * works for a caller that has given up.
  */
 export class ReplicaPool<Member extends Choosable> {
   readonly trials: Trials<Member>;
@@ -69,12 +69,12 @@ export class ReplicaPool<Member extends Choosable> {
     return this.#members.length;
   }
 
-  /** Calls that wait. */
+  /** Number of waiting calls. */
   get queued(): number {
     return this.#waiting.size;
   }
 
-  /** Calls that wait for a replica: one more replica could take them. */
+  /** Number of calls that wait for a replica, so that one more replica could take them. */
   get waitingForReplica(): number {
     return this.#waiting.forReplica;
   }
@@ -90,9 +90,9 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Runs `use` with a replica that has room, as soon as there is one and it is the call's turn. `use` must add to the
-   * replica's `ongoing` before it returns. Call {@link settle} when `ongoing` sinks. Rejects with `DeploymentFull` when
-   * too many wait, `DeploymentOverloaded` when the call cannot be answered until its deadline, or the signal's reason.
+   * Runs `use` with a replica that has room, when it is the call's turn. `use` must increase the replica's `ongoing`
+   * before it returns. Call {@link settle} when `ongoing` decreases. Rejects with `DeploymentFull` when too many calls
+   * wait, `DeploymentOverloaded` when the call cannot be answered before its deadline, or the signal's reason.
    */
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
@@ -112,8 +112,7 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Lets a call wait until `trial` of another call has settled. Meanwhile it counts as waiting. Rejects as {@link
-   * dispatch} does.
+   * Lets a call wait until `trial` of another call has settled. It counts as waiting. Rejects like {@link dispatch}.
    */
   async hold(trial: Promise<void>, options: DispatchOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
@@ -122,8 +121,8 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /**
-   * Keeps a place for a call that comes after other work of its request. Throws what {@link dispatch} would reject with
-   * if the call came now.
+   * Reserves a place for a call that follows other work of its request. Throws the error with which {@link dispatch}
+   * would reject now.
    */
   reserve(options: Omit<DispatchOptions, 'signal' | 'affinity' | 'admitted'> = {}): Reservation {
     if (this.#closedBy) throw this.#closedBy();
@@ -132,18 +131,18 @@ export class ReplicaPool<Member extends Choosable> {
     return this.#workload.reserve(applicant);
   }
 
-  /** A replica has let go of a call. */
+  /** Called when a replica has ended a call. */
   settle(run: Run): void {
     this.#workload.end(run);
     this.release();
   }
 
-  /** A call gave its answer; `isWhole` is false for one whose caller did not wait for it. */
+  /** Records the duration of a call. `isWhole` is false when its caller did not wait for the end. */
   observe(run: Run, isWhole: boolean): void {
     this.#workload.observe(run, isWhole);
   }
 
-  /** Gives the replicas that have room to the calls that wait. */
+  /** Gives waiting calls to the replicas that have room. */
   release(): void {
     for (const suspect of this.#waiting.suspects) {
       const free = this.#choose(suspect);
@@ -163,7 +162,7 @@ export class ReplicaPool<Member extends Choosable> {
     }
   }
 
-  /** Refuses calls from now on. With `waiting`, refuses the calls that wait, too. */
+  /** Refuses calls from now on, with `waiting` also the waiting ones. */
   close(error: () => AanaError, options: { readonly waiting: boolean }): void {
     this.#closedBy = error;
     if (options.waiting) this.refuseWaiting(error);
@@ -174,13 +173,13 @@ export class ReplicaPool<Member extends Choosable> {
     this.#closedBy = undefined;
   }
 
-  /** Other bounds, from now on; calls that run or wait already stay. */
+  /** Sets other bounds. Running and waiting calls are not affected. */
   setBounds({ maxOngoing, maxQueued }: Pick<PoolOptions, 'maxOngoing' | 'maxQueued'>): void {
     this.#options = { ...this.#options, maxOngoing, maxQueued };
     this.release();
   }
 
-  /** Refuses the calls that wait. */
+  /** Refuses all waiting calls. */
   refuseWaiting(error: () => AanaError): void {
     for (const waiting of [...this.#waiting]) waiting.refuse(error());
   }
@@ -202,7 +201,7 @@ export class ReplicaPool<Member extends Choosable> {
     return applicant;
   }
 
-  /** Replicas that try no suspect come first. Suspects get no other ones. */
+  /** Chooses a replica, preferably one that tries no suspect. A suspect gets only such a replica. */
   #choose({ affinity, suspect }: Pick<DispatchOptions, 'affinity' | 'suspect'>): Member | undefined {
     const { maxOngoing } = this.#options;
     const untried = this.#members.filter((member) => !this.trials.isTrying(member));

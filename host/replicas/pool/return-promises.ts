@@ -8,23 +8,23 @@ interface Promised {
 
 /** Clients may come this early, because `Retry-After` is in whole seconds and clocks differ. */
 const EARLY_MS = 500;
-/** Clients may come this late, and later by this share of the time that they were told to wait. */
+/** Clients may come this late, plus this share of the time that they were told to wait. */
 const LATE_MS = 10_000;
 const LATE_SHARE = 0.25;
 const MOST = 10_000;
 const MOST_OF_KEY = 64;
 
 /**
- * Keeps places for callers that were refused and told when to come back. Without these places, new callers would take
- * the room that the returning callers waited for, and most of them would wait in vain.
+ * Keeps places for refused callers that were told when to come back. Otherwise new callers would take the room for
+ * which the returning callers waited.
  */
 export class ReturnPromises {
-  /** In the order in which they were made, which is about the order in which they expire. */
+  /** In the order of creation, which is roughly the order of expiry. */
   readonly #all = new Set<Promised>();
   readonly #byKey = new Map<string, Set<Promised>>();
   #cost = 0;
 
-  /** Work that was promised and neither claimed nor forgotten. */
+  /** Returns the promised work that is neither claimed nor expired. */
   cost(now: number): number {
     this.#expire(now);
     return this.#cost;
@@ -34,7 +34,7 @@ export class ReturnPromises {
     return this.#all.size;
   }
 
-  /** Keeps a place from `waitMs` on. `key` names a user or an address. Keeps none above the limits. */
+  /** Keeps a place from `waitMs` on. `key` names a user or an address. Does nothing above the limits. */
   add(key: string, now: number, waitMs: number, cost: number): void {
     const own = this.#byKey.get(key) ?? new Set();
     if (this.#all.size >= MOST || own.size >= MOST_OF_KEY) return;
@@ -49,7 +49,7 @@ export class ReturnPromises {
     this.#cost += cost;
   }
 
-  /** Returns whether a place is kept for `key` at this time, and gives the place away if so. */
+  /** Returns whether a place is kept for `key` now, and takes it. */
   claim(key: string, now: number): boolean {
     this.#expire(now);
     for (const promised of this.#byKey.get(key) ?? []) {
@@ -62,7 +62,7 @@ export class ReturnPromises {
 
   #expire(now: number): void {
     for (const promised of this.#all) {
-      if (promised.expiresAt > now) return; // those behind it may have expired, too; they are found when it has
+      if (promised.expiresAt > now) return; // expired promises behind this one are removed after it
       this.#remove(promised);
     }
   }

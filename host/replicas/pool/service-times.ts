@@ -15,7 +15,7 @@ interface Moments {
 const WEIGHT = 0.1;
 
 /**
- * Learns how long calls take, for each method by itself, because counting tokens and answering a dialog differ by a
+ * Learns how long calls take, separately for each method, because counting tokens and answering a dialog differ by a
  * factor of a thousand. Means and variances are exponentially weighted. Source: Finch, "Incremental calculation of
  * weighted mean and variance" (2009), section 9.
  */
@@ -23,7 +23,7 @@ export class ServiceTimes {
   readonly #methods = new Map<string, Moments>();
   readonly #all: Moments = { count: 0, mean: 0, variance: 0 };
 
-  /** A call of `method` took `ms` and gave its answer. */
+  /** Records a call of `method` that ended after `ms`. */
   observe(method: string, ms: number): void {
     let moments = this.#methods.get(method);
     if (!moments) this.#methods.set(method, (moments = { count: 0, mean: 0, variance: 0 }));
@@ -32,8 +32,8 @@ export class ServiceTimes {
   }
 
   /**
-   * A call of `method` was given up after `ms`. It would have taken longer, so it counts only when it has taken longer
-   * than expected.
+   * Records a call of `method` that was cancelled after `ms`. It would have taken longer, so it counts only when it has
+   * taken longer than expected.
    */
   observeAtLeast(method: string, ms: number): void {
     if (ms > (this.expect(method)?.mean ?? 0)) this.observe(method, ms);

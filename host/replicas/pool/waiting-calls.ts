@@ -3,16 +3,16 @@ import { deferred } from '../../core/deferred.ts';
 import { FairQueue, type Queued } from '../../core/fair-queue.ts';
 import type { TriedSuspect } from '../calls/trials.ts';
 
-/** A call that waits. */
+/** A waiting call. */
 export interface WaitingCall extends Queued {
   /** Ends its wait with an error. */
   refuse(error: unknown): void;
 }
 
-/** What a call wants of a replica. */
+/** Requirements of a call for a replica. */
 export interface Wanted extends Queued {
   readonly affinity: string | undefined;
-  /** A replica was lost with the call: it goes to a replica that tries no other suspect. */
+  /** Set when a replica was lost with the call. The call then goes to a replica that tries no other suspect. */
   readonly suspect: TriedSuspect | undefined;
   /** Milliseconds of the clock. */
   readonly deadline: number | undefined;
@@ -31,13 +31,13 @@ export interface WaitOptions {
   readonly onQueued?: ((leave: (reason: unknown) => void) => void) | undefined;
 }
 
-/** The calls of a deployment that wait. All of them count for the limit, whatever they wait for. */
+/** The waiting calls of a deployment. All of them count for the limit. */
 export class WaitingCalls<Member> {
   /** Calls that the next free replica takes. Users take turns. */
   readonly inTurn = new FairQueue<WaitingForReplica<Member>>();
   /** Suspects that wait for a replica that tries no other suspect. */
   readonly suspects = new Set<WaitingForReplica<Member>>();
-  /** Calls that wait for the trial of another call with the same arguments. No replica takes them before. */
+  /** Calls that wait for the trial of another call with the same arguments. No replica takes them before that. */
   readonly held = new Set<WaitingCall>();
 
   get size(): number {
@@ -49,7 +49,7 @@ export class WaitingCalls<Member> {
     return this.inTurn.size + this.suspects.size;
   }
 
-  /** Lets a call wait until a replica takes it. Resolves with what `start` gives for that replica. */
+  /** Lets a call wait until a replica takes it. Resolves with the result of `start` for that replica. */
   wait<T>(wanted: Wanted, start: (member: Member) => T, { signal, onQueued }: WaitOptions): Promise<T> {
     const started = deferred<T>();
     const leave = (): void => {
@@ -110,7 +110,7 @@ export class WaitingCalls<Member> {
     return most.length > own + 1 ? most.at(-1) : undefined;
   }
 
-  /** Held calls come last. */
+  /** Yields all waiting calls, the held ones last. */
   *[Symbol.iterator](): Generator<WaitingCall, void, undefined> {
     yield* [...this.suspects];
     yield* this.inTurn;

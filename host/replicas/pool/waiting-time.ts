@@ -1,6 +1,6 @@
 /**
- * Returns the milliseconds that a call waits when it comes now and `slots` calls run at the same time. The call begins
- * as soon as the slots have been free for `work` milliseconds in total.
+ * Returns the milliseconds that a call waits if it arrives now and `slots` calls can run at the same time. The call
+ * begins when the slots have been free for `work` milliseconds in total.
  * @param remaining milliseconds that each running call still takes; the other slots are free
  * @param work milliseconds of work that is done before the call
  */

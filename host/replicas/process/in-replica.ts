@@ -1,11 +1,13 @@
 const KEY = Symbol.for('aana-host.replica');
 
-/** Says that this process is a replica. */
+/** Marks this process as a replica. */
 export function markReplica(): void {
   Object.defineProperty(globalThis, KEY, { value: true });
 }
 
-/** Whether this process is a replica: an application that starts here was started by importing a deployment. */
+/**
+ * Returns whether this process is a replica. An application must not start in one: the import of a deployment ran it.
+ */
 export function isReplica(): boolean {
   return KEY in globalThis;
 }

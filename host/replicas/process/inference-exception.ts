@@ -1,8 +1,8 @@
 import { AanaError } from '../../core/errors.ts';
 
 /**
- * A model failed on a request that was fine. A replica most of whose calls fail by the fault of the deployment, as with
- * this error, is replaced; errors that are the caller's fault say nothing about its health.
+ * The failure of a model on a valid request. It counts as a fault of the deployment. A replica is replaced when most of
+ * its calls fail by such faults; errors that are the caller's fault do not count.
  */
 export class InferenceException extends AanaError {
   constructor(modelName: string, reason: string, options: ErrorOptions = {}) {

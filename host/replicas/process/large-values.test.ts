@@ -9,7 +9,7 @@ Large.after.each(stopAll);
 
 const MIB = 2 ** 20;
 
-Large('arrive whole when values of one turn are larger together than a frame', async () => {
+Large('arrive whole when the values of one turn are together larger than a frame', async () => {
   const values = await collect((await started()).stream('largeValues', { bytes: 30 * MIB, times: 5 }));
   assert.equal(
     values.map((value) => String(value).length),
@@ -17,19 +17,16 @@ Large('arrive whole when values of one turn are larger together than a frame', a
   );
 });
 
-Large(
-  'end with an error after what was sent, never with a plain end, when a value is larger than a frame',
-  async () => {
-    const set = await started();
-    const values: unknown[] = [];
-    const error = await failure(
-      (async () => {
-        for await (const batch of set.stream('oversized', { bytes: 65 * MIB })) values.push(...batch);
-      })(),
-    );
-    assert.equal([values, error.name, error.kind], [['before'], 'MessageTooLarge', 'too-large']);
-  },
-);
+Large('end with an error after the values before it when a value is larger than a frame', async () => {
+  const set = await started();
+  const values: unknown[] = [];
+  const error = await failure(
+    (async () => {
+      for await (const batch of set.stream('oversized', { bytes: 65 * MIB })) values.push(...batch);
+    })(),
+  );
+  assert.equal([values, error.name, error.kind], [['before'], 'MessageTooLarge', 'too-large']);
+});
 
 Large('fail no other stream of the same turn', async () => {
   const set = await started();

@@ -55,7 +55,7 @@ for (const [what, outcomes, reason] of CASES) {
   });
 }
 
-Outcomes('keeps too few calls for the next checks, and counts anew after enough', () => {
+Outcomes('keeps too few calls for the next checks, and resets after a judgement', () => {
   const health = new OutcomeHealth();
   for (let call = 1; call <= 4; call += 1) {
     health.record(failed);
@@ -67,7 +67,7 @@ Outcomes('keeps too few calls for the next checks, and counts anew after enough'
   assert.is(health.check(), undefined);
 });
 
-Outcomes('forgets calls that were too few for a long time', () => {
+Outcomes('forgets a few calls after many checks', () => {
   const health = new OutcomeHealth();
   for (const _ of times(4, failed)) health.record(failed);
   for (const _ of times(30, 0)) assert.is(health.check(), undefined);

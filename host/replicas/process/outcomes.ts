@@ -1,13 +1,13 @@
 import { faultOf, toErrorRecord } from '../../core/errors.ts';
 
-/** Calls after which more failures than successes say something. */
+/** Least number of calls from which health is judged. */
 export const MIN_SAMPLE = 5;
-/** Health checks after which too few calls say nothing any more. */
+/** Health checks after which too few calls are forgotten. */
 const MAX_CHECKS = 30;
 
 /**
- * How calls ended: well, or by the fault of the deployment. Other ends, as by a mistake of the caller, say nothing
- * about it.
+ * Counts successful calls and calls that failed by the fault of the deployment. Other failures, such as mistakes of
+ * callers, are not counted.
  */
 export class Tally {
   #calls = 0;
@@ -22,12 +22,14 @@ export class Tally {
     return this.#failed;
   }
 
-  /** Why the last one failed, without what an unexpected error says, which can have anything in it. */
+  /**
+   * Reason of the last failure. Only the name of an unexpected error, because its message could contain private data.
+   */
   get lastReason(): string {
     return this.#lastReason;
   }
 
-  /** From 0 to 1; 0 without calls. */
+  /** Share of failed calls, from 0 to 1; 0 without calls. */
   get failedShare(): number {
     return this.#calls === 0 ? 0 : this.#failed / this.#calls;
   }
@@ -45,7 +47,7 @@ export class Tally {
     this.#lastReason = unexpected ? name : message;
   }
 
-  /** Both together; the reason is the other one's, if it has any. */
+  /** Returns the sum of both, with the last reason of `other` if it has one. */
   plus(other: Tally): Tally {
     const sum = new Tally();
     sum.#calls = this.#calls + other.#calls;
@@ -56,8 +58,8 @@ export class Tally {
 }
 
 /**
- * Looks at the outcomes of one replica's calls with each health check. One most of whose calls fail by its own fault is
- * not healthy, although it answers.
+ * Judges one replica by the outcomes of its calls, at each health check. A replica is unhealthy when most of its calls
+ * fail by its own fault, even if it answers health checks.
  */
 export class OutcomeHealth {
   #tally = new Tally();
@@ -67,7 +69,10 @@ export class OutcomeHealth {
     this.#tally.add(error);
   }
 
-  /** Returns undefined for too few calls, and keeps them for the next check. Otherwise the counts start at zero again. */
+  /**
+   * Returns the health since the last judgement, and resets the counts. Returns undefined and keeps them if there are
+   * too few calls.
+   */
   check(): { readonly isHealthy: boolean; readonly reason: string } | undefined {
     const { calls, failed, lastReason, isMostlyFailures } = this.#tally;
     this.#checks += 1;

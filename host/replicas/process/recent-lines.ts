@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 const MAX_LINE_CHARACTERS = 2000;
 
-/** The last lines that a process wrote, for the reason of its end. */
+/** The last lines of a process's output, which often explain its end. */
 export class RecentLines {
   readonly #lines: string[] = [];
   readonly #limit: number;
@@ -19,7 +19,7 @@ export class RecentLines {
     return this.#lines;
   }
 
-  /** Reads lines from `stream` until it ends; `onLine` gets each that is not empty. */
+  /** Reads lines from `stream` until it ends. `onLine` is called with each line that is not empty. */
   follow(stream: Readable, onLine: (line: string) => void): void {
     let rest = '';
     const take = (line: string): void => {

@@ -4,13 +4,13 @@ export interface Loss {
   readonly deployment: string;
   readonly replica: string;
   readonly signal: NodeJS.Signals | null;
-  /** Why it ended, in one sentence. */
+  /** Reason of the end, in one sentence. */
   readonly how: string;
-  /** The host ended it, for a reason that has nothing to do with the call. */
+  /** Whether the host ended it for a reason that has nothing to do with the call. */
   readonly planned: boolean;
 }
 
-/** What a call ends with whose replica ended before the call did. */
+/** Returns the error of a call whose replica ended before the call did. */
 export function replicaLost({ deployment, replica, signal, how, planned }: Loss): AanaError {
   const what = planned
     ? `replica ${replica} was ended before it had finished this request`
@@ -26,8 +26,8 @@ export function isLoss(error: unknown): error is AanaError {
 }
 
 /**
- * Whether the call had no part in the loss: the host ended the replica because it was not wanted any more, or was
- * replaced.
+ * Returns whether the host ended the replica because it was no longer needed or was replaced, so that the call had no
+ * part in it.
  */
 export function isPlanned(error: AanaError): boolean {
   return isLoss(error) && (error.data as Partial<Loss> | undefined)?.planned === true;

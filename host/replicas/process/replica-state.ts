@@ -1,15 +1,15 @@
 /**
- * - `starting`: the process loads its model; takes no calls
+ * - `starting`: loads its model and takes no calls
  * - `ready`: takes calls
- * - `draining`: finishes the calls it has
- * - `stopped`: told to end, all calls done
+ * - `draining`: finishes its calls and takes no new ones
+ * - `stopped`: has no calls and is about to end
  * - `exited`: the process is gone
  */
 export type ReplicaState = 'starting' | 'ready' | 'draining' | 'stopped' | 'exited';
 
 /**
- * `loaded`: it said that it is ready. `drain`: take no more calls. `drained`: no call is left, or they were given up.
- * `exit`: the process is gone.
+ * `loaded`: the process reported that it is ready. `drain`: it must take no more calls. `drained`: no call is left, or
+ * the rest were given up. `exit`: the process is gone.
  */
 export type ReplicaEvent = 'loaded' | 'drain' | 'drained' | 'exit';
 
@@ -22,8 +22,7 @@ const TRANSITIONS: Readonly<Record<ReplicaState, Readonly<Partial<Record<Replica
 };
 
 /**
- * The state after `event`; undefined when the event means nothing in `state`, such as a `loaded` that comes after
- * `drain`.
+ * Returns the state after `event`, or undefined when the event is invalid in `state`, such as `loaded` after `drain`.
  */
 export function nextState(state: ReplicaState, event: ReplicaEvent): ReplicaState | undefined {
   return TRANSITIONS[state][event];

@@ -10,13 +10,11 @@ export interface ReplicaWorkOptions {
   readonly name: string;
   readonly clock: Clock;
   send(frame: HostFrame): void;
-  /** Tells of each change of state, after it has taken effect and before anything follows from it. */
+  /** Called after each change of state and before its consequences. */
   onState?: ((state: ReplicaState) => void) | undefined;
 }
 
-/**
- * The state of a replica and the calls on it. It knows nothing of processes, so that simulated ones run the same code.
- */
+/** The state of a replica and its calls, without the process, so that simulated replicas run the same code. */
 export class ReplicaWork {
   readonly #options: ReplicaWorkOptions;
   readonly #connection: CallClient;
@@ -33,7 +31,7 @@ export class ReplicaWork {
     return this.#state;
   }
 
-  /** Calls given to the replica that it has not let go of. */
+  /** Number of calls on the replica, including cancelled calls that it has not ended yet. */
   get ongoing(): number {
     return this.#ongoing;
   }
@@ -54,7 +52,7 @@ export class ReplicaWork {
     this.#connection.onAnswer(frame);
   }
 
-  /** Applies the transition table; false when the event means nothing now. */
+  /** Applies the event. Returns false when it is invalid in this state. */
   enter(event: ReplicaEvent): boolean {
     const next = nextState(this.#state, event);
     if (!next) return false;
@@ -64,9 +62,9 @@ export class ReplicaWork {
   }
 
   /**
-   * Takes no more calls and lets those that run finish, for `graceMs` or until `exited`. Those that are left then end
-   * with a `ReplicaLostError`, so that they are repeated on another replica: the replica would answer them as if their
-   * callers had cancelled them. Called again, the shorter grace holds.
+   * Takes no more calls. Running calls may finish for `graceMs` or until `exited`. The rest then fail with a
+   * `ReplicaLostError`, so that they are repeated on another replica; the replica itself would answer them as
+   * cancelled. When called again, the shorter grace applies.
    */
   async drain(graceMs: number, exited: Promise<unknown>, reason: string): Promise<void> {
     this.enter('drain');
@@ -75,7 +73,7 @@ export class ReplicaWork {
     if (this.enter('drained')) this.#fail(null, reason, true);
   }
 
-  /** The process is gone: its open calls end with a `ReplicaLostError`. */
+  /** Fails all open calls with a `ReplicaLostError`. Called when the process is gone. */
   lose(signal: NodeJS.Signals | null, how: string): void {
     this.#fail(signal, how, false);
   }

@@ -20,57 +20,57 @@ export interface ReplicaOptions {
   readonly deployment: string;
   /** Name for logs and errors, such as `asr_deployment#1`. */
   readonly name: string;
-  /** Module that the process runs; it exports `start`. */
+  /** Module that the process runs. It exports `start`. */
   readonly implementation: URL;
-  /** JSON that `start` gets. */
+  /** Start parameters: JSON that `start` gets. */
   readonly spec: unknown;
   readonly log: Logger;
   /** Environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly nice: number;
-  /** Bytes of address space that the process may have. Default: any. */
+  /** Limit of the process's address space, in bytes. Default: none. */
   readonly addressBytes?: number | undefined;
-  /** Milliseconds that loading may go without a sign of progress. */
+  /** Milliseconds without progress after which loading fails. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
   /**
-   * Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which
-   * the process is killed.
+   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
+   * process is killed.
    */
   readonly healthTimeoutMs: number;
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
-  /** Tells what memory the process uses, when it has loaded and with each health check. */
+  /** Called with the memory of the process after loading and with each health check. */
   readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
-  /** Tells of each change of state, after it has taken effect and before anything follows from it. */
+  /** Called after each change of state and before its consequences. */
   readonly onState?: ((state: ReplicaState) => void) | undefined;
 }
 
 export type StartOutcome =
   | { readonly ok: true }
-  /** `final`: it would fail the same way again. */
+  /** `final`: another start would fail in the same way. */
   | { readonly ok: false; readonly final: boolean; readonly reason: string };
 
 export interface ReplicaExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why, in one sentence for an operator. */
+  /** Reason in one sentence for an operator. */
   readonly reason: string;
-  /** The last lines that it wrote, oldest first. */
+  /** Last lines of its output, oldest first. */
   readonly lastLines: readonly string[];
 }
 
 const MAIN = fileURLToPath(new URL('../child/main.js', import.meta.url));
-/** For closing the model. */
+/** Time for closing the model. */
 const CLOSE_TIMEOUT_MS = 3000;
 const EXIT_AFTER_CLOSE_MS = 500;
 const SOCKET_TIMEOUT_MS = 2000;
-/** Lines of its output that its end is told with. */
+/** Lines of output that {@link ReplicaExit} keeps. */
 const KEPT_LINES = 10;
 
-/** One running copy of a deployment: a child process and the calls on it. */
+/** A replica: one child process that runs a deployment, with its calls. */
 export class Replica implements RunningReplica {
   readonly name: string;
-  /** Resolves when the model is loaded, or will not be. */
+  /** Resolves when the model is loaded, or the start has failed. */
   readonly started: Promise<StartOutcome>;
   /** Resolves when the process is gone and its calls have failed. */
   readonly exited: Promise<ReplicaExit>;
@@ -84,7 +84,7 @@ export class Replica implements RunningReplica {
   readonly #exited = deferred<ReplicaExit>();
   readonly #socketClosed = deferred();
   readonly #startedAt = performance.now();
-  /** Set when this side ended the process. */
+  /** Reason for which the host ended the process. */
   #endReason: string | undefined;
   #lastWords: string | undefined;
   #info: unknown;
@@ -94,11 +94,11 @@ export class Replica implements RunningReplica {
   #startTimer: NodeJS.Timeout | undefined;
   #healthTimer: NodeJS.Timeout | undefined;
   #pingedAt: number | undefined;
-  /** Of the engine at the last health check, if it was busy then. */
+  /** Beats of the engine at the last health check, if it was busy. */
   #beats: number | undefined;
-  /** Health checks in a row that found it no further. */
+  /** Health checks in a row without progress of a busy engine. */
   #stalledChecks = 0;
-  /** The process is told to end, once. */
+  /** The shutdown of the process. Set once. */
   #ending: Promise<void> | undefined;
 
   constructor(options: ReplicaOptions) {
@@ -148,22 +148,22 @@ export class Replica implements RunningReplica {
     return this.#work.ongoing;
   }
 
-  /** What the implementation tells of its model. */
+  /** Facts about the model from the implementation. */
   get info(): unknown {
     return this.#info;
   }
 
-  /** What it used as of the last health check; undefined while it loads. */
+  /** Memory at the last health check; undefined while loading. */
   get memory(): ReplicaMemory | undefined {
     return this.#memory;
   }
 
-  /** What it says of the code that it runs; undefined before it is ready, and when it does not know. */
+  /** Stamp of the code that it runs; undefined before it is ready, and when unknown. */
   get code(): string | undefined {
     return this.#code;
   }
 
-  /** Steps of the engine as of the last health check. */
+  /** Steps of the engine at the last health check. */
   get steps(): number {
     return this.#steps;
   }
@@ -185,9 +185,9 @@ export class Replica implements RunningReplica {
   }
 
   /**
-   * Lets running calls finish for `graceMs`, ends those that are left with a `ReplicaLostError`, then ends the process:
-   * by asking, then by SIGKILL. Resolves when it is gone. The first `reason` is kept; told twice, the shorter grace
-   * holds.
+   * Stops the replica and resolves when the process is gone. Running calls may finish for `graceMs`; the rest fail with
+   * a `ReplicaLostError`. The process gets a shutdown message, then SIGKILL. When called again, the shorter grace
+   * applies and the first `reason` is kept.
    */
   async stop(graceMs: number, reason = 'it was told to stop'): Promise<void> {
     await this.#work.drain(graceMs, this.exited, reason);
@@ -195,7 +195,7 @@ export class Replica implements RunningReplica {
     await (this.#ending ??= this.#end());
   }
 
-  /** Ends the process at once; `reason` is kept. */
+  /** Kills the process. The first `reason` is kept. */
   kill(reason: string): void {
     if (this.#work.state === 'exited' || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#endReason ??= reason;
@@ -243,7 +243,7 @@ export class Replica implements RunningReplica {
     }
   }
 
-  /** The process is ending, or cannot be talked to any more. */
+  /** Called when the process is ending or can no longer be reached. */
   async #onSocketClosed(error: Error | undefined): Promise<void> {
     this.#socketClosed.resolve();
     this.#work.enter('drain');
@@ -274,15 +274,16 @@ export class Replica implements RunningReplica {
       return;
     }
     if (performance.now() - pingedAt < this.#options.healthTimeoutMs) return;
-    // An answer may be waiting to be read when it was this process that was held up.
+    // If this process was held up, the answer may be waiting in the socket.
     setImmediate(() => {
       if (this.#pingedAt === pingedAt)
-        this.kill(`it answered no health check for ${this.#options.healthTimeoutMs / 1000} s`);
+        this.kill(`it did not answer health checks for ${this.#options.healthTimeoutMs / 1000} s`);
     });
   }
 
   /**
-   * The event loop answers; is the engine alive too? Checks are counted, not time: this process may have been held up.
+   * Kills the process when its engine hangs although its event loop answers. Counts checks instead of time, because
+   * this process may have been held up.
    */
   #followEngine(busy: boolean, beats: number): void {
     const stalled = busy && beats === this.#beats;
@@ -290,7 +291,7 @@ export class Replica implements RunningReplica {
     this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0;
     const { healthPeriodMs, healthTimeoutMs } = this.#options;
     if (this.#stalledChecks * healthPeriodMs < healthTimeoutMs) return;
-    if (this.#stalledChecks > 0) this.kill(`its engine has work and did nothing for ${healthTimeoutMs / 1000} s`);
+    if (this.#stalledChecks > 0) this.kill(`its engine has work but made no progress for ${healthTimeoutMs / 1000} s`);
   }
 
   #restartStartTimer(): void {
@@ -306,8 +307,8 @@ export class Replica implements RunningReplica {
   async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
     clearTimeout(this.#startTimer);
     clearInterval(this.#healthTimer);
-    if (!this.#work.enter('exit')) return; // first it leaves the pool
-    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // what it sent before its end is still to be read
+    if (!this.#work.enter('exit')) return; // leaves the pool first
+    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // frames that it sent before its end must still be read
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
     const exit: ReplicaExit = {
@@ -332,7 +333,7 @@ export class Replica implements RunningReplica {
 function socketOf(child: ChildProcess): Duplex {
   const socket = child.stdio[3];
   if (!(socket instanceof Duplex))
-    throw new AanaError('ReplicaStartError', 'internal', 'the replica process could not be given a socket');
+    throw new AanaError('ReplicaStartError', 'internal', 'the replica process has no socket');
   return socket;
 }
 

@@ -3,7 +3,7 @@ import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaState } from './replica-state.ts';
 
-/** What a slot, the pool and the set want of a replica: {@link Replica}, or a simulated one. */
+/** Interface of replicas for slots, the pool and the set. Implemented by {@link Replica} and by simulated replicas. */
 export interface RunningReplica {
   readonly name: string;
   readonly state: ReplicaState;
@@ -11,13 +11,13 @@ export interface RunningReplica {
   readonly ongoing: number;
   readonly steps: number;
   readonly memory?: ReplicaMemory | undefined;
-  /** Says which code it runs, once it is ready; undefined when that is not known. */
+  /** Stamp of the code that it runs, once it is ready; undefined when unknown. */
   readonly code: string | undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown>;
   stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]>;
-  /** Hands the implementation another spec. Rejects when it does not take it; then it goes on with what it had. */
+  /** Gives the implementation another spec. Rejects when it refuses the spec and keeps the old one. */
   reconfigure(spec: unknown): Promise<void>;
   stop(graceMs: number, reason?: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Simulated time: the controller alone, asked once a second.
+// The controller alone in simulated time, called once a second.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Autoscaler, type AutoscalerOptions } from './autoscaler.ts';
@@ -13,7 +13,7 @@ const OPTIONS: AutoscalerOptions = {
   downscaleDelayMs: 600_000,
 };
 
-/** How many replicas there are in each second when `load` calls are running or waiting. */
+/** Returns the number of replicas in each second when `load` calls are running or waiting. */
 function simulate(
   options: Partial<AutoscalerOptions>,
   seconds: number,
@@ -33,18 +33,18 @@ const changes = (replicas: readonly number[]): [second: number, replicas: number
     second > 0 && count !== replicas[second - 1] ? [[second, count]] : [],
   );
 
-Scaling('goes up after the upscale delay, to what the load needs', () => {
+Scaling('scales up after the upscale delay, to the number that the load needs', () => {
   assert.equal(changes(simulate({}, 100, (second) => (second < 10 ? 1 : 7))), [[40, 4]]);
 });
 
-Scaling('goes up by the least that was wanted during the delay', () => {
+Scaling('scales up to the least number that was wanted during the delay', () => {
   assert.equal(changes(simulate({}, 60, (second) => (second < 10 ? 1 : second === 25 ? 6 : 16))), [
     [40, 3],
     [56, 8],
   ]);
 });
 
-Scaling('goes down after the downscale delay, to the most that was wanted during it', () => {
+Scaling('scales down after the downscale delay, to the greatest number that was wanted during it', () => {
   assert.equal(changes(simulate({}, 1500, (second) => (second < 100 ? 8 : second === 400 ? 6 : 0), 4)), [
     [700, 3],
     [1001, 1],
@@ -56,12 +56,12 @@ Scaling('stays between its bounds', () => {
   assert.equal(simulate({ minReplicas: 2 }, 2000, () => 0).at(-1), 2);
 });
 
-Scaling('brings a number outside of its bounds back at once', () => {
+Scaling('corrects a number outside of its bounds at once', () => {
   assert.is(new Autoscaler({ ...OPTIONS, minReplicas: 2 }).decide(0, 0, 1), 2);
   assert.is(new Autoscaler({ ...OPTIONS, maxReplicas: 4 }).decide(0, 100, 6), 4);
 });
 
-Scaling('goes to zero, and from zero at the first call', () => {
+Scaling('scales to zero, and from zero at the first call', () => {
   const load = (second: number): number => (second === 700 ? 3 : 0);
   assert.equal(changes(simulate({ minReplicas: 0 }, 1400, load, 1)), [
     [600, 0],
@@ -70,8 +70,8 @@ Scaling('goes to zero, and from zero at the first call', () => {
   ]);
 });
 
-Scaling('does nothing about load that swings faster than its delays', () => {
-  // Between what 1 and what 8 replicas are for, in turns of 20 s; then by chance each second.
+Scaling('ignores load that swings faster than its delays', () => {
+  // Load for 1 and for 8 replicas in turns of 20 s; then at random each second.
   assert.equal(changes(simulate({}, 3600, (second) => (second % 40 < 20 ? 0 : 16))), []);
   let seed = 1;
   const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -79,7 +79,7 @@ Scaling('does nothing about load that swings faster than its delays', () => {
 });
 
 Scaling('does not oscillate when replicas work off the queue that made it grow', () => {
-  // 9 calls come each second; a replica does 2. Too many replicas empty the queue: that must not take them away again
+  // 9 calls arrive each second; a replica serves 2. Too many replicas empty the queue, which must not remove them again
   // and again.
   const scaler = new Autoscaler(OPTIONS);
   const counts: number[] = [];

@@ -1,26 +1,26 @@
 export interface AutoscalerOptions {
   readonly minReplicas: number;
   readonly maxReplicas: number;
-  /** Calls running and waiting that each replica should have. */
+  /** Running and waiting calls per replica to aim for. */
   readonly targetOngoing: number;
   readonly upscaleDelayMs: number;
   readonly downscaleDelayMs: number;
 }
 
 interface Wish {
-  /** From when on it was wanted. */
+  /** Time from which it was wanted. */
   readonly at: number;
   readonly replicas: number;
 }
 
 /**
- * How many replicas there should be. A pure controller: it is asked from time to time and looks at nothing else. It
- * goes up by the least that was wanted during all of the upscale delay, down to the most that was wanted during the
- * downscale delay, so load that swings faster than the delays changes nothing. From zero it goes up at once.
+ * Decides the number of replicas. The autoscaler follows sustained load and ignores spikes: it scales up to the least
+ * number that was wanted during the upscale delay, and down to the greatest number that was wanted during the downscale
+ * delay. From zero it scales up at once. It is a pure controller, which is called periodically.
  */
 export class Autoscaler {
   readonly #options: AutoscalerOptions;
-  /** What was wanted, oldest first; the first holds from the start of the longer delay on. */
+  /** Wanted numbers, oldest first. The first one covers the start of the longer delay. */
   readonly #wishes: Wish[] = [];
 
   constructor(options: AutoscalerOptions) {
@@ -28,8 +28,8 @@ export class Autoscaler {
   }
 
   /**
-   * The number of replicas to have from `now` on. `load` is the calls running and waiting, `current` the replicas that
-   * are kept running.
+   * Returns the number of replicas to have from `now` on. `load` is the number of running and waiting calls, `current`
+   * the number of kept replicas.
    */
   decide(now: number, load: number, current: number): number {
     const { minReplicas, maxReplicas, targetOngoing, upscaleDelayMs, downscaleDelayMs } = this.#options;
@@ -51,7 +51,10 @@ export class Autoscaler {
     if (this.#wishes.at(-1)?.replicas !== replicas) this.#wishes.push({ at: now, replicas });
   }
 
-  /** The least or most of what was wanted from `since` on; undefined when it is not known that far back. */
+  /**
+   * Returns the least or greatest number that was wanted from `since` on; undefined when the records do not go back
+   * that far.
+   */
   #extreme(since: number, choose: (...values: number[]) => number): number | undefined {
     const from = this.#wishes.findLastIndex(({ at }) => at <= since);
     return from < 0 ? undefined : choose(...this.#wishes.slice(from).map(({ replicas }) => replicas));

@@ -14,8 +14,8 @@ export interface AvailabilityOptions {
 }
 
 /**
- * Knows whether a deployment will serve again: soon, later, or not without somebody who deploys or updates it. Refuses
- * its calls accordingly.
+ * Tracks whether a deployment without a ready replica will serve again: soon, later, or only after it is deployed or
+ * updated. Refuses its calls accordingly.
  */
 export class Availability {
   readonly #options: AvailabilityOptions;
@@ -26,17 +26,17 @@ export class Availability {
     this.#options = options;
   }
 
-  /** Why all replicas were given up; undefined while some are tried. The failure stays until {@link recover}. */
+  /** Reason for which all replicas were given up; otherwise undefined. The failure stays until {@link recover}. */
   get failure(): SlotFailure | undefined {
     return this.#failure;
   }
 
-  /** Why a process was lost the last time; empty before the first loss. */
+  /** Reason of the latest loss of a process; empty before the first loss. */
   get lastLoss(): string {
     return this.#lastLoss;
   }
 
-  /** A process was lost that another one will follow. */
+  /** Called when a process was lost and will be restarted. */
   onLost({ reason }: SlotFailure): void {
     this.#lastLoss = reason;
     const error = this.unavailable();
@@ -44,8 +44,8 @@ export class Availability {
   }
 
   /**
-   * Returns the error for calls while no replica will serve soon: all of them fail to start, and have been tried often
-   * enough. Undefined otherwise.
+   * Returns the error for calls while no replica will serve soon, because all of them have repeatedly failed to start.
+   * Undefined otherwise.
    */
   unavailable(): AanaError | undefined {
     const { deployment, fleet, pool, clock } = this.#options;
@@ -56,7 +56,7 @@ export class Availability {
     return deploymentUnavailable(deployment, first.reason, retryAt - clock.now());
   }
 
-  /** When all replicas were given up, refuses all calls, and those that wait, with the reason. */
+  /** If all replicas were given up, refuses all new and waiting calls with the reason. */
   failIfAllFailed(): void {
     const { deployment, fleet, pool } = this.#options;
     const { kept } = fleet;
@@ -66,7 +66,7 @@ export class Availability {
     pool.close(() => failedDeployment(deployment, failure.reason), { waiting: true });
   }
 
-  /** Takes calls again after an update, which may have brought replicas that are not given up. */
+  /** Takes calls again. Called after an update, which may have started working replicas. */
   recover(): void {
     this.#failure = undefined;
     this.#options.pool.open();

@@ -1,4 +1,4 @@
-// Calls that take longer than the grace of the replica that works on them, on real replica processes.
+// Calls that take longer than the grace of their replica, on real replica processes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../core/clock.ts';
@@ -20,11 +20,11 @@ const Draining = suite('calls that outlast a grace');
 
 Draining.after.each(stopAll);
 
-/** Much less than the calls take. */
+/** A grace much shorter than the calls. */
 const SHORT: SampleOptions = { graceMs: 20, drainMs: 60_000 };
 const LONG_MS = 1500;
 
-/** One place for all versions together. */
+/** A single place for all versions together. */
 const onePlace = (): Places => {
   let isTaken = false;
   return {
@@ -38,7 +38,7 @@ const onePlace = (): Places => {
   };
 };
 
-/** A call as handles make it. */
+/** Calls like a handle, with retries. */
 const repeated = (
   set: ReplicaSet,
   method: string,
@@ -52,7 +52,7 @@ const repeated = (
     onRetry: ({ message }) => log.push(message),
   });
 
-Draining('finish on their replica when it is not wanted any more, and nobody waits for them', async () => {
+Draining('finish on their replica when it is no longer needed, and delay nobody', async () => {
   const set = await started({ count: 2, maxOngoing: 1, ...SHORT });
   const calls = [set.call('wait', { ms: LONG_MS }), set.call('wait', { ms: LONG_MS })];
   await set.scale(versionOf({ count: 1, maxOngoing: 1, ...SHORT }));
@@ -67,7 +67,7 @@ Draining('finish on their replica when it is not wanted any more, and nobody wai
   await until(() => set.status().replicas.length === 1, 'the surplus one was gone');
 });
 
-Draining('finish on the version that they began on while an update goes on', async () => {
+Draining('finish on the version on which they began while an update continues', async () => {
   const set = await started({ spec: { version: 1 }, ...SHORT });
   const stream = collect(set.stream('count', { to: 40, everyMs: 50 }));
   await set.call('echo', {});
@@ -78,7 +78,7 @@ Draining('finish on the version that they began on while an update goes on', asy
   await until(() => set.status().replicas.length === 1, 'the old one was gone');
 });
 
-Draining('begin again on the new version where it needs the place of the old one', async () => {
+Draining('start again on the new version when it needs the place of the old one', async () => {
   const places = onePlace();
   const set = await started({ spec: { version: 1 }, places, ...SHORT });
   const log: string[] = [];
@@ -92,7 +92,7 @@ Draining('begin again on the new version where it needs the place of the old one
   assert.equal([log.length, log[0]?.includes('was ended before it had finished this request')], [1, true]);
 });
 
-Draining('end with the loss of the replica, not as if they were cancelled, when the drain is over', async () => {
+Draining('fail with the loss of the replica, not as cancelled, when the drain time is over', async () => {
   const set = await started({ graceMs: 20, drainMs: 20 });
   const [call, stream] = [
     failure(set.call('wait', { ms: 60_000 })),
@@ -108,7 +108,7 @@ Draining('end with the loss of the replica, not as if they were cancelled, when 
   }
 });
 
-Draining('do not hold up the end of the deployment for longer than its grace', async () => {
+Draining('do not delay the end of the deployment for longer than its grace', async () => {
   const set = await started({ count: 2, maxOngoing: 1, ...SHORT });
   const calls = [failure(set.call('ignoreCancel', { ms: 60_000 })), failure(set.call('ignoreCancel', { ms: 60_000 }))];
   await set.scale(versionOf({ count: 1, maxOngoing: 1, ...SHORT }));

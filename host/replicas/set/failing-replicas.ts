@@ -6,14 +6,14 @@ import type { Fleet } from './fleet.ts';
 const MAX_REPLACEMENT_MS = 600_000;
 
 /**
- * Replaces replicas most of whose calls fail by their own fault. Replaces one at a time, because the others may serve
- * some calls meanwhile. When the new replica is no better, the next replacement waits longer.
+ * Replaces replicas of which most calls fail by their own fault. Replaces one at a time, because the others may still
+ * serve some calls. When a new replica is no better, the next replacement waits longer.
  */
 export class FailingReplicas {
   readonly #fleet: Fleet;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Replacements since a replica was last found healthy. */
+  /** Replacements since a replica was last healthy. */
   #replacements = 0;
   #nextAt = 0;
 
@@ -23,7 +23,7 @@ export class FailingReplicas {
     this.#log = log;
   }
 
-  /** Looks at how calls ended since the last check. Does nothing while any replica is not ready. */
+  /** Judges the outcomes of calls since the last check. Does nothing while any replica is not ready. */
   check(): void {
     const kept = this.#fleet.kept.filter(({ slot }) => slot.state !== 'failed');
     if (this.#clock.now() < this.#nextAt || kept.some(({ slot }) => slot.replica?.state !== 'ready')) return;

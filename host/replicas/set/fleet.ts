@@ -9,25 +9,25 @@ import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { Place, ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica, SpawnReplica } from '../process/running-replica.ts';
 
-/** How far the loading of a model is. */
+/** Progress of loading a model. */
 export interface LoadProgress {
   /** 0 to 1; undefined when unknown. */
   readonly fraction: number | undefined;
   readonly text: string;
 }
 
-/** A slot with what it is made from. */
+/** A slot with its version and records. */
 export interface Member {
   readonly slot: ReplicaSlot;
-  /** Of its processes that start from now on; the one that runs may be of the one before for a moment. */
+  /** Version of processes that start from now on. The running process may briefly be of the previous version. */
   version: ReplicaVersion;
-  /** Of the process that is loading now. */
+  /** Progress of the process that is loading. */
   loading: LoadProgress | undefined;
-  /** Processes of it that were lost. */
+  /** Number of lost processes. */
   losses: number;
-  /** How the calls on its processes ended. */
+  /** Outcomes of the calls on its processes. */
   readonly tally: Tally;
-  /** Whether calls go to it once it is ready. */
+  /** Whether it gets calls when it is ready. */
   takesCalls: boolean;
 }
 
@@ -41,29 +41,29 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
-  /** Where replicas that are ready go. */
+  /** Pool to which ready replicas are added. */
   readonly pool: ReplicaPool<RunningReplica>;
   onProgress(progress: LoadProgress): void;
-  /** A process was lost that another one will follow. */
+  /** Called when a process was lost and will be restarted. */
   onLost(member: Member, loss: SlotFailure): void;
   onFailed(member: Member, failure: SlotFailure): void;
   onGone(member: Member): void;
 }
 
-/** The slots of one deployment: makes them, with their places, and forgets them when they are gone. */
+/** The slots of one deployment. Creates them with their places, and removes them when they are gone. */
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #places = new Map<Member, Place>();
   readonly #health = new WeakMap<RunningReplica, OutcomeHealth>();
   readonly #memberOf = new WeakMap<RunningReplica, Member>();
   readonly #specs = new WeakMap<RunningReplica, unknown>();
-  /** When replicas last told of progress, by their names. */
+  /** Time of the latest progress report, by the name of the replica. */
   readonly #progressAt = new Map<string, number>();
-  /** Versions of which a replica was ready once. */
+  /** Versions of which a replica was ever ready. */
   readonly #proven = new WeakSet<ReplicaVersion>();
-  /** What the first replica of a version said of its code. */
+  /** Code stamp of the first replica of each version. */
   readonly #codes = new WeakMap<ReplicaVersion, string>();
-  /** In the order of their making. Those that are kept running, given up ones among them, and those that are ending. */
+  /** In the order of creation: kept ones, including those that were given up, and ending ones. */
   #members: Member[] = [];
   #isClosed = false;
 
@@ -75,40 +75,40 @@ export class Fleet {
     return this.#members;
   }
 
-  /** Those that are not on their way out. */
+  /** Members that are not ending. */
   get kept(): Member[] {
     return this.#members.filter(({ slot }) => slot.state !== 'retiring' && slot.state !== 'gone');
   }
 
-  /** Those that are on their way out; what they have is free when they are gone. */
+  /** Members that are ending. Their places are free when they are gone. */
   get ending(): Member[] {
     return this.#members.filter(({ slot }) => slot.state === 'retiring');
   }
 
-  /** The place of a slot that is not gone. */
+  /** Returns the place of a slot that is not gone. */
   placeOf(member: Member): Place | undefined {
     return this.#places.get(member);
   }
 
-  /** A call came to its end on this replica. */
+  /** Records the outcome of a call on this replica. */
   record(replica: RunningReplica, error?: unknown): void {
     this.#health.get(replica)?.record(error);
     this.#memberOf.get(replica)?.tally.add(error);
   }
 
-  /** What the calls since the last check say of a replica; undefined when they were too few. */
+  /** Returns the health of a replica by its calls since the last check; undefined when they were too few. */
   checkHealth(replica: RunningReplica): ReturnType<OutcomeHealth['check']> {
     return this.#health.get(replica)?.check();
   }
 
-  /** What a process was started from, or was told since then. */
+  /** Returns the spec with which a process was started or last reconfigured. */
   specOf(replica: RunningReplica): unknown {
     return this.#specs.get(replica);
   }
 
   /**
-   * Hands a process that runs another spec. Rejects when it cannot take it; then it has what it had. Rejects
-   * `ReconfigureTimeout` when it makes no progress for as long as a start may; then nobody knows what it has.
+   * Gives a running process another spec. Rejects when the process refuses it and keeps its old spec. Rejects with
+   * `ReconfigureTimeout` when it makes no progress for the start timeout; its spec is then unknown.
    */
   async reconfigure(replica: RunningReplica, spec: unknown): Promise<void> {
     const member = this.#memberOf.get(replica);
@@ -126,11 +126,11 @@ export class Fleet {
     for (let waitMs = limitMs; !(await within(work, waitMs, clock));) {
       waitMs = Math.max(startedAt, this.#progressAt.get(name) ?? startedAt) + limitMs - clock.now();
       if (waitMs > 0) continue;
-      work.catch(() => {}); // nobody waits for it any more
+      work.catch(() => {}); // nobody awaits it any more
       throw new AanaError(
         'ReconfigureTimeout',
         'deadline-exceeded',
-        `replica ${name} did not take its new configuration: it made no progress for ${limitMs / 1000} s`,
+        `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s`,
         { fault: 'deployment' },
       );
     }
@@ -138,8 +138,8 @@ export class Fleet {
   }
 
   /**
-   * One more slot, under the first number that is free; undefined when there is no room for it. Without `takesCalls` it
-   * waits for {@link admit}.
+   * Adds a slot under the first free number. Returns undefined when there is no room. Without `takesCalls` it gets no
+   * calls before {@link admit}.
    */
   add(version: ReplicaVersion, { takesCalls = true }: { readonly takesCalls?: boolean } = {}): Member | undefined {
     if (this.#isClosed) return undefined;
@@ -147,20 +147,20 @@ export class Fleet {
     return place && this.#make(version, place, takesCalls);
   }
 
-  /** What is known of a version holds for another one, whose replicas are the same but for their number. */
+  /** Copies what is known of a version to another one that differs only in the number of replicas. */
   inherit(before: ReplicaVersion, version: ReplicaVersion): void {
     if (this.#proven.has(before)) this.#proven.add(version);
     const code = this.#codes.get(before);
     if (code !== undefined) this.#codes.set(version, code);
   }
 
-  /** All that there is belongs to another version from now on, which running replicas have taken. */
+  /** Sets another version for all kept members. Running replicas have already taken it. */
   adopt(before: ReplicaVersion, version: ReplicaVersion): void {
     this.inherit(before, version);
     for (const member of this.kept) member.version = version;
   }
 
-  /** From now on it takes calls. */
+  /** Lets calls go to a member. */
   admit(member: Member): void {
     if (member.takesCalls) return;
     member.takesCalls = true;
@@ -168,7 +168,7 @@ export class Fleet {
     if (replica?.state === 'ready') this.#options.pool.add(replica);
   }
 
-  /** So many more slots, or none: undefined when there is no room for all of them. */
+  /** Adds `count` slots, or none. Returns undefined when there is no room for all of them. */
   addAll(version: ReplicaVersion, count: number): Member[] | undefined {
     const taken: Place[] = [];
     while (taken.length < count) {
@@ -182,7 +182,7 @@ export class Fleet {
   }
 
   /**
-   * One that is not wanted any more: it takes no calls, and may finish those that it has as long as nobody needs its
+   * Ends a member that is no longer needed. It takes no more calls, and may finish its calls while nobody needs its
    * place. Resolves when it is gone, or after the shorter grace.
    */
   async dismiss({ slot, version }: Member): Promise<void> {
@@ -190,14 +190,12 @@ export class Fleet {
     await within(gone, version.graceMs, this.#options.clock);
   }
 
-  /**
-   * The place of one that is ending is needed: its calls get the shorter grace from now on. Resolves when it is gone.
-   */
+  /** Gives the calls of an ending member the shorter grace, because its place is needed. Resolves when it is gone. */
   async hurry({ slot, version }: Member): Promise<void> {
     await slot.retire(version.graceMs);
   }
 
-  /** Ends all that there is and makes no more; what it ended with stays visible. */
+  /** Ends all members and adds no more. They stay visible in {@link members}. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#members.map(({ slot }) => slot.retire(graceMs)));
@@ -268,20 +266,20 @@ export class Fleet {
   }
 
   #onReady({ version }: Member, { name, code }: RunningReplica): void {
-    if (!this.#proven.has(version)) this.#onProven(version); // which may be another one than it was started with
+    if (!this.#proven.has(version)) this.#onProven(version); // the version may have changed since the start
     const first = this.#codes.get(version) ?? code;
     if (first === undefined || code === undefined) return;
     this.#codes.set(version, first);
     if (code !== first)
       this.#options.log.error(
-        'a replica runs other code than the first one of its version: files have changed since; update the deployment, or restart the application',
+        'a replica runs other code than the first replica of its version, because files have changed; update the deployment or restart the application',
         { replica: name },
       );
   }
 
   /**
-   * The first replica of a version is ready: those that were given up before would be tried again by now. Their places
-   * are for others.
+   * Called when the first replica of a version is ready. Retires slots of the version that were given up before, which
+   * frees their places.
    */
   #onProven(version: ReplicaVersion): void {
     this.#proven.add(version);

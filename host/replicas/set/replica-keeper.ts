@@ -10,7 +10,7 @@ import { useOf } from './use-of.ts';
 
 /**
  * Frees a place for one more replica and calls `take` before another deployment can take the place. `take` returns true
- * when it has taken the place or needs none any more; after false, `MakeRoom` tries again.
+ * when it has taken the place or no longer needs it; after false, `MakeRoom` tries again.
  */
 export type MakeRoom = (take: () => boolean) => Promise<boolean>;
 
@@ -21,18 +21,20 @@ export interface ReplicaKeeperOptions {
   readonly log: Logger;
   /** Makes room for a replica that must run, or for the first replica of a deployment that wakes. */
   readonly makeRoom: MakeRoom | undefined;
-  /** Whether the number of replicas is left alone for now. */
+  /** Returns whether the number of replicas must not change now. */
   isHeld(): boolean;
-  /** Why there is no room for one replica. */
+  /** Returns the error that there is no room for one replica. */
   noRoom(): AanaError;
 }
 
 const MAX_PERIOD_MS = 1000;
 const MIN_PERIOD_MS = 250;
-/** An awake deployment without room asks for the devices again after this time: each look may start a process. */
+/**
+ * Time after which a deployment with replicas but without room queries the devices again. A query may start a process.
+ */
 const LOOK_AGAIN_MS = 5000;
 
-/** Keeps as many replicas as the calls need, or a fixed number. Some may be missing because there is no room. */
+/** Keeps the number of replicas that the load needs, or a fixed number. Replicas are missing while there is no room. */
 export class ReplicaKeeper {
   readonly #options: ReplicaKeeperOptions;
   #version: ReplicaVersion;
@@ -48,14 +50,16 @@ export class ReplicaKeeper {
     this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
   }
 
-  /** From now on replicas are made like this. */
+  /** Sets the version of new replicas. */
   adopt(version: ReplicaVersion): void {
     if (version.autoscaling !== this.#version.autoscaling)
       this.#scaler = version.autoscaling && new Autoscaler(version.autoscaling);
     this.#version = version;
   }
 
-  /** Milliseconds between two calls of {@link check}: short enough to keep the delays, long enough to cost nothing. */
+  /**
+   * Milliseconds between two calls of {@link check}: short enough for the autoscaler's delays, long enough to be cheap.
+   */
   get periodMs(): number {
     const scaling: AutoscalerOptions | undefined = this.#version.autoscaling;
     return scaling
@@ -76,8 +80,8 @@ export class ReplicaKeeper {
   }
 
   /**
-   * Ends the replicas over `count`, the least used first. Resolves when they are gone, or when only long calls keep
-   * them.
+   * Ends the replicas over `count`, the least used first. Resolves when they are gone, or when only long calls are
+   * left.
    */
   async retireSurplus(count: number): Promise<void> {
     const kept = this.#options.fleet.kept.sort((a, b) => useOf(a) - useOf(b));
@@ -86,8 +90,8 @@ export class ReplicaKeeper {
   }
 
   /**
-   * Asks for the devices before the replicas come, because other programs may have taken memory since the last look, or
-   * given it back.
+   * Queries the devices before it adds replicas, because other programs may have taken or freed memory since the last
+   * query.
    */
   #growAfterLook(wanted: number): void {
     const { fleet, clock, isHeld } = this.#options;
@@ -121,18 +125,18 @@ export class ReplicaKeeper {
   }
 
   /**
-   * Makes room at the cost of other deployments. When that fails and there is no replica, refuses the calls that wait.
+   * Makes room at the cost of other deployments. When that fails and there is no replica, refuses the waiting calls.
    */
   async #makeRoom(): Promise<void> {
     const { fleet, pool, makeRoom, isHeld, noRoom } = this.#options;
     const before = fleet.members.length;
     if (this.#isMakingRoom) return;
     if (before > 0 && fleet.kept.length === 0) {
-      for (const member of fleet.ending) void fleet.hurry(member); // it makes room soon
+      for (const member of fleet.ending) void fleet.hurry(member); // its own replicas make room soon
       return;
     }
     this.#isMakingRoom = true;
-    /** No place is needed any more when the number of replicas has changed meanwhile, or must not change. */
+    /** Returns whether no place is needed any more, because the number of replicas has changed or must not change. */
     const isSettled = (): boolean => isHeld() || fleet.members.length !== before;
     const take = (): boolean => isSettled() || fleet.add(this.#version) !== undefined;
     const isMade = await Promise.resolve(makeRoom?.(take)).catch(() => false);

@@ -1,4 +1,4 @@
-// Real replica processes that run `fixtures/sample.ts`: how many there are, and which are replaced.
+// Number and replacement of real replica processes, which run `fixtures/sample.ts`.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
@@ -11,7 +11,7 @@ const Scaling = suite('a set of replicas under load');
 
 Scaling.after.each(stopAll);
 
-Scaling('replaces a replica most of whose calls fail in the engine, and loses no other call', async () => {
+Scaling('replaces a replica when most of its calls fail in the engine, and loses no other call', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log, healthPeriodMs: 200, graceMs: 20_000 });
   const pid = pidOf(set);
@@ -27,7 +27,7 @@ Scaling('replaces a replica most of whose calls fail in the engine, and loses no
   assert.is.not(await set.call('pid', {}), pid);
 });
 
-Scaling('replaces no replica because of one call, of mistakes of callers or of those who leave', async () => {
+Scaling('replaces no replica because of a single call, mistakes of callers or cancelled calls', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log, healthPeriodMs: 20 });
   await failure(set.call('failInference', {}));
@@ -44,7 +44,7 @@ Scaling('replaces no replica because of one call, of mistakes of callers or of t
   assert.is(set.status().replicas[0]?.restarts, 0);
 });
 
-Scaling('replaces one at a time when the calls of all fail', async () => {
+Scaling('replaces one at a time when calls fail on all replicas', async () => {
   const set = await started({ count: 3, healthPeriodMs: 50, restartDelay: () => 300 });
   let fewest = 3;
   while (set.status().replicas.reduce((sum, { restarts }) => sum + restarts, 0) < 2) {
@@ -54,7 +54,7 @@ Scaling('replaces one at a time when the calls of all fail', async () => {
   assert.is(fewest, 2);
 });
 
-Scaling('lets a replica finish its calls that is told to go twice', async () => {
+Scaling('lets a replica finish its calls when it is told to end twice', async () => {
   const replicas: Replica[] = [];
   const spawn = (options: ReplicaOptions): Replica => {
     const replica = new Replica(options);
@@ -105,7 +105,7 @@ Scaling('wakes at the first call, grows under load and sleeps again', async () =
   assert.equal(await set.call('echo', {}), {});
 });
 
-Scaling('refuses a call that would wake it when there is no room, and takes the next one', async () => {
+Scaling('refuses a call that would wake it when there is no room, and serves a later one', async () => {
   let room = false;
   const set = await started({
     autoscaling: SCALING,

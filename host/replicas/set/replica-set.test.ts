@@ -51,7 +51,7 @@ Set_('turns an unexpected exception of the implementation into an internal error
   assert.equal(await set.call('echo', {}), {});
 });
 
-Set_('names a method that is not there', async () => {
+Set_('names an unknown method', async () => {
   const set = await started();
   assert.match((await failure(set.call('constructor', {}))).message, 'there is no method constructor');
 });
@@ -63,7 +63,7 @@ Set_('streams all values in order, in batches', async () => {
   );
 });
 
-Set_('delivers what was streamed before an error, then the error', async () => {
+Set_('delivers the values before an error, then the error', async () => {
   const set = await started();
   const values: unknown[] = [];
   const error = await failure(
@@ -122,7 +122,7 @@ Set_('does not start a call whose signal has aborted', async () => {
   assert.is(await set.call('echo', {}, { signal: AbortSignal.abort(reason) }).catch((error: unknown) => error), reason);
 });
 
-Set_('counts a cancelled call until the replica has let go of it', async () => {
+Set_('counts a cancelled call until the replica has ended it', async () => {
   const set = await started({ maxOngoing: 1 });
   const controller = new AbortController();
   const call = set.call('ignoreCancel', { ms: 200 }, { signal: controller.signal }).catch(() => 'cancelled');
@@ -133,7 +133,7 @@ Set_('counts a cancelled call until the replica has let go of it', async () => {
   assert.equal(await set.call('echo', {}), {});
 });
 
-Set_('refuses calls over the limit of those who wait', async () => {
+Set_('refuses calls over the limit of waiting calls', async () => {
   const set = await started({ maxOngoing: 1, maxQueued: 1 });
   const [one, two] = [set.call('wait', { ms: 100 }), set.call('wait', { ms: 1 })];
   const error = await failure(set.call('echo', {}));
@@ -141,7 +141,7 @@ Set_('refuses calls over the limit of those who wait', async () => {
   assert.equal(await Promise.all([one, two]), [100, 1]);
 });
 
-Set_('fails a result that is too large for a message, and goes on', async () => {
+Set_('fails a result that is too large for a frame, and keeps serving', async () => {
   const set = await started();
   const error = await failure(set.call('large', { bytes: 65 * 1024 * 1024 }));
   assert.equal([error.name, error.kind], ['MessageTooLarge', 'too-large']);
@@ -164,13 +164,13 @@ Set_('fails the calls of a killed replica with a clear error; the next call wait
   assert.is(set.status().status, 'RUNNING');
 });
 
-Set_('has taken a dead replica out of the pool when its calls fail', async () => {
+Set_('removes a dead replica from the pool before its calls fail', async () => {
   const set = await started({ count: 2 });
   const crashed = failure(set.call('crash', {})).then(() => set.call('pid', {}));
   assert.ok(isAlive(Number(await crashed)));
 });
 
-Set_('delivers what a dying replica had streamed, then the loss', async () => {
+Set_('delivers the values that a dying replica had streamed, then the loss', async () => {
   const set = await started();
   const values: unknown[] = [];
   const error = await failure(
@@ -181,7 +181,7 @@ Set_('delivers what a dying replica had streamed, then the loss', async () => {
   assert.equal([values, error.name], [[0, 1, 2, 3, 4], 'ReplicaLostError']);
 });
 
-Set_('hears the last words of a replica that throws outside of a call', async () => {
+Set_('logs the error of a replica that throws outside of a call', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log });
   assert.is((await failure(set.call('throwLater', {}))).name, 'ReplicaLostError');
@@ -197,7 +197,7 @@ Set_('hears the last words of a replica that throws outside of a call', async ()
   assert.equal(await set.call('echo', {}), {});
 });
 
-Set_('fails at once, with its message, when the implementation refuses to start', async () => {
+Set_('fails at once with the message of an implementation that refuses to start', async () => {
   const set = setOf({ spec: { start: 'reject' } });
   const error = await failure(set.start());
   assert.equal(
@@ -209,12 +209,12 @@ Set_('fails at once, with its message, when the implementation refuses to start'
   assert.is((await failure(set.call('echo', {}))).kind, 'unavailable');
 });
 
-Set_('is not ready before a first call was answered', async () => {
+Set_('is not ready before the warm-up has succeeded', async () => {
   const error = await failure(setOf({ spec: { start: 'cold' } }).start());
   assert.is(error.message, 'deployment sample failed: no kernel image is available for this device');
 });
 
-Set_('gives a replica up that ends three times before it is ready, keeping its last line', async () => {
+Set_('gives up a replica that ends three times before it is ready, and keeps its last line', async () => {
   const set = setOf({ spec: { start: 'exit' } });
   const error = await failure(set.start());
   assert.match(error.message, 'it ended 3 times before it was ready');
@@ -244,25 +244,25 @@ Set_('ends a replica that writes garbage to its socket', async () => {
   );
 });
 
-Set_('gives up a replica that loads without end', async () => {
+Set_('gives up a replica that never finishes loading', async () => {
   assert.match(
     (await failure(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message,
     'it was not ready after 0.4 s without progress',
   );
 });
 
-Set_('lets a first call take long as long as the engine works on it', async () => {
+Set_('lets the warm-up take long while the engine makes progress', async () => {
   const set = await started({ spec: { start: 'slow-warm-up' }, startTimeoutMs: 5000 }); // it takes 8 s
   assert.equal(await set.call('echo', {}), {});
 });
 
-Set_('passes progress on', async () => {
+Set_('passes on progress', async () => {
   const fractions: (number | undefined)[] = [];
   await started({ spec: { start: 'slow' }, onProgress: ({ fraction }) => fractions.push(fraction) });
   assert.equal(fractions, [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875]);
 });
 
-Set_('stops all when its start is cancelled', async () => {
+Set_('stops all replicas when its start is cancelled', async () => {
   const controller = new AbortController();
   const reason = new Error('interrupted');
   const set = setOf({ spec: { start: 'hang' }, count: 2 });
@@ -273,15 +273,15 @@ Set_('stops all when its start is cancelled', async () => {
   assert.not.ok(pids.some(isAlive));
 });
 
-Set_('replaces a replica that answers no health check', async () => {
+Set_('replaces a replica that does not answer health checks', async () => {
   const set = await started({ healthPeriodMs: 50, healthTimeoutMs: 300 });
   const pid = pidOf(set);
   const error = await failure(set.call('block', { ms: 60_000 }));
-  assert.match(error.message, 'it answered no health check for 0.3 s');
+  assert.match(error.message, 'it did not answer health checks for 0.3 s');
   assert.is.not(await set.call('pid', {}), pid);
 });
 
-/** Twenty checks; an answer may take long on a busy machine. */
+/** Timeout of twenty checks, because an answer may take long on a busy machine. */
 const IMPATIENT = { healthPeriodMs: 100, healthTimeoutMs: 2000 };
 
 Set_('replaces a replica whose engine hangs although its event loop answers', async () => {
@@ -289,11 +289,11 @@ Set_('replaces a replica whose engine hangs although its event loop answers', as
   const pid = pidOf(set);
   const error = await failure(set.call('hang', {}));
   assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
-  assert.match(error.message, 'its engine has work and did nothing for 2 s');
+  assert.match(error.message, 'its engine has work but made no progress for 2 s');
   assert.is.not(await set.call('pid', {}), pid);
 });
 
-Set_('leaves a replica alone that works for long on one step, or waits for its reader', async () => {
+Set_('keeps a replica that works for long on one step, or waits for its reader', async () => {
   const sets = await Promise.all([started(IMPATIENT), started(IMPATIENT)]);
   const [working, waiting] = sets;
   assert.equal(await Promise.all([working.call('toil', { checks: 25 }), waiting.call('idle', { checks: 25 })]), [
@@ -311,7 +311,7 @@ Set_('replaces a stopped replica', async () => {
   assert.is.not(await set.call('pid', {}), pid);
 });
 
-Set_('knows the steps of the engine from health checks', async () => {
+Set_('gets the steps of the engine from health checks', async () => {
   const set = await started({ healthPeriodMs: 20 });
   await until(() => (set.status().replicas[0]?.steps ?? 0) > 1, 'two health checks were answered');
 });
@@ -328,7 +328,7 @@ Set_('lets running and waiting calls finish when it stops, and takes no new ones
   assert.is(set.status().status, 'STOPPED');
 });
 
-Set_('gives up on calls that outlast the grace period', async () => {
+Set_('fails calls that outlast the grace period', async () => {
   const set = await started();
   const call = failure(set.call('ignoreCancel', { ms: 60_000 }));
   await set.call('echo', {});
@@ -347,7 +347,7 @@ Set_('does not restart a replica that dies while it stops', async () => {
   assert.is(set.status().replicas[0]?.restarts, 0);
 });
 
-Set_('gives its processes a lower priority and an environment of their own', async () => {
+Set_('gives its processes a lower priority and their own environment', async () => {
   const set = await started({ env: { ...process.env, SAMPLE_NAME: 'of the replica' } });
   assert.is(await set.call('environment', { name: 'SAMPLE_NAME' }), 'of the replica');
   assert.is(await set.call('environment', { name: 'OMP_WAIT_POLICY' }), 'passive');

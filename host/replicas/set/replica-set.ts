@@ -27,15 +27,15 @@ export interface ReplicaSetOptions extends Pick<
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** For a replica that must run, or the first of a deployment that wakes. */
+  /** Makes room for a replica that must run, or for the first replica of a deployment that wakes. */
   readonly makeRoom?: MakeRoom | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
-  /** Where calls are reported. Default: nowhere. */
+  /** Records calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Keeps the replicas of one deployment running, as many as are wanted, and gives calls to them. */
+/** Keeps the wanted number of replicas of one deployment running, and gives calls to them. */
 export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
   readonly #log: Logger;
@@ -88,7 +88,7 @@ export class ReplicaSet {
       log: this.#log,
       telemetry: new CallTelemetry(deployment, clock, telemetry),
       onWaiting: () => {
-        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a deployment that sleeps
+        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a sleeping deployment
       },
     });
     this.#keeper = new ReplicaKeeper(version, {
@@ -111,22 +111,22 @@ export class ReplicaSet {
     });
   }
 
-  /** What replicas are made from, except for those that an update is about to bring. */
+  /** The version of new replicas; during an update still the old version. */
   get version(): ReplicaVersion {
     return this.#changes.version;
   }
 
-  /** When it last got or finished a call, in milliseconds of its clock. */
+  /** Time at which a call last arrived or ended, in milliseconds of the clock. */
   get lastUsedAt(): number {
     return this.#calls.lastUsedAt;
   }
 
-  /** Whether all replicas were given up: none starts by itself any more. */
+  /** Whether all replicas were given up, so that none starts by itself. */
   get hasFailed(): boolean {
     return this.#availability.failure !== undefined;
   }
 
-  /** Whether a call is served soon: a replica is ready, or all of them sleep and the call wakes one. */
+  /** Whether a call is served soon: a replica is ready, or the deployment sleeps and the call wakes it. */
   get canServe(): boolean {
     if (!this.#isStarted || this.hasFailed || this.#stopping.signal.aborted) return false;
     const { kept } = this.#fleet;
@@ -135,8 +135,8 @@ export class ReplicaSet {
   }
 
   /**
-   * Replicas that may end for another deployment: those over the minimum while no call runs or waits, or all of them
-   * when the deployment has failed.
+   * Replicas that may be ended for another deployment: those above the minimum while no call runs or waits, or all when
+   * the deployment has failed.
    */
   get dispensable(): readonly Member[] {
     const kept = this.#fleet.kept.sort((a, b) => useOf(a) - useOf(b));
@@ -145,19 +145,19 @@ export class ReplicaSet {
     return this.hasFailed ? kept : kept.slice(0, Math.max(0, kept.length - firstCount(this.version)));
   }
 
-  /** Replicas that are ending; what they have is free soon. */
+  /** Replicas that are ending. Their places will be free soon. */
   get ending(): readonly Member[] {
     return this.#fleet.ending;
   }
 
-  /** The place of a replica that is not gone. */
+  /** Returns the place of a replica that is not gone. */
   placeOf(member: Member): Place | undefined {
     return this.#fleet.placeOf(member);
   }
 
   /**
-   * Resolves when all replicas are ready. Rejects `FailedDeployment` when one is given up, or with the signal's reason;
-   * then everything is stopped.
+   * Starts the first replicas and resolves when all are ready. Rejects with `FailedDeployment` when one is given up, or
+   * with the signal's reason; then everything is stopped.
    */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
@@ -199,7 +199,7 @@ export class ReplicaSet {
   }
 
   /**
-   * Keeps a place for a call that comes after other work of its request. Throws `DeploymentFull` or
+   * Reserves a place for a call that follows other work of its request. Throws `DeploymentFull` or
    * `DeploymentOverloaded`.
    */
   reserve(context: RequestContext): Reservation {
@@ -207,40 +207,40 @@ export class ReplicaSet {
   }
 
   /**
-   * Sets another number of replicas, or other bounds for it; `version` differs in nothing else from the version that
-   * runs. Resolves when new replicas are ready and surplus ones are gone. Throws `InsufficientResources` when there is
-   * no room for all of them, `FailedDeployment` when one cannot start; then nothing has changed.
+   * Sets the number of replicas, or its bounds. `version` differs in nothing else from the current version. Resolves
+   * when new replicas are ready and surplus ones are gone. Throws `InsufficientResources` when there is no room for all
+   * of them, or `FailedDeployment` when one cannot start; then nothing has changed.
    */
   scale(version: ReplicaVersion): Promise<void> {
     return this.#changes.scale(version);
   }
 
   /**
-   * Hands all replicas another spec without a restart. All take it, or none: rejects with the reason of the first that
-   * does not.
+   * Gives all replicas another spec without a restart. If one refuses it, none keeps it, and the promise rejects with
+   * the reason.
    */
   reconfigure(version: ReplicaVersion): Promise<void> {
     return this.#changes.reconfigure(version);
   }
 
   /**
-   * Replaces the replicas by those of another version, without losing a call. Rejects only with the signal's reason, or
-   * when the set is stopped.
+   * Replaces the replicas by replicas of another version, without losing a call. Rejects only with the signal's reason,
+   * or when the set is stopped.
    */
   update(version: ReplicaVersion, options: SetUpdateOptions): Promise<UpdateResult> {
     return this.#changes.roll(version, options);
   }
 
-  /** The place of one of {@link ending} is needed: it gets the shorter grace from now on. Resolves when it is gone. */
+  /** Gives one of {@link ending} the shorter grace, because its place is needed. Resolves when it is gone. */
   hurry(member: Member): Promise<void> {
     return this.#fleet.hurry(member);
   }
 
-  /** Ends one of {@link dispensable}; resolves when it is gone. */
+  /** Ends one of {@link dispensable}. Resolves when it is gone. */
   async evict({ slot }: Member): Promise<void> {
     this.#log.info('making room for another deployment', { replica: slot.name });
     const gone = slot.retire(this.version.graceMs);
-    // Given up ones do not stand in the way of the next wake.
+    // Slots that were given up would prevent the deployment from waking again.
     const { kept } = this.#fleet;
     if (!this.hasFailed && kept.every((other) => other.slot.state === 'failed'))
       await Promise.all(kept.map((other) => other.slot.retire(0)));
@@ -263,7 +263,10 @@ export class ReplicaSet {
     });
   }
 
-  /** Takes no more calls, lets those it has finish for `graceMs`, and ends every process. May be called twice. */
+  /**
+   * Refuses new calls, lets running and waiting calls finish for `graceMs`, and ends every process. May be called
+   * twice.
+   */
   async stop(graceMs: number): Promise<void> {
     const gone = (): AanaError =>
       new AanaError('DeploymentStopped', 'unavailable', `deployment ${this.#options.deployment} is shutting down`);

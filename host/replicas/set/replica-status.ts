@@ -8,51 +8,51 @@ export interface ReplicaStatus {
   readonly name: string;
   readonly state: ReplicaState;
   readonly pid: number | undefined;
-  /** Where it runs, for people: `CPU`, `GPU 0`; empty when it has no place. */
+  /** Name of its device, for people: `CPU`, `GPU 0`; empty when it has no place. */
   readonly device: string;
-  /** Calls it works on. */
+  /** Number of calls on it. */
   readonly ongoing: number;
-  /** Steps of its engine as of the last health check. */
+  /** Steps of the engine at the last health check. */
   readonly steps: number;
-  /** What its process uses, as measured; undefined while it loads, and where its implementation does not tell. */
+  /** Measured memory of the process; undefined while it loads, or if the implementation does not report it. */
   readonly memory: ReplicaMemory | undefined;
   readonly restarts: number;
-  /** Why it was given up; empty while it is kept running. */
+  /** Reason for which it was given up; otherwise empty. */
   readonly failure: string;
-  /** How far its model is; undefined when it is not loading. */
+  /** Load progress; undefined when it is not loading. */
   readonly loading: LoadProgress | undefined;
 }
 
 export interface ReplicaSetStatus {
   readonly status: 'DEPLOYING' | 'RUNNING' | 'UNHEALTHY' | 'DEPLOY_FAILED' | 'STOPPED';
-  /** Why, when it is not running. */
+  /** Reason of a status other than `RUNNING`. */
   readonly message: string;
   readonly replicas: readonly ReplicaStatus[];
-  /** Calls that wait for a replica. */
+  /** Number of waiting calls. */
   readonly queued: number;
-  /** Where the update is that runs. */
+  /** State of the update in progress. */
   readonly updating: UpdateState | undefined;
-  /** What the process wrote last of a replica that was given up, oldest line first. */
+  /** Last lines of a replica that was given up, oldest first. */
   readonly lastLines: readonly string[];
 }
 
 interface StatusFacts {
   readonly members: readonly Member[];
   readonly deviceOf: (member: Member) => string;
-  /** Those that are not on their way out. */
+  /** Members that are not ending. */
   readonly kept: readonly Member[];
   readonly phase: 'starting' | 'started' | 'stopped';
   readonly queued: number;
   readonly updating: UpdateState | undefined;
-  /** Why no replica starts by itself any more. */
+  /** Reason for which all replicas were given up. */
   readonly failure: SlotFailure | undefined;
-  /** Why a process was lost the last time. */
+  /** Reason of the latest loss of a process. */
   readonly lastLoss: string;
-  /** Replicas that there should be and for which there is no room. */
+  /** Number of wanted replicas for which there is no room. */
   readonly missing: number;
 }
 
-/** What a set of replicas says of itself. */
+/** Returns the status of a replica set. */
 export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
   const replicas = facts.members.map((member) => {
     const { loading, slot } = member;
@@ -88,8 +88,8 @@ function health({
   if (phase === 'stopped') return { status: 'STOPPED', message: '' };
   if (phase === 'starting') return { status: 'DEPLOYING', message: '' };
   if (missing > 0)
-    return { status: 'UNHEALTHY', message: message || `there is no room for ${missing} of its replicas` };
-  // One that is starting for the first time is more than what there was, not less.
+    return { status: 'UNHEALTHY', message: message || `there is no room for ${missing} of the replicas` };
+  // A replica in its first start is an addition, so the others still serve.
   const isWell = kept.every(
     ({ slot: { replica, restarts, state } }) => replica?.state === 'ready' || (state === 'starting' && restarts === 0),
   );

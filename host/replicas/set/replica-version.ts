@@ -2,72 +2,73 @@ import type { AanaError } from '../../core/errors.ts';
 import type { AutoscalerOptions } from './autoscaler.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 
-/** A place that one slot holds on the machine's devices, over all restarts of its process. */
+/** A slot's place on the machine's devices, kept over all restarts of its process. */
 export interface Place {
-  /** What the environment of its process says besides the deployment's. */
+  /** Additional environment variables of the process. */
   readonly env: Readonly<Record<string, string>>;
-  /** For people: `CPU`, `GPU 0`. */
+  /** Name for people: `CPU`, `GPU 0`. */
   readonly device?: string | undefined;
-  /** Called when the replica there has loaded, and with false when it has exited. */
+  /** Called with true when the replica has loaded, and with false when it has exited. */
   onLoaded?(isLoaded: boolean): void;
-  /** Called with the memory that the replica there really uses. */
+  /** Called with the measured memory of the replica. */
   onMemory?(memory: ReplicaMemory): void;
   release(): void;
 }
 
-/** Where replicas get their places. */
+/** Source of places for replicas. */
 export interface Places {
   /**
-   * Asks how much of the devices other programs use now; {@link take} and {@link noRoom} count with the answer.
-   * Undefined when nobody has to be asked. Never rejects.
+   * Updates how much of the devices other programs use, which {@link take} and {@link noRoom} take into account.
+   * Returns undefined when no query is needed. Never rejects.
    */
   look?(): Promise<void> | undefined;
-  /** A place for one more replica; undefined when there is no room now. */
+  /** Takes a place for one more replica. Returns undefined when there is no room now. */
   take(): Place | undefined;
   /**
-   * Keeps these places, also when their replicas are gone, for those that come back and for those of another version;
-   * until the function that it gives is called.
+   * Keeps these places, even when their replicas are gone, for a rollback and for replicas of another version. The
+   * returned function ends this.
    */
   hold(places: Iterable<Place>): () => void;
-  /** Why there is no room for `count` replicas, naming demand and supply. */
+  /** Returns the error that there is no room for `count` replicas, with demand and supply. */
   noRoom(count: number): AanaError;
 }
 
-/** What the replicas of one version of a deployment are, and how many. */
+/** A version of a deployment: the implementation, configuration and number of its replicas. */
 export interface ReplicaVersion {
-  /** Module that the process runs; it exports `start`. */
+  /** Module that the process runs. It exports `start`. */
   readonly implementation: URL;
-  /** JSON that `start` gets. */
+  /** Start parameters: JSON that `start` gets. */
   readonly spec: unknown;
-  /** Replicas to keep running; with `autoscaling` as many as the calls need. */
+  /** Number of replicas. Ignored with `autoscaling`. */
   readonly count: number;
   readonly autoscaling?: AutoscalerOptions | undefined;
   /** Calls that one replica takes at the same time. */
   readonly maxOngoing: number;
-  /** Calls that wait; more are refused. */
+  /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
   /**
-   * Milliseconds that running calls may take when the deployment stops, or when the place of their replica is needed.
+   * Milliseconds in which running calls may finish when the deployment stops, or when the place of their replica is
+   * needed.
    */
   readonly graceMs: number;
   /**
-   * Milliseconds that running calls may take on a replica that is not wanted any more, while nobody needs its place. At
-   * least `graceMs` counts.
+   * Milliseconds in which running calls may finish on a replica that is no longer needed, while nobody needs its place.
+   * At least `graceMs`.
    */
   readonly drainMs: number;
-  /** Milliseconds that loading may go without a sign of progress. */
+  /** Milliseconds without progress after which loading fails. */
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
   /**
-   * Milliseconds without an answer to a health check, or with an engine that stands still over its work, after which
-   * the process is killed.
+   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
+   * process is killed.
    */
   readonly healthTimeoutMs: number;
-  /** Default: all run in the given environment. */
+  /** Places of the replicas. Default: unlimited, without additional environment variables. */
   readonly places?: Places | undefined;
 }
 
-/** Replicas that run from the start. */
+/** Returns the number of replicas at the start. */
 export function firstCount({ count, autoscaling }: ReplicaVersion): number {
   return autoscaling?.minReplicas ?? count;
 }

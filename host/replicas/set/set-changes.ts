@@ -22,16 +22,16 @@ export interface SetChangesOptions {
 }
 
 export interface SetUpdateOptions {
-  /** The update is taken back when the signal aborts; then it rejects with the signal's reason. */
+  /** Rolls the update back when aborted. The update then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   readonly onState?: ((state: UpdateState) => void) | undefined;
-  /** Milliseconds that a new replica must serve before the next old one goes. */
+  /** Milliseconds that a new replica must serve before the next old replica is stopped. */
   readonly watchMs: number;
 }
 
 /**
- * Changes a set of replicas as a whole: their number, what they are told while they run, or their version. Makes one
- * change at a time.
+ * Changes a replica set as a whole: the number of replicas, their configuration, or their version. Makes one change at
+ * a time.
  */
 export class SetChanges {
   readonly #options: SetChangesOptions;
@@ -44,17 +44,17 @@ export class SetChanges {
     this.#options = options;
   }
 
-  /** What replicas are made from, except for those that an update is about to bring. */
+  /** The version of new replicas; during an update still the old version. */
   get version(): ReplicaVersion {
     return this.#version;
   }
 
-  /** Whether a change is being made. The scaler leaves the set alone meanwhile. */
+  /** Whether a change is in progress. The keeper does not change the number of replicas during it. */
   get isOn(): boolean {
     return this.#isOn;
   }
 
-  /** The update that runs. */
+  /** The update in progress. */
   get update(): RollingUpdate | undefined {
     return this.#update;
   }
@@ -71,7 +71,7 @@ export class SetChanges {
       try {
         await allReady(deployment, added);
       } catch (error) {
-        fleet.inherit(version, before); // one of the new replicas may have been the first that was ready
+        fleet.inherit(version, before); // the first ready replica may be a new one
         await Promise.all(added.map(({ slot }) => slot.retire(before.graceMs)));
         throw error;
       }
@@ -124,26 +124,26 @@ export class SetChanges {
       this.#update = undefined;
       signal?.removeEventListener('abort', onAbort);
     });
-    // The old version may be tried again although it had failed before: it may have served during the update.
+    // The old version may start again although it had failed before, because it may have served during the update.
     if (availability.failure) availability.recover();
     availability.failIfAllFailed();
     if (result.outcome !== 'updated') signal?.throwIfAborted();
-    keeper.check(); // calls that came meanwhile may want more replicas
+    keeper.check(); // calls that arrived during the update may need more replicas
     return result;
   }
 
   async #change<T>(change: () => Promise<T>): Promise<T> {
-    if (this.#isOn) throw new Error('it is being changed already'); // the caller prevents this
+    if (this.#isOn) throw new Error('a change is already in progress'); // the caller prevents this
     this.#isOn = true;
     try {
       return await change();
     } finally {
       this.#isOn = false;
-      this.#options.availability.failIfAllFailed(); // a replica may have been given up while others were there that went with the change
+      this.#options.availability.failIfAllFailed(); // the change may have ended all replicas but those given up
     }
   }
 
-  /** From now on replicas are made like this. */
+  /** Sets the version of new replicas. */
   #adopt(version: ReplicaVersion): void {
     this.#options.keeper.adopt(version);
     this.#version = version;
@@ -151,7 +151,7 @@ export class SetChanges {
   }
 }
 
-/** Resolves when all of these replicas are ready. Throws `FailedDeployment` when one was given up or stopped before. */
+/** Resolves when all of these replicas are ready. Rejects with `FailedDeployment` when one was given up or stopped. */
 export async function allReady(deployment: string, members: readonly Member[]): Promise<void> {
   const ready = members.map(async ({ slot }) => {
     await slot.settled;
@@ -162,7 +162,7 @@ export async function allReady(deployment: string, members: readonly Member[]): 
   await Promise.all(ready);
 }
 
-/** The number of replicas that a version wants when there are `now`. */
+/** Returns the number of replicas that a version wants when there are `now`. */
 function clampTo({ count, autoscaling }: ReplicaVersion, now: number): number {
   return autoscaling ? Math.min(autoscaling.maxReplicas, Math.max(autoscaling.minReplicas, now)) : count;
 }

@@ -4,14 +4,14 @@ const REFUSED_BASE_MS = 1000;
 const REFUSED_CEILING_MS = 60_000;
 
 /**
- * Milliseconds to wait before the restart after `failures` ends in a row. `isRefused`: they were starts, and it looks
- * as if the next one would fail too.
+ * Returns the milliseconds before the restart after `failures` ends in a row. `isRefused`: all were failed starts, and
+ * the next one will probably fail, too.
  */
 export type RestartDelay = (failures: number, isRefused: boolean) => number;
 
 /**
- * Doubles from 0.2 s to 10 s, after refused starts from 1 s to 60 s, less up to half of it by chance. `failures` is 1
- * for the first.
+ * Returns a delay that doubles from 0.2 s to 10 s, or from 1 s to 60 s after refused starts, less a random part of up
+ * to half. `failures` is 1 after the first failure.
  */
 export function restartDelayMs(failures: number, isRefused = false, random: () => number = Math.random): number {
   const [base, ceiling] = isRefused ? [REFUSED_BASE_MS, REFUSED_CEILING_MS] : [BASE_MS, CEILING_MS];

@@ -1,4 +1,4 @@
-// Real replica processes that refuse to start for a while, after they had served.
+// Real replica processes that have served and then refuse to start for a while.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ Refused.after.each(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Where the file is, no replica starts. */
+/** No replica starts while this file exists. */
 const trouble = (): { file: string; begin(): void; end(): void } => {
   const file = join(folder, 'trouble');
   return { file, begin: () => writeFileSync(file, ''), end: () => rmSync(file) };
@@ -38,7 +38,7 @@ const sleeping = (more: SampleOptions = {}): SampleOptions => ({
   ...more,
 });
 
-Refused('are tried again until they are not', async () => {
+Refused('are tried again until one succeeds', async () => {
   const { file, begin, end } = trouble();
   const set = await started({ spec: { refuseWhile: file } });
   begin();
@@ -53,7 +53,7 @@ Refused('are tried again until they are not', async () => {
   assert.equal(await set.call('echo', { n: 2 }), { n: 2 });
 });
 
-Refused('answer calls at once after three, with the reason and when to try again', async () => {
+Refused('make calls fail at once after three, with the reason and the time of the next start', async () => {
   const { file, begin, end } = trouble();
   const set = await started({ spec: { refuseWhile: file }, restartDelay: (failures) => (failures < 3 ? 10 : 3000) });
   begin();
@@ -64,7 +64,7 @@ Refused('answer calls at once after three, with the reason and when to try again
     assert.equal([error.name, error.kind], ['DeploymentUnavailable', 'unavailable']);
     assert.match(
       error.message,
-      /^deployment sample has no replica now, because they do not start: the GPU is out of memory; try again in \d s$/,
+      /^deployment sample has no replica now, because replicas fail to start: the GPU is out of memory; try again in \d s$/,
     );
     const { deployment, retry_after_s: wait } = error.data as { deployment: string; retry_after_s: number };
     assert.is(deployment, 'sample');
@@ -75,7 +75,7 @@ Refused('answer calls at once after three, with the reason and when to try again
   assert.equal(await set.call('echo', { n: 2 }), { n: 2 });
 });
 
-Refused('do not concern calls as long as another replica serves', async () => {
+Refused('do not affect calls while another replica serves', async () => {
   const { file, begin } = trouble();
   const set = await started({ count: 2, spec: { refuseWhile: file } });
   begin();
@@ -84,7 +84,7 @@ Refused('do not concern calls as long as another replica serves', async () => {
   assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
 });
 
-Refused('do not end a deployment that wakes and has served before', async () => {
+Refused('do not fail a deployment that has served before and wakes', async () => {
   const { file, begin, end } = trouble();
   const options = sleeping({ spec: { refuseWhile: file } });
   const set = await started(options);
@@ -98,7 +98,7 @@ Refused('do not end a deployment that wakes and has served before', async () => 
   assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
 });
 
-Refused('do not end a deployment that was scaled while its first replica started', async () => {
+Refused('do not fail a deployment that was scaled while its first replica started', async () => {
   const { file, begin, end } = trouble();
   const options = sleeping({ spec: { refuseWhile: file } });
   const set = await started(options);
@@ -111,7 +111,7 @@ Refused('do not end a deployment that was scaled while its first replica started
   end();
 });
 
-Refused('do not end a deployment that sleeps and is scaled meanwhile', async () => {
+Refused('do not fail a deployment that was scaled while it slept', async () => {
   const { file, begin, end } = trouble();
   const options = sleeping({ spec: { refuseWhile: file } });
   const set = await started(options);
@@ -127,7 +127,7 @@ Refused('do not end a deployment that sleeps and is scaled meanwhile', async () 
   assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
 });
 
-Refused('are final for what never was ready', async () => {
+Refused('are final for a version that never was ready', async () => {
   const { file, begin, end } = trouble();
   begin();
   const set = setOf(sleeping({ spec: { refuseWhile: file } }));

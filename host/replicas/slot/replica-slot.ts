@@ -7,30 +7,31 @@ import type { RunningReplica } from '../process/running-replica.ts';
 import { nextSlotState, type SlotEvent, type SlotState } from './slot-state.ts';
 
 export interface ReplicaSlotOptions {
-  /** Name of its replicas for logs and errors, such as `asr_deployment#1`. */
+  /** Name of the replicas for logs and errors, such as `asr_deployment#1`. */
   readonly name: string;
   readonly log: Logger;
   readonly clock: Clock;
   spawn(): RunningReplica;
   readonly restartDelay: RestartDelay;
   /**
-   * Whether another replica of the same version was ready before: then this one is not given up when it does not start.
+   * Returns whether a replica of the same version was ready before. A slot of such a version is not given up when it
+   * does not start.
    */
   isProven(): boolean;
-  /** Tells why a process was lost that another one will follow. */
+  /** Called when a process was lost and will be restarted. */
   onLost(loss: SlotFailure): void;
   onFailed(failure: SlotFailure): void;
 }
 
 export interface SlotFailure {
   readonly reason: string;
-  /** The last lines that its process wrote, oldest first. */
+  /** Last lines of the process's output, oldest first. */
   readonly lastLines: readonly string[];
 }
 
-/** Why a replica does not come back, for now. */
+/** Reason why a replica currently does not restart. */
 export interface SlotTrouble extends SlotFailure {
-  /** When the next process starts, or started, in milliseconds of the clock. */
+  /** Time of the next or latest start, in milliseconds of the clock. */
   readonly retryAt: number;
 }
 
@@ -42,26 +43,25 @@ interface Run {
 }
 
 /**
- * Ends before ready, in a row, after which a slot whose version never was ready is given up, and any other is in
- * trouble.
+ * Failed starts in a row after which a slot is given up if its version never was ready, and otherwise is in trouble.
  */
 const MAX_START_FAILURES = 3;
-/** A replica that was up this long does not count as failing again and again. */
+/** Uptime after which an end no longer counts as one of several in a row. */
 const STABLE_MS = 10_000;
 
 /**
- * Keeps one replica running, from process to process, until it is given up or retired. It is given up only when nothing
- * shows that its version could start at all: what has served before does not start now for a reason that may pass, such
- * as a GPU without memory or a disk that is away.
+ * Keeps one replica running, from process to process, until it is given up or retired. It is given up only if no
+ * replica of its version was ever ready. A version that has served before may fail to start for a temporary reason,
+ * such as a GPU without free memory or a disk that is not mounted.
  */
 export class ReplicaSlot {
   readonly name: string;
   /**
-   * Resolves when its first replica is ready, or will not be, or did not start at the first try although others of its
-   * version did.
+   * Resolves when the first replica is ready, was given up or retired, or failed its first start although its version
+   * has been ready before.
    */
   readonly settled: Promise<void>;
-  /** Resolves when it has no process and will have none, unless it failed. */
+  /** Resolves when the slot is `gone`. */
   readonly gone: Promise<void>;
   readonly #options: ReplicaSlotOptions;
   readonly #settled = deferred();
@@ -82,7 +82,7 @@ export class ReplicaSlot {
     this.gone = this.#gone.promise;
   }
 
-  /** Starts its first process. */
+  /** Starts the first process. */
   begin(): void {
     void this.#keep();
   }
@@ -99,29 +99,29 @@ export class ReplicaSlot {
     return this.#restarts;
   }
 
-  /** Why it was given up. */
+  /** Reason for which it was given up. */
   get failure(): SlotFailure | undefined {
     return this.#failure;
   }
 
-  /** Set from the third start in a row that failed until one does not. */
+  /** Set after the third failed start in a row, until a start succeeds. */
   get trouble(): SlotTrouble | undefined {
     return this.#trouble;
   }
 
-  /** Why its last process was lost. */
+  /** Reason of the latest loss of a process. */
   get lastLoss(): SlotFailure | undefined {
     return this.#lastLoss;
   }
 
-  /** Whether a replica of it was ready once. */
+  /** Whether a replica of this slot was ever ready. */
   get wasReady(): boolean {
     return this.#wasReady;
   }
 
   /**
-   * Ends its replica, which may finish its calls for `graceMs`, and starts no other. Resolves when it is gone. May be
-   * called again with less grace.
+   * Ends the replica, which may finish its calls for `graceMs`, and starts no other. Resolves when the replica is gone.
+   * May be called again with a shorter grace.
    */
   async retire(graceMs: number): Promise<void> {
     const hadEnded = this.#state === 'failed';
@@ -135,7 +135,7 @@ export class ReplicaSlot {
     return this.#wasReady || this.#options.isProven();
   }
 
-  /** Starts processes one after the other. */
+  /** Starts processes, one after the other, until the slot is given up or retired. */
   async #keep(): Promise<void> {
     let startFailures = 0;
     let endsInARow = 0;
@@ -166,7 +166,7 @@ export class ReplicaSlot {
     this.#end();
   }
 
-  /** One process, from its start to its end. */
+  /** Runs one process from its start to its end. */
   async #runOnce(): Promise<Run> {
     let replica: RunningReplica;
     try {
@@ -211,7 +211,7 @@ export class ReplicaSlot {
     this.#gone.resolve();
   }
 
-  /** Applies the transition table; false when the event means nothing now. */
+  /** Applies the event. Returns false when it is invalid in this state. */
   #enter(event: SlotEvent): boolean {
     const next = nextSlotState(this.#state, event);
     if (!next) return false;

@@ -5,7 +5,7 @@ import { nextSlotState, type SlotEvent, type SlotState } from './slot-state.ts';
 const States = suite('the states of a slot');
 
 const STATES: readonly SlotState[] = ['starting', 'serving', 'resting', 'failed', 'retiring', 'gone'];
-/** What each event leads to in the states above, in their order. */
+/** The state after each event, for the states above in their order. */
 const TABLE: Readonly<Record<SlotEvent, readonly (SlotState | undefined)[]>> = {
   ready: ['serving', undefined, undefined, undefined, undefined, undefined],
   lost: ['resting', 'resting', undefined, undefined, undefined, undefined],

@@ -1,16 +1,16 @@
 /**
- * - `starting`: its process loads the model
- * - `serving`: its process takes calls, or finishes those that it has
- * - `resting`: its process is gone; the next one starts after a while
- * - `failed`: given up; it starts no process by itself
- * - `retiring`: not wanted any more; its process is ending
- * - `gone`: has no process and will have none
+ * - `starting`: the process is loading the model
+ * - `serving`: the process takes calls, or finishes its last ones
+ * - `resting`: the process is gone; the next one starts after a delay
+ * - `failed`: given up; no process is started
+ * - `retiring`: no longer needed; the process is ending
+ * - `gone`: there is no process and never will be
  */
 export type SlotState = 'starting' | 'serving' | 'resting' | 'failed' | 'retiring' | 'gone';
 
 /**
- * `ready`: the model is loaded. `lost`: the process is gone, another try is due. `retry`: it rested enough. `give-up`:
- * another try would fail too. `retire`: it is not wanted any more. `ended`: the last process is gone.
+ * `ready`: the model is loaded. `lost`: the process is gone and will be restarted. `retry`: the delay is over.
+ * `give-up`: another start would fail, too. `retire`: the slot is no longer needed. `ended`: the last process is gone.
  */
 export type SlotEvent = 'ready' | 'lost' | 'retry' | 'give-up' | 'retire' | 'ended';
 
@@ -24,7 +24,7 @@ const TRANSITIONS: Readonly<Record<SlotState, Readonly<Partial<Record<SlotEvent,
 };
 
 /**
- * The state after `event`; undefined when the event means nothing in `state`, such as `ready` of one that is retiring.
+ * Returns the state after `event`, or undefined when the event is invalid in `state`, such as `ready` in `retiring`.
  */
 export function nextSlotState(state: SlotState, event: SlotEvent): SlotState | undefined {
   return TRANSITIONS[state][event];

@@ -1,4 +1,4 @@
-// Real replica processes that are handed another configuration while they run.
+// Real replica processes that get another configuration while they run.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { failure, pidOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
@@ -8,7 +8,7 @@ const Reconfigure = suite('another configuration of a set of replicas');
 
 Reconfigure.after.each(stopAll);
 
-/** Distinct versions that calls to the set are answered by. */
+/** Returns the distinct versions that answer calls to the set. */
 async function versions(set: ReplicaSet): Promise<unknown[]> {
   const specs = await Promise.all(Array.from({ length: 30 }, () => set.call('spec', {})));
   return [...new Set(specs.map((spec) => (spec as { version?: number }).version))];
@@ -30,19 +30,22 @@ Reconfigure('reaches all replicas, and those that start later', async () => {
   assert.equal(await versions(set), [2]);
 });
 
-Reconfigure('leaves calls that run alone', async () => {
+Reconfigure('does not disturb running calls', async () => {
   const set = await started(spec(1));
   const running = set.call('wait', { ms: 300 });
   await set.reconfigure(versionOf(spec(2)));
   assert.is(await running, 300);
 });
 
-Reconfigure('ends when a replica makes no progress with it; what follows that one has what there was', async () => {
+Reconfigure('fails when a replica makes no progress; its successor has the old configuration', async () => {
   const set = await started({ ...spec(1), count: 2, startTimeoutMs: 2000 });
   const before = pids(set);
   const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2 })));
   assert.equal([error.name, error.fault], ['ReconfigureTimeout', 'deployment']);
-  assert.match(error.message, /^replica sample#\d did not take its new configuration: it made no progress for 2 s$/);
+  assert.match(
+    error.message,
+    /^replica sample#\d did not take its new configuration, because it made no progress for 2 s$/,
+  );
   await until(
     () => set.status().replicas.every(({ state, pid }) => state === 'ready' && !before.includes(pid)),
     'they were replaced',
@@ -50,7 +53,7 @@ Reconfigure('ends when a replica makes no progress with it; what follows that on
   assert.equal(await versions(set), [1]);
 });
 
-Reconfigure('may take longer than a start that makes no progress', async () => {
+Reconfigure('may take longer than the start timeout while it makes progress', async () => {
   const set = await started({ ...spec(1), startTimeoutMs: 1500 });
   await set.reconfigure(versionOf(spec(2, { reconfigure: 'slow' })));
   assert.equal(
@@ -59,7 +62,7 @@ Reconfigure('may take longer than a start that makes no progress', async () => {
   );
 });
 
-Reconfigure('is taken back everywhere when one replica refuses it', async () => {
+Reconfigure('is undone everywhere when one replica refuses it', async () => {
   const set = await started({ ...spec(1), count: 2 });
   const before = pids(set);
   const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'refuse' }), count: 2 })));
@@ -67,7 +70,7 @@ Reconfigure('is taken back everywhere when one replica refuses it', async () => 
   assert.equal([pids(set), await versions(set)], [before, [1]]);
 });
 
-Reconfigure('is taken back when a replica dies of it', async () => {
+Reconfigure('is undone when a replica dies of it', async () => {
   const set = await started({ ...spec(1), count: 2, restartDelay: () => 20 });
   const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'die' }), count: 2 })));
   assert.is(error.name, 'ReplicaLostError');
@@ -75,14 +78,14 @@ Reconfigure('is taken back when a replica dies of it', async () => {
   assert.equal(await versions(set), [1]);
 });
 
-Reconfigure('is what a deployment wakes with that sleeps', async () => {
+Reconfigure('applies to a sleeping deployment when it wakes', async () => {
   const autoscaling = { minReplicas: 0, maxReplicas: 1, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 };
   const set = await started({ ...spec(1), autoscaling });
   await set.reconfigure(versionOf({ ...spec(2), autoscaling }));
   assert.equal(await versions(set), [2]);
 });
 
-Reconfigure('is refused by an implementation that knows no other', async () => {
+Reconfigure('is refused by an implementation without reconfigure', async () => {
   const set = await started({ implementation: new URL('../fixtures/fixed.js', import.meta.url) });
   assert.is((await failure(set.reconfigure(versionOf(spec(2))))).name, 'NotReconfigurable');
 });

@@ -2,14 +2,13 @@ import { AanaError } from '../../core/errors.ts';
 import type { Fleet } from '../set/fleet.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 
-/** Times that replicas are looked for which have started meanwhile. */
+/** Passes over the replicas. A further pass finds replicas that started during the previous one. */
 const MAX_PASSES = 8;
 
 /**
- * Hands all replicas that run another spec. When one does not take it, or is lost over it, those that did get what they
- * had, and the error is thrown; one that does not take that either, or that does not say in time whether it took the
- * other, finishes its calls, for `graceMs`, and ends: whatever starts then starts from what there was. Replicas that
- * load are waited for.
+ * Gives all running replicas another spec. Waits for replicas that are loading. When a replica refuses the spec or is
+ * lost, the replicas that took it get their old spec back, and the error is thrown. A replica that refuses the old
+ * spec, or does not answer in time, is ended after its calls or `graceMs`; its successor starts from the old spec.
  */
 export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: number): Promise<void> {
   const changed = new Map<RunningReplica, unknown>();
@@ -24,7 +23,7 @@ export async function reconfigureAll(fleet: Fleet, spec: unknown, graceMs: numbe
     throw new AanaError(
       'ReplicaLostError',
       'unavailable',
-      'its replicas do not stay up for long enough to take another configuration',
+      'the replicas do not stay up long enough to take another configuration',
       { fault: 'replica-lost' },
     );
   } catch (error) {
@@ -41,13 +40,13 @@ async function change(
   graceMs: number,
 ): Promise<void> {
   const outcome = await replica.started;
-  if (!outcome.ok || !isUp(replica)) return; // the next pass sees what follows it
+  if (!outcome.ok || !isUp(replica)) return; // the next pass finds its successor
   const before = fleet.specOf(replica);
   try {
-    await fleet.reconfigure(replica, spec); // one that dies of it has not taken it
+    await fleet.reconfigure(replica, spec); // rejects when the replica dies of it
   } catch (error) {
     if (error instanceof AanaError && error.name === 'ReconfigureTimeout')
-      void replica.stop(graceMs, 'it did not take another configuration in time');
+      void replica.stop(graceMs, 'it did not take a changed configuration in time');
     throw error;
   }
   changed.set(replica, before);
@@ -58,7 +57,7 @@ async function restore(fleet: Fleet, replica: RunningReplica, before: unknown, g
   try {
     await fleet.reconfigure(replica, before);
   } catch {
-    await replica.stop(graceMs, 'it could not be given back its configuration');
+    await replica.stop(graceMs, 'it did not take its old configuration back');
   }
 }
 

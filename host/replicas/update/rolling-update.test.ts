@@ -1,4 +1,4 @@
-// Real replica processes that run `fixtures/sample.ts`: versions of them replace one another under load.
+// Versions of real replica processes, which run `fixtures/sample.ts`, replace one another under load.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
@@ -32,7 +32,7 @@ const numbered = (version: number, options: SampleOptions = {}): SampleOptions =
 });
 const next = (options: SampleOptions = {}): ReplicaVersion => versionOf(numbered(2, options));
 
-/** So many places for all versions together, and how many were taken at most. */
+/** A limited number of places for all versions together, with the most that were taken at once. */
 function placesOf(count: number): { places: Places; most: () => number } {
   let [taken, most] = [0, 0];
   const take: Places['take'] = () => {
@@ -50,7 +50,7 @@ function placesOf(count: number): { places: Places; most: () => number } {
   };
 }
 
-/** Calls the set all the time, as handles do, and keeps what they were answered by. */
+/** Calls the set continuously, like handles, and records the version of each answer. */
 function load(set: ReplicaSet): { versions: number[]; stop(): Promise<void> } {
   const versions: number[] = [];
   let isOn = true;
@@ -110,7 +110,7 @@ Update('starts new replicas beside the old ones and loses no call', async () => 
   assert.equal([set.status().status, set.status().replicas.length], ['RUNNING', 2]);
 });
 
-Update('lets a stream finish on the version that it began on', async () => {
+Update('lets a stream finish on the version on which it began', async () => {
   const set = await started(numbered(1));
   const stream = collect(set.stream('count', { to: 40, everyMs: 20 }));
   await set.call('echo', {});
@@ -120,7 +120,7 @@ Update('lets a stream finish on the version that it began on', async () => {
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);
 });
 
-Update('drains an old replica first where there is no room beside it; calls wait meanwhile', async () => {
+Update('drains an old replica first when there is no room beside it, while calls wait', async () => {
   const { places, most } = placesOf(1);
   const set = await started(numbered(1, { places }));
   const { versions, stop } = load(set);
@@ -133,7 +133,7 @@ Update('drains an old replica first where there is no room beside it; calls wait
   assert.equal([versions.at(-1), most()], [2, 1]);
 });
 
-Update('changes the number of replicas on the way', async () => {
+Update('changes the number of replicas at the same time', async () => {
   const set = await started(numbered(1, { count: 3 }));
   assert.is((await states(set, next({ count: 1 }))).result.replaced, 1);
   assert.is(set.status().replicas.length, 1);
@@ -181,7 +181,7 @@ for (const [what, spec, reason, lastLine] of BAD) {
   }
 }
 
-/** Calls a method all the time, whatever becomes of it. */
+/** Calls a method continuously, whether calls fail or not. */
 async function during<T>(work: Promise<T>, set: ReplicaSet, method: string, everyMs: number): Promise<T> {
   let isOver = false;
   const caller = async (): Promise<void> => {
@@ -227,7 +227,7 @@ Update('is not judged by mistakes of callers', async () => {
   assert.is((await during(set.update(next(), { watchMs: WATCH_MS }), set, 'fail', 2)).outcome, 'updated');
 });
 
-Update('goes on when the old version failed as well', async () => {
+Update('continues when the old version failed as often', async () => {
   const set = await started(numbered(1, { spec: { throws: true } }));
   for (let call = 0; call < 5; call += 1) await failure(set.call('echo', {}));
   assert.is(
@@ -267,7 +267,7 @@ Update('tolerates one loss of a new replica', async () => {
   assert.is(set.status().replicas[0]?.restarts, 1);
 });
 
-Update('comes back when it is cancelled', async () => {
+Update('rolls back when it is cancelled', async () => {
   const set = await started(numbered(1));
   const pid = pidOf(set);
   const controller = new AbortController();
@@ -281,7 +281,7 @@ Update('comes back when it is cancelled', async () => {
   assert.equal([pidOf(set), set.status().replicas.length], [pid, 1]);
 });
 
-Update('ends with the deployment, and leaves no process', async () => {
+Update('ends with the deployment and leaves no process behind', async () => {
   const set = await started(numbered(1, { count: 2 }));
   const updated = set.update(next({ count: 2, spec: { start: 'hang' } }), { watchMs: WATCH_MS });
   await until(() => set.status().replicas.length === 3, 'the new replica was there');
@@ -293,7 +293,7 @@ Update('ends with the deployment, and leaves no process', async () => {
 
 const ASLEEP = { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 50, downscaleDelayMs: 60_000 };
 
-Update('brings a deployment back whose replicas were all given up', async () => {
+Update('revives a deployment whose replicas were all given up', async () => {
   const set = await started(numbered(1, { autoscaling: ASLEEP, spec: { start: 'reject' } }));
   assert.is((await failure(set.call('echo', {}))).name, 'FailedDeployment');
   assert.is(set.status().status, 'DEPLOY_FAILED');
@@ -301,7 +301,7 @@ Update('brings a deployment back whose replicas were all given up', async () => 
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);
 });
 
-Update('tries the new version of a deployment that sleeps', async () => {
+Update('tries the new version of a sleeping deployment', async () => {
   const set = await started(numbered(1, { autoscaling: ASLEEP }));
   assert.is(
     (await states(set, next({ autoscaling: ASLEEP, spec: { start: 'reject' } }))).result.outcome,
@@ -312,7 +312,7 @@ Update('tries the new version of a deployment that sleeps', async () => {
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);
 });
 
-Update('takes a new version of a deployment that sleeps untried where it has no place', async () => {
+Update('adopts the new version of a sleeping deployment without a trial when there is no room', async () => {
   const { places } = placesOf(0);
   const set = await started(numbered(1, { autoscaling: ASLEEP, places }));
   assert.equal((await states(set, next({ autoscaling: ASLEEP, places }))).states, ['done']);

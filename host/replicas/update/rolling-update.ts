@@ -12,56 +12,54 @@ export interface RollingUpdateOptions {
   readonly clock: Clock;
   readonly from: ReplicaVersion;
   readonly to: ReplicaVersion;
-  /** Replicas of the new version that there should be. */
+  /** Wanted number of replicas of the new version. */
   readonly target: number;
-  /** The deployment sleeps: one replica is tried where there is room for it, and without room none. */
+  /** Whether the deployment sleeps. One replica is then tried, but only if there is room. */
   readonly isTrial: boolean;
-  /** Milliseconds that a new replica must serve before the next old one goes. */
+  /** Milliseconds that a new replica must serve before the next old replica is stopped. */
   readonly watchMs: number;
   readonly onState?: ((state: UpdateState) => void) | undefined;
 }
 
 export interface UpdateResult {
   readonly outcome: 'updated' | 'rolled-back' | 'stopped';
-  /** New replicas that took the place of old ones. */
+  /** Number of new replicas that replaced old ones. */
   readonly replaced: number;
-  /** Why it was taken back; empty when it was not. */
+  /** Reason of a rollback; otherwise empty. */
   readonly reason: string;
-  /** What the process of the new version wrote last, oldest line first. */
+  /** Last lines of a process of the new version, oldest first. */
   readonly lastLines: readonly string[];
 }
 
-/**
- * The new version is taken back when more of its processes are lost than this: one may have been killed from outside.
- */
+/** Most processes of the new version that may be lost without a rollback. One may have been killed from outside. */
 const MAX_LOSSES = 1;
-/** A new replica is watched up to this many times longer than asked for, while too few calls have ended on it. */
+/** Factor by which the watch of a new replica is extended at most, while too few calls have ended on it. */
 const MAX_WATCHES = 10;
 const POLL_MS = 100;
 const MAX_SETTLE_MS = 1000;
 
 /**
- * Replaces the replicas of a deployment by replicas of another version, one by one. Where the devices have room, a new
- * replica starts beside the old ones and takes calls; then an old one finishes its calls and goes. Where they have no
- * room, an old replica goes first, and the new one gets its place. When new replicas cannot start, die repeatedly, or
- * fail most of their calls, the old version comes back the same way.
+ * Replaces the replicas of a deployment by replicas of another version, one by one. If the devices have room, a new
+ * replica starts beside the old ones and takes calls; then an old replica finishes its calls and ends. Without room an
+ * old replica ends first, and the new one takes its place. If new replicas cannot start, die repeatedly, or fail most
+ * of their calls, the update is rolled back in the same way.
  */
 export class RollingUpdate {
   readonly #options: RollingUpdateOptions;
   readonly #restoreTo: number;
   /**
-   * The replicas of the old version when the update began. Their tallies count all of their calls: those before the
-   * update, those during it, and those that end while they retire.
+   * Replicas of the old version when the update began. Their tallies count all calls: before the update, during it, and
+   * while the replicas retire.
    */
   readonly #old: readonly Member[];
   #interrupted = deferred();
   #interruption: UpdateEvent | undefined;
   #state: UpdateState = 'placing';
-  /** The new replica that was made last. */
+  /** The latest new replica. */
   #latest: Member | undefined;
   #losses = 0;
   #failure: SlotFailure | undefined;
-  /** Called when a place has become free, before another deployment can take it. */
+  /** Called when a place becomes free, before another deployment can take it. */
   #onPlaceFree: ((member: Member) => void) | undefined;
 
   constructor(options: RollingUpdateOptions) {
@@ -75,8 +73,8 @@ export class RollingUpdate {
   }
 
   /**
-   * Never rejects. Until it ends, no other deployment gets the places of the old replicas, because these may have to
-   * come back.
+   * Runs the update. Never rejects. No other deployment gets the places of the old replicas before it ends, because a
+   * rollback may need them.
    */
   async run(): Promise<UpdateResult> {
     const { fleet, from } = this.#options;
@@ -101,7 +99,7 @@ export class RollingUpdate {
     }
   }
 
-  /** A process was lost that another one will follow. */
+  /** Called when a process was lost and will be restarted. */
   onLost({ version }: Member, { reason, lastLines }: SlotFailure): void {
     if (version !== this.#options.to) return;
     this.#losses += 1;
@@ -109,22 +107,22 @@ export class RollingUpdate {
       this.#break({ reason: `new replicas were lost ${this.#losses} times; the last time ${reason}`, lastLines });
   }
 
-  /** A slot was given up. */
+  /** Called when a slot was given up. */
   onFailed({ version }: Member, failure: SlotFailure): void {
     if (version === this.#options.to) this.#break(failure);
   }
 
-  /** A slot is gone, its place is free. */
+  /** Called when a slot is gone and its place is free. */
   onGone(member: Member): void {
     this.#onPlaceFree?.(member);
   }
 
-  /** Takes the update back. */
+  /** Rolls the update back. */
   cancel(reason: string): void {
     this.#break({ reason, lastLines: [] });
   }
 
-  /** The deployment ends: the update starts nothing more. */
+  /** Ends the update without starting further replicas, because the deployment ends. */
   stop(): void {
     this.#interrupt('stop');
   }
@@ -177,7 +175,7 @@ export class RollingUpdate {
     if (this.#latest) return 'placed';
     if (old.length > 0 || this.#leaving) return 'no-room';
     if (isTrial) return 'complete';
-    this.#failure ??= { reason: to.places?.noRoom(target).message ?? 'there is no room for it', lastLines: [] };
+    this.#failure ??= { reason: to.places?.noRoom(target).message ?? 'there is no room for a replica', lastLines: [] };
     return 'broken';
   }
 
@@ -202,8 +200,8 @@ export class RollingUpdate {
   }
 
   /**
-   * The new replica takes no calls for a while, so that none is lost when it dies by itself. It takes calls at once
-   * when no other replica serves.
+   * Waits before the new replica takes calls, so that no call is lost if it dies by itself. Does not wait when no other
+   * replica serves.
    */
   async #settle(): Promise<UpdateEvent> {
     const { fleet, watchMs } = this.#options;
@@ -213,8 +211,7 @@ export class RollingUpdate {
   }
 
   /**
-   * The new replica must stay up, and answer calls if there are any. It is watched for longer while too few calls have
-   * ended.
+   * Watches whether the new replica stays up and answers its calls. The watch is longer while too few calls have ended.
    */
   async #watch(): Promise<UpdateEvent> {
     const { fleet, clock, watchMs } = this.#options;
@@ -236,7 +233,7 @@ export class RollingUpdate {
     return 'stable';
   }
 
-  /** Whether calls come, and too few have ended on the new version to judge it. */
+  /** Returns whether there are calls, but too few have ended on the new version to judge it. */
   #isUndecided(seenBefore: number): boolean {
     const members = this.#of(this.#options.to);
     const { calls, failed } = tallyOf(members);
@@ -252,9 +249,9 @@ export class RollingUpdate {
   }
 
   /**
-   * Returns why the new version is taken back: most of its calls fail by its own fault, and a larger share than on the
-   * old version. When the watch ends with few calls, all of them must have failed. A few calls on the old version
-   * excuse nothing.
+   * Returns the reason for a rollback: most calls of the new version fail by its own fault, and a larger share than on
+   * the old version. When the watch ends with few calls, all of them must have failed. The old version counts only with
+   * enough calls.
    */
   #whyNoGood(isLast: boolean): string | undefined {
     const tally = tallyOf(this.#of(this.#options.to));
@@ -274,11 +271,11 @@ export class RollingUpdate {
       while (this.#state === state && this.#latest?.slot.state !== 'serving') await clock.delay(POLL_MS);
       losses = this.#losses;
       await clock.delay(ms);
-      if (this.#state !== state) return; // the update has gone on
+      if (this.#state !== state) return; // the update has moved on
     }
   }
 
-  /** Dismisses as many old replicas as are too many now. */
+  /** Dismisses the surplus of old replicas. */
   async #retireOld(): Promise<UpdateEvent> {
     const { from, to, target } = this.#options;
     const old = this.#of(from);
@@ -287,7 +284,7 @@ export class RollingUpdate {
     return 'left';
   }
 
-  /** Brings the old version back the same way, without a watch, because it was serving before. */
+  /** Restores the old version in the same way, but without a watch, because it served before. */
   async #restore(): Promise<void> {
     const { fleet, from, to } = this.#options;
     const isNoGood = ({ slot, losses }: Member): boolean => losses > 0 || slot.state !== 'serving';
@@ -303,7 +300,7 @@ export class RollingUpdate {
       if (!back) {
         const [first] = surplus;
         const leaving = this.#leaving ?? first;
-        if (!leaving) return; // the deployment starts nothing any more
+        if (!leaving) return; // the deployment no longer starts replicas
         this.#onPlaceFree = () => (back ??= fleet.add(from));
         await fleet.hurry(leaving);
       }
@@ -315,12 +312,12 @@ export class RollingUpdate {
     await Promise.all(members.map((member) => this.#options.fleet.hurry(member)));
   }
 
-  /** A replica of either version that finishes its last calls. It goes first when a place is needed. */
+  /** A replica of either version that finishes its last calls. It is ended first when a place is needed. */
   get #leaving(): Member | undefined {
     return this.#options.fleet.ending[0];
   }
 
-  /** The replicas of a version that are kept, the least used first. */
+  /** Returns the kept replicas of a version, the least used first. */
   #of(wanted: ReplicaVersion): Member[] {
     return this.#options.fleet.kept.filter(({ version }) => version === wanted).sort((a, b) => useOf(a) - useOf(b));
   }

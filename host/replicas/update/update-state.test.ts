@@ -29,7 +29,7 @@ const EVENTS: readonly UpdateEvent[] = [
   'restored',
   'stop',
 ];
-/** All that means something; every other pair means nothing. */
+/** All valid transitions. Every other pair is invalid. */
 const MEANT: Readonly<Record<string, UpdateState>> = {
   'placing placed': 'starting',
   'placing no-room': 'making-room',

@@ -1,12 +1,12 @@
 /**
- * - `placing`: looks for a place for one more replica of the new version
- * - `making-room`: there is none; a replica of the old version finishes its calls and goes first
- * - `starting`: a replica of the new version loads
- * - `settling`: it has loaded and gets no calls yet
- * - `watching`: it takes calls beside the old ones
- * - `retiring`: old replicas, as many as are too many now, finish their calls and go
- * - `restoring`: the new version is no good; the old one comes back where it had gone, and the new one goes
- * - `done`, `rolled-back`, `stopped`: the end
+ * - `placing`: looking for a place for one more replica of the new version
+ * - `making-room`: there is no place; a replica of the old version finishes its calls and ends first
+ * - `starting`: a replica of the new version is loading
+ * - `settling`: the new replica has loaded and gets no calls yet
+ * - `watching`: the new replica takes calls beside the old ones
+ * - `retiring`: surplus old replicas finish their calls and end
+ * - `restoring`: the new version failed; its replicas end, and replicas of the old version start again
+ * - `done`, `rolled-back`, `stopped`: the update has ended
  */
 export type UpdateState =
   | 'placing'
@@ -21,11 +21,11 @@ export type UpdateState =
   | 'stopped';
 
 /**
- * `placed`: a new replica has its place. `no-room`: there is none as things are. `enough`: there are as many new ones
- * as there should be, and old ones are left. `complete`: the same, and no old one is left. `left`: an old one is gone.
- * `ready`: the new one has loaded. `settled`, `stable`: it stayed up for a while, without and with calls. `broken`: the
- * new version cannot start, its replicas die again and again, or most calls on it fail by its fault. `restored`: the
- * old version is what it was. `stop`: the deployment ends.
+ * `placed`: a new replica has its place. `no-room`: there is no free place. `enough`: all new replicas run, and old
+ * ones are left. `complete`: all new replicas run, and no old one is left. `left`: an old replica is gone. `ready`: the
+ * new replica has loaded. `settled`, `stable`: it stayed up for a while, without and with calls. `broken`: the new
+ * version cannot start, its replicas die repeatedly, or most of its calls fail by its own fault. `restored`: the old
+ * version is restored. `stop`: the deployment ends.
  */
 export type UpdateEvent =
   | 'placed'
@@ -61,8 +61,7 @@ const TRANSITIONS: Readonly<Record<UpdateState, Readonly<Partial<Record<UpdateEv
 };
 
 /**
- * The state after `event`; undefined when the event means nothing in `state`, such as `broken` of an update that is
- * being taken back already.
+ * Returns the state after `event`, or undefined when the event is invalid in `state`, such as `broken` in `restoring`.
  */
 export function nextUpdateState(state: UpdateState, event: UpdateEvent): UpdateState | undefined {
   return TRANSITIONS[state][event];

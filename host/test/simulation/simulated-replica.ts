@@ -184,7 +184,7 @@ export class SimulatedReplica implements RunningReplica {
     this.#world.statistics.hangs += 1;
     this.#isHung = true;
     this.#timer(this.options.healthTimeoutMs + this.#world.random.between(0, this.options.healthPeriodMs), () =>
-      this.#exit('it answered no health check'),
+      this.#exit('it did not answer health checks'),
     );
   }
 
