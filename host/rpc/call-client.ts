@@ -6,8 +6,8 @@ import type { HostFrame, ReplicaFrame } from './frames.ts';
 export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called once, when the replica has nothing more to do for the call; after a cancellation that is later than the
-   * caller's rejection. With the error when that is because the replica has ended.
+   * Called once, when the replica has finished all work for the call. After a cancellation this is later than the
+   * caller's rejection. `loss` is set when the replica has ended.
    */
   readonly onSettled?: (loss?: Error) => void;
 }
@@ -24,7 +24,7 @@ interface OpenCall {
   release(): void;
 }
 
-/** The end that calls: sends calls over one connection and receives their values. */
+/** The calling end of a connection. Sends calls and receives their values. */
 export class CallClient {
   readonly #send: (frame: HostFrame) => void;
   readonly #calls = new Map<number, OpenCall>();
@@ -49,7 +49,7 @@ export class CallClient {
     });
   }
 
-  /** Sends the call at once; the stream must be read or returned from. */
+  /** Sends the call at once. The caller must read the stream to its end or call `return`. */
   stream(
     method: string,
     args: Record<string, unknown>,
@@ -72,7 +72,7 @@ export class CallClient {
     });
   }
 
-  /** Hands the replica another spec; no call of anybody's. */
+  /** Gives the replica another spec. This is not counted as a call. */
   reconfigure(spec: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
@@ -127,12 +127,12 @@ export class CallClient {
     try {
       this.#send(frame(id));
     } catch (error) {
-      this.#close(id, () => sink.onError(error)); // too large, or not JSON
+      this.#close(id, () => sink.onError(error)); // the frame is too large, or not JSON
     }
     return id;
   }
 
-  /** The caller has left; the call stays open until the replica has let go of it too. */
+  /** Cancels a call whose caller has left. It stays open until the replica has ended it, too. */
   #cancel(id: number): void {
     const call = this.#calls.get(id);
     if (!call) return;
@@ -151,7 +151,7 @@ export class CallClient {
   }
 }
 
-/** Gives what is in `queue`, and tells how many values of a batch were taken when the next one is asked for. */
+/** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */
 function acknowledging(
   queue: AsyncQueue<unknown[]>,
   acknowledge: (values: number) => void,

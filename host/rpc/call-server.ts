@@ -9,10 +9,10 @@ type CallFrame = Extract<HostFrame, { type: 'call' }>;
 interface RunningCall {
   readonly id: number;
   readonly controller: AbortController;
-  /** Values that may still be sent before the reader must take some. */
+  /** Values that may be sent before the reader must take some. */
   window: number;
   room: Deferred<void> | undefined;
-  /** Why a value of its stream could not be sent. */
+  /** Error of a stream value that could not be sent. */
   failure: { readonly error: unknown } | undefined;
 }
 
@@ -22,7 +22,7 @@ interface Batch {
   readonly values: readonly unknown[];
 }
 
-/** The end that answers: runs all calls of the other end at the same time. */
+/** The answering end of a connection. Runs all calls of the other end at the same time. */
 export class CallServer {
   readonly #methods: ServedMethods;
   readonly #send: (frame: ReplicaFrame) => void;
@@ -35,7 +35,7 @@ export class CallServer {
     this.#send = send;
   }
 
-  /** Runs one call to its end; never rejects. */
+  /** Runs one call to its end. Never rejects. */
   async run(frame: CallFrame): Promise<void> {
     const call: RunningCall = {
       id: frame.id,
@@ -93,7 +93,7 @@ export class CallServer {
     call.controller.signal.throwIfAborted();
   }
 
-  /** Values made in one turn of the event loop, by whichever streams, leave in one frame. */
+  /** Queues a value. All values of one turn of the event loop, from all streams, are sent in one frame. */
   #queue(call: RunningCall, value: unknown): void {
     call.window -= 1;
     const values = this.#pending.get(call.id);
@@ -113,7 +113,7 @@ export class CallServer {
   }
 
   /**
-   * Sends values in as few frames as can carry them. A value that no frame can carry fails its own stream, which sends
+   * Sends values in as few frames as possible. A value that is too large for a frame fails its stream, which sends
    * nothing after it.
    */
   #sendBatches(all: readonly Batch[]): void {
@@ -136,7 +136,7 @@ export class CallServer {
     call.room?.resolve();
   }
 
-  /** The last frame of a call; what it streamed goes first. */
+  /** Sends the last frame of a call, after all values of its stream. */
   #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'end' | 'error' }>): void {
     this.#flush();
     const failure = this.#calls.get(frame.id)?.failure;
@@ -148,7 +148,7 @@ export class CallServer {
   }
 }
 
-/** Two parts that are smaller; undefined for one value, which has none. */
+/** Returns two smaller parts, or undefined for a single value. */
 function halved(batches: readonly Batch[]): readonly (readonly Batch[])[] | undefined {
   const [first] = batches;
   if (!first) return undefined;

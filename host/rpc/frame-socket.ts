@@ -4,18 +4,19 @@ import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
 export interface FrameListener<In extends Frame> {
   onFrame(frame: In): void;
   /**
-   * The other side has gone, all its frames were delivered; `error` when it was the protocol that failed. Comes once.
+   * Called once when the other side has gone and all its frames were delivered. `error` is set after a violation of the
+   * protocol.
    */
   onClose(error: Error | undefined): void;
 }
 
 /**
- * Of these, what is sent in one turn of the event loop leaves with one system call. The others leave at once: the
- * process may be about to end.
+ * Types of which all frames of one turn of the event loop are sent with one system call. Other frames are sent at once,
+ * because the process may be about to end.
  */
 const OF_CALLS: ReadonlySet<Frame['type']> = new Set(['call', 'ack', 'result', 'chunks', 'end', 'error']);
 
-/** Frames over a socket, both ways. */
+/** Sends and receives frames over a socket. */
 export class FrameSocket<In extends Frame, Out extends Frame> {
   readonly #socket: Duplex;
   readonly #decoder = new FrameDecoder();
@@ -36,7 +37,7 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
     socket.on('close', () => listener.onClose(this.#error));
   }
 
-  /** Sends a frame, in order; a no-op once the other side has gone. Throws like {@link encodeFrame}. */
+  /** Sends a frame, in order. Does nothing after the other side has gone. Throws like {@link encodeFrame}. */
   send(frame: Out): void {
     const bytes = encodeFrame(frame);
     if (this.#socket.destroyed || !this.#socket.writable) return;
@@ -49,7 +50,7 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
     if (!OF_CALLS.has(frame.type)) socket.uncork();
   }
 
-  /** Resolves when all that was sent has left this process. */
+  /** Resolves when all frames have left this process. */
   flushed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#socket.destroyed || !this.#socket.writable) resolve();

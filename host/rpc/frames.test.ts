@@ -45,7 +45,7 @@ const raw = (length: number, type: number, payload: string): Buffer => {
   return bytes;
 };
 
-Protocol('come back as they were, all in one buffer', () => {
+Protocol('are decoded unchanged from a single buffer', () => {
   assert.equal(new FrameDecoder().push(WIRE), FRAMES);
 });
 
@@ -59,11 +59,11 @@ for (const size of [1, 2, 3, 4, 5, 6, 7, 64]) {
   });
 }
 
-Protocol('start with their length in big-endian bytes, which counts the type', () => {
+Protocol('start with a big-endian length, which includes the type', () => {
   assert.equal([...encodeFrame({ type: 'ping' })], [0, 0, 0, 3, 5, 0x7b, 0x7d]);
 });
 
-Protocol('over the limit are not made', () => {
+Protocol('over the limit are refused', () => {
   const error = caught(() => encodeFrame({ type: 'result', id: 1, value: 'x'.repeat(100) }, 100));
   assert.is(error.name, 'MessageTooLarge');
   assert.match(error.message, 'limit of 100');
@@ -86,7 +86,7 @@ for (const [what, bytes] of REFUSED) {
   });
 }
 
-Protocol('cannot choose their type by a field of their JSON', () => {
+Protocol('cannot set their type with a field of the JSON', () => {
   assert.equal(new FrameDecoder().push(raw(20, 5, '{"type":"shutdown"}')), [{ type: 'ping' }]);
 });
 

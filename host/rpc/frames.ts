@@ -3,13 +3,13 @@ import type { WireContext } from '../core/request-context.ts';
 import type { LogFields, LogLevel } from '../core/log/logger.ts';
 import type { ReplicaMemory } from './replica-memory.ts';
 
-/** From the host to a replica. */
+/** A frame from the host to a replica. */
 export type HostFrame =
   | {
       readonly type: 'start';
       readonly implementation: string;
       readonly spec: unknown;
-      /** Where artifacts lie. */ readonly artifactsDirs: readonly string[];
+      /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
     }
   | {
       readonly type: 'call';
@@ -19,15 +19,15 @@ export type HostFrame =
       readonly stream: boolean;
       readonly context?: WireContext | undefined;
     }
-  /** What it was started from is to be this from now on; answered like a call. */
+  /** Replaces the spec with which the replica was started. Answered like a call. */
   | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }
   | { readonly type: 'cancel'; readonly id: number }
-  /** `values` more values of a stream were taken by its reader. */
+  /** The reader of a stream has taken `values` more values. */
   | { readonly type: 'ack'; readonly id: number; readonly values: number }
   | { readonly type: 'ping' }
   | { readonly type: 'shutdown' };
 
-/** From a replica to the host. */
+/** A frame from a replica to the host. */
 export type ReplicaFrame =
   | {
       readonly type: 'ready';
@@ -35,19 +35,19 @@ export type ReplicaFrame =
       readonly code?: string | undefined;
       readonly memory?: ReplicaMemory | undefined;
     }
-  /** Loading failed for good; the process ends after it. */
+  /** Loading failed and must not be retried. The process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
   | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
-  /** All values of all streams since the last frame of this type: one frame for each step of the engine. */
+  /** All values of all streams since the previous frame of this type: one frame for each step of the engine. */
   | {
       readonly type: 'chunks';
       readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[];
     }
   | { readonly type: 'end'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
-  /** `beats` grows while it is `busy`, or it has hung. */
+  /** `beats` grows while the engine is `busy`; otherwise it hangs. */
   | {
       readonly type: 'pong';
       readonly steps: number;
@@ -59,8 +59,8 @@ export type ReplicaFrame =
 export type Frame = HostFrame | ReplicaFrame;
 
 /**
- * A frame on the wire: the length of what follows as 4 big-endian bytes, one byte for the type, and the other fields as
- * a JSON object. Types keep their numbers.
+ * A frame on the wire: the length of the rest as 4 big-endian bytes, one byte for the type, and the other fields as a
+ * JSON object. The numbers of types never change.
  */
 const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   start: 1,
@@ -83,7 +83,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
 
-/** What must be there, and of what JavaScript type, for a frame to be taken. */
+/** Required fields of each frame, with their JavaScript types. */
 const REQUIRED: Readonly<
   Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>
 > = {
@@ -109,15 +109,15 @@ const HEADER_BYTES = 5;
 /** An hour of speech with word times is about 3 MB. */
 export const MAX_FRAME_BYTES: number = 64 * 1024 * 1024;
 
-/** Values of one stream that may be on their way before the reader must have taken some. */
+/** Values of one stream that may be in transit before the reader must take some. */
 export const STREAM_WINDOW = 64;
 
-/** Thrown when the other side does not speak this protocol; the connection is of no more use. */
+/** Returns the error for a peer that does not speak this protocol. The connection must not be used any more. */
 export function protocolError(message: string): AanaError {
   return new AanaError('ReplicaProtocolError', 'internal', message);
 }
 
-/** Throws when the frame is over {@link MAX_FRAME_BYTES}, or holds what JSON cannot. */
+/** Encodes a frame. Throws when it is larger than {@link MAX_FRAME_BYTES}, or cannot be represented as JSON. */
 export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): Buffer {
   const { type, ...fields } = frame;
   const json = JSON.stringify(fields);
@@ -126,7 +126,7 @@ export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): B
     throw new AanaError(
       'MessageTooLarge',
       'too-large',
-      `a ${type} message of ${length} bytes is over the limit of ${maxBytes}`,
+      `a ${type} frame of ${length} bytes is over the limit of ${maxBytes}`,
     );
   const bytes = Buffer.allocUnsafe(4 + length);
   bytes.writeUInt32BE(length, 0);
@@ -135,7 +135,7 @@ export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): B
   return bytes;
 }
 
-/** Takes bytes as they come and gives whole frames. After it threw, it must not be used again. */
+/** Decodes frames from a stream of bytes. It must not be used again after it threw an error. */
 export class FrameDecoder {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
@@ -145,7 +145,7 @@ export class FrameDecoder {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of a frame that is not whole yet. */
+  /** Number of bytes of an incomplete frame. */
   get pendingBytes(): number {
     return this.#size;
   }
@@ -160,14 +160,14 @@ export class FrameDecoder {
     return frames;
   }
 
-  /** Length of the next frame when all of it is here. */
+  /** Returns the length of the next frame when it is complete. */
   #nextLength(): number | undefined {
     if (this.#size < HEADER_BYTES) return undefined;
     this.#joinFirst(HEADER_BYTES);
     const first = this.#parts[0];
     const length = first?.readUInt32BE(0) ?? 0;
     if (length < 1 || length > this.#maxBytes)
-      throw protocolError(`a frame of ${length} bytes: the limit is ${this.#maxBytes}`);
+      throw protocolError(`a frame of ${length} bytes is over the limit of ${this.#maxBytes}`);
     return this.#size >= 4 + length ? length : undefined;
   }
 
@@ -181,8 +181,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Makes the first part at least `count` bytes long. Only called when that many are here, so long frames are joined
-   * once.
+   * Makes the first part at least `count` bytes long. Called only when that many bytes have arrived, so that long
+   * frames are joined once.
    */
   #joinFirst(count: number): void {
     const first = this.#parts[0];
@@ -193,12 +193,12 @@ export class FrameDecoder {
 
 function parseFrame(bytes: Buffer): Frame {
   const type = TYPES_BY_CODE.get(bytes.readUInt8(4));
-  if (type === undefined) throw protocolError(`a frame of unknown type ${bytes.readUInt8(4)}`);
+  if (type === undefined) throw protocolError(`received a frame of unknown type ${bytes.readUInt8(4)}`);
   const fields = parseJson(bytes.toString('utf8', HEADER_BYTES), type);
   for (const [key, wanted] of Object.entries(REQUIRED[type as Frame['type']])) {
     const value = fields[key];
     const fits = wanted === 'array' ? Array.isArray(value) : typeof value === wanted && value !== null;
-    if (!fits) throw protocolError(`a ${type} frame without ${key}`);
+    if (!fits) throw protocolError(`received a ${type} frame without ${key}`);
   }
   return { ...fields, type } as Frame;
 }
@@ -208,7 +208,7 @@ function parseJson(text: string, type: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // said below
+    // the error is thrown below
   }
-  throw protocolError(`a ${type} frame that is not a JSON object`);
+  throw protocolError(`received a ${type} frame that is not a JSON object`);
 }

@@ -1,16 +1,16 @@
-/** Memory that a replica uses, as its process tells after loading and with each health check. */
+/** Memory of a replica, which its process reports after loading and with each health check. */
 export interface ReplicaMemory {
-  /** Bytes of main memory that are the process's own. */
+  /** Bytes of private main memory. */
   readonly privateBytes: number;
-  /** Bytes of main memory that it shares with others, because they are mapped from files: programs, and models. */
+  /** Bytes of main memory that are mapped from files, such as programs and models, and shared with other processes. */
   readonly fileBytes: number;
-  /** Of each GPU that it was given, in their order; empty without one, or where its engine cannot tell. */
+  /** Memory of each of its GPUs, in their order; empty without a GPU, or if the engine cannot report it. */
   readonly gpus: readonly GpuMemory[];
 }
 
 export interface GpuMemory {
-  /** Bytes that became used since the process began to load. */
+  /** Bytes that came into use since the process began to load. */
   readonly usedBytes: number;
-  /** Bytes that are free, as all programs together leave them. */
+  /** Bytes that all programs together leave free. */
   readonly freeBytes: number;
 }
