@@ -5,8 +5,8 @@ import { packageRoot } from '../core/package-root.ts';
 const LAUNCHER = join(packageRoot, 'build', 'Release', 'aana-launcher');
 
 /**
- * The program that starts children which die with this process, inside limits; absent off Linux and before the native
- * build.
+ * Returns the path of the launcher, which starts children with limits that end with this process. Undefined on other
+ * systems than Linux and before the native build.
  */
 export function launcherPath(): string | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -18,21 +18,21 @@ export function launcherPath(): string | undefined {
   }
 }
 
-/** Bounds of a child process. Only the launcher can set them; without it (off Linux) they are not enforced. */
+/** Limits of a child process. They need the launcher, so they are not enforced on other systems than Linux. */
 export interface ProcessLimits {
-  /** Lowest priority wins: 19 is the nicest. A parent that is nicer already keeps its niceness. */
+  /** Niceness up to 19. A child is never less nice than this process. */
   readonly nice?: number | undefined;
-  /** Seconds of CPU time, all threads together; then SIGXCPU, a second later SIGKILL. */
+  /** Seconds of CPU time of all threads together. Then the child gets SIGXCPU, and SIGKILL a second later. */
   readonly cpuSeconds?: number | undefined;
-  /** Bytes of each file it writes; then SIGXFSZ. */
+  /** Size of each file that it writes, in bytes. Then the child gets SIGXFSZ. */
   readonly fileBytes?: number | undefined;
-  /** Bytes of address space: allocations beyond it fail. */
+  /** Address space in bytes. Allocations beyond it fail. */
   readonly addressBytes?: number | undefined;
-  /** Open descriptors. */
+  /** Number of open file descriptors. */
   readonly openFiles?: number | undefined;
 }
 
-/** The launcher's command line up to and with `--`. `parent` is the process whose death ends the child. */
+/** Returns the launcher's arguments up to and including `--`. The child ends when process `parent` ends. */
 export function launcherArguments(limits: ProcessLimits, parent: number): string[] {
   const options: readonly (readonly [string, number | undefined])[] = [
     ['--nice', limits.nice],

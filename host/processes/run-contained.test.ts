@@ -28,7 +28,7 @@ async function failureName(promise: Promise<unknown>): Promise<string> {
   return (await aanaFailure(promise)).name;
 }
 
-Run('gives the exit code, the output and the errors', async () => {
+Run('returns the exit code, stdout and stderr', async () => {
   const { code, signal, stdout, stderr } = await runContained('sh', ['-c', 'echo out; echo err >&2; exit 3']);
   assert.equal(
     { code, signal, stdout: stdout.toString(), stderr },
@@ -124,7 +124,7 @@ for (const launcher of [launcherPath(), false] as const) {
   });
 }
 
-Run('leaves an exit code of 127 of the command itself alone', async () => {
+Run('returns an exit code of 127 of the command itself', async () => {
   assert.is((await runContained('sh', ['-c', 'exit 127'])).code, 127);
 });
 

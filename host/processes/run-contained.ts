@@ -3,25 +3,25 @@ import { type SpawnContainedOptions, commandNotFound, endChild, spawnContained }
 import { watchMemory } from './watch-memory.ts';
 
 export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'> {
-  /** Over this many milliseconds the child is ended and `ProcessTimeout` thrown. */
+  /** Milliseconds after which the child is ended and `ProcessTimeout` is thrown. */
   readonly timeoutMs?: number | undefined;
   /**
-   * More resident memory than this many bytes ends the child and throws `ProcessMemoryTooLarge`; looked at ten times in
-   * a second, on Linux.
+   * Bytes of resident memory above which the child is ended and `ProcessMemoryTooLarge` is thrown. Checked ten times a
+   * second, only on Linux.
    */
   readonly residentBytes?: number | undefined;
-  /** More output than this ends the child and throws `ProcessOutputTooLarge`. Default 1 MiB. */
+  /** Bytes of output above which the child is ended and `ProcessOutputTooLarge` is thrown. Default: 1 MiB. */
   readonly maxStdoutBytes?: number | undefined;
-  /** How much of the end of stderr is kept. Default 64 KiB. */
+  /** Bytes of the end of stderr that are kept. Default: 64 KiB. */
   readonly stderrTailBytes?: number | undefined;
 }
 
 export interface RunContainedResult {
-  /** `null` when a signal ended it. */
+  /** Exit code; `null` when a signal ended the child. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: Buffer;
-  /** The end of it. */
+  /** The end of stderr. */
   readonly stderr: string;
 }
 
@@ -29,10 +29,9 @@ const LAUNCHER_CANNOT_RUN = /^aana-launcher: cannot run .*?: (.*)$/m;
 const EXIT_NO_COMMAND = 127;
 
 /**
- * Runs a contained child with no stdin to its end and collects its output. An exit code or a signal is a result, not an
- * error. Rejects with the signal's reason when aborted, `ProcessTimeout`, `ProcessMemoryTooLarge`,
- * `ProcessOutputTooLarge` or `CommandNotFound`; in every case the child has ended before the promise settles, so what
- * it wrote can be removed.
+ * Runs a contained child without stdin to its end and returns its output. An exit code or a signal is a result, not an
+ * error. Rejects with the signal's reason, `ProcessTimeout`, `ProcessMemoryTooLarge`, `ProcessOutputTooLarge` or
+ * `CommandNotFound`. The child has always ended before the promise settles, so its files can be removed.
  */
 export async function runContained(
   command: string,
@@ -74,7 +73,7 @@ export async function runContained(
         new AanaError(
           'ProcessMemoryTooLarge',
           'internal',
-          `${command} took more than ${residentBytes} bytes of memory`,
+          `${command} used more than ${residentBytes} bytes of memory`,
         ),
       ),
     );
@@ -88,7 +87,7 @@ export async function runContained(
       child.once('close', (code, signal) => resolve({ code, signal }));
       child.once('exit', () => {
         if (!failure && !options.signal?.aborted) return;
-        child.stdout?.destroy(); // a grandchild may hold them open
+        child.stdout?.destroy(); // a grandchild may keep the streams open
         child.stderr?.destroy();
       });
     });
@@ -102,7 +101,7 @@ export async function runContained(
   }
 }
 
-/** The last `maxBytes` of what was pushed. */
+/** Keeps the last `maxBytes` of all pushed data. */
 class Tail {
   readonly #maxBytes: number;
   #held = Buffer.alloc(0);

@@ -21,7 +21,7 @@ Contained.after.each(() => {
 });
 
 const launcher = launcherPath();
-/** The same facts with the launcher and without it. */
+/** Runs the same test with and without the launcher. */
 const modes: readonly (readonly [string, string | false])[] = [
   ...(launcher ? [['through the launcher', launcher] as const] : []),
   ['without the launcher', false],
@@ -38,12 +38,12 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('the child ended without a line');
 }
 
-/** Without an answer the runner's time limit fails the test. */
+/** Polls until the condition is true. The runner's time limit fails the test otherwise. */
 async function untilGone(pid: number): Promise<void> {
   for (; isRunning(pid); await delay(10));
 }
 
-/** Neither gone nor a zombie that nobody has waited for. */
+/** Returns whether the process exists and is not a zombie. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -53,7 +53,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A process that starts a contained `sleep`, says its pid, and waits. */
+/** Starts a process that starts a contained `sleep`, prints its pid, and waits. */
 async function parentOfSleeper(): Promise<{ parent: ChildProcess; sleeper: number }> {
   const module = new URL('./spawn-contained.js', import.meta.url).href;
   const program = `import(${JSON.stringify(module)}).then(({ spawnContained }) => {
@@ -204,7 +204,7 @@ for (const [mode, launcherOption] of modes) {
   });
 }
 
-Contained('refuses an absolute path that is not there, naming it', () => {
+Contained('refuses an absolute path that does not exist, and names it', () => {
   assert.throws(
     () => spawnContained('/no/such/program', []),
     (error: unknown) =>
@@ -212,7 +212,7 @@ Contained('refuses an absolute path that is not there, naming it', () => {
   );
 });
 
-Contained('starts nothing when its signal has aborted already', () => {
+Contained('starts nothing when its signal is already aborted', () => {
   const reason = new Error('too late');
   const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
   const file = join(folder, 'out');

@@ -8,19 +8,19 @@ import { type ProcessLimits, launcherArguments, launcherPath } from './launcher.
 export interface SpawnContainedOptions extends ProcessLimits {
   /** As in `child_process.spawn`; an `'ipc'` entry works. */
   readonly stdio?: StdioOptions | undefined;
-  /** Absent: this process's environment. */
+  /** Environment of the child. Default: that of this process. */
   readonly env?: NodeJS.ProcessEnv | undefined;
   readonly cwd?: string | undefined;
-  /** Its abort ends the child: SIGTERM, and SIGKILL after `graceMs`. */
+  /** Ends the child when aborted: SIGTERM, and SIGKILL after `graceMs`. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds between SIGTERM and SIGKILL. Default 2000; 0 kills at once. */
+  /** Milliseconds between SIGTERM and SIGKILL; 0 kills at once. Default: 2000. */
   readonly graceMs?: number | undefined;
   /**
-   * A process group of its own: what the child started ends with it, also when it is killed. Default: the group of this
-   * process.
+   * Whether the child leads its own process group, so that its descendants end with it, even when it is killed.
+   * Default: the group of this process.
    */
   readonly ownGroup?: boolean | undefined;
-  /** The launcher to use instead of the built one; `false` for none. */
+  /** Launcher to use instead of the built one; `false` for none. */
   readonly launcher?: string | false | undefined;
 }
 
@@ -30,15 +30,15 @@ const DEFAULT_GRACE_MS = 2000;
 const leaders = new WeakSet<ChildProcess>();
 
 /**
- * Starts `command` so that it dies with this process however that ends (Linux: the kernel's parent-death signal, which
- * reaches a stopped child too), at a lower priority and inside limits. The child belongs to the calling *thread*: it is
- * killed when that ends.
+ * Starts `command` with a lower priority and limits, so that it ends with this process, however this process ends
+ * (Linux: the kernel's parent-death signal, which also reaches a stopped child). The child belongs to the calling
+ * *thread* and is killed when that thread ends.
  *
- * Where the launcher is absent it is an ordinary child with a lower priority and no limits, and the end of its stdin or
- * IPC channel is all that tells it of this process's death.
+ * Without the launcher it is an ordinary child with a lower priority and no limits. It then learns of the end of this
+ * process only by the end of its stdin or IPC channel.
  *
- * Throws `CommandNotFound` for an absolute path that cannot be run. A name that PATH does not have: with the launcher
- * the child exits with 127 and a sentence on stderr, without it `'error'` is emitted.
+ * Throws `CommandNotFound` for an absolute path that cannot be run. For a name that is not on the PATH, the child exits
+ * with 127 and a sentence on stderr; without the launcher it emits `'error'`.
  */
 export function spawnContained(
   command: string,
@@ -54,13 +54,13 @@ export function spawnContained(
   if (!launcher) lowerPriority(child, options.nice);
   if (options.ownGroup && process.platform !== 'win32') {
     leaders.add(child);
-    child.once('exit', () => signalChild(child, 'SIGKILL')); // whom it left behind
+    child.once('exit', () => signalChild(child, 'SIGKILL')); // ends its descendants
   }
   if (options.signal) endOnAbort(child, options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
   return child;
 }
 
-/** SIGTERM, then SIGKILL to a child that has not ended after `graceMs`; does nothing to one that has. */
+/** Ends a child with SIGTERM, and with SIGKILL after `graceMs`. Does nothing if it has already ended. */
 export function endChild(child: ChildProcess, graceMs: number = DEFAULT_GRACE_MS): void {
   if (hasEnded(child)) return;
   if (graceMs <= 0) {
@@ -72,7 +72,7 @@ export function endChild(child: ChildProcess, graceMs: number = DEFAULT_GRACE_MS
   child.once('exit', () => clearTimeout(timer));
 }
 
-/** To its group, if it leads one. */
+/** Sends a signal to the child, or to its group if it leads one. */
 function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (!leaders.has(child)) {
     child.kill(signal);
@@ -81,7 +81,7 @@ function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal);
   } catch {
-    // nobody is left
+    // no process is left
   }
 }
 
@@ -111,7 +111,7 @@ function requireExecutable(command: string): void {
     accessSync(command, constants.X_OK);
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw commandNotFound(command, error, missing ? 'there is no such file' : 'it is not executable');
+    throw commandNotFound(command, error, missing ? 'the file does not exist' : 'it is not executable');
   }
 }
 
@@ -120,7 +120,7 @@ function lowerPriority(child: ChildProcess, niceness: number | undefined): void 
   try {
     setPriority(child.pid, Math.min(19, niceness));
   } catch {
-    // it has ended already, or this system does not let us
+    // the child has already ended, or the system forbids it
   }
 }
 
