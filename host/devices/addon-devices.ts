@@ -6,12 +6,12 @@ import { runContained } from '../processes/index.ts';
 import { nativeAddonPath, type NativeDevice, type NativeDriverGpu } from '../../native/lib/index.ts';
 
 export interface AddonDevicesOptions {
-  /** With the `CUDA_VISIBLE_DEVICES` of the host: the addon lists what that leaves. */
+  /** Environment with the host's `CUDA_VISIBLE_DEVICES`, which limits the GPUs that the addon lists. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** The program that prints the devices. Default: the one that loads the package's addon. */
+  /** Program that prints the devices. Default: the program that loads the package's addon. */
   readonly program?: URL | undefined;
 }
 
@@ -19,13 +19,13 @@ const PROGRAM = new URL('./process/list-addon-devices.js', import.meta.url);
 
 export interface AddonGpus {
   readonly gpus: readonly NativeDevice[];
-  /** As NVIDIA's driver has them, with UUIDs, in the order of the addon's CUDA devices. */
+  /** The GPUs of NVIDIA's driver, with UUIDs, in the order of the addon's CUDA devices. */
   readonly driver: readonly NativeDriverGpu[];
 }
 
 /**
- * The GPUs that the native addon can use, as a process of its own finds them. Undefined when it cannot be asked: it is
- * not built, or does not load. Rejects with the signal's reason only.
+ * Returns the GPUs that the native addon can use, which a separate process lists. Undefined when the addon is not built
+ * or does not load. Rejects only with the signal's reason.
  */
 export async function listAddonGpus({
   env,
@@ -53,11 +53,11 @@ export async function listAddonGpus({
     signal?.throwIfAborted();
     reason = error instanceof Error ? error.message : String(error);
   }
-  log.warn('the native addon cannot be asked for GPUs', { reason });
+  log.warn('the native addon cannot list GPUs', { reason });
   return undefined;
 }
 
-/** The last line is the list; libraries may print before it. */
+/** Parses the last line of the output, because libraries may print lines before the list. */
 function gpusOf(text: string): AddonGpus {
   const { devices, driver } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as {
     readonly devices: readonly NativeDevice[];

@@ -1,4 +1,4 @@
-// Real short-lived processes: stand-ins for `nvidia-smi` on the PATH and for the program that asks the addon.
+// Real short-lived processes replace `nvidia-smi` on the PATH and the program that lists the addon's devices.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const TWO = '0, GPU-aaaa1111, 81559, NVIDIA H100 80GB HBM3\\n1, GPU-bbbb2222, 24
 const MIB = 2 ** 20;
 const folders: string[] = [];
 
-/** An environment whose PATH has an `nvidia-smi` that runs `script`, or none. */
+/** Returns an environment whose PATH has an `nvidia-smi` that runs `script`, or none. */
 function environment(script: string | undefined, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const folder = mkdtempSync(join(tmpdir(), 'aana-devices-'));
   folders.push(folder);
@@ -41,7 +41,7 @@ function warnings(): { log: Logger; messages: string[] } {
 
 Devices.after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
-Devices('reads the driver’s list, names with commas and unknown memory too', () => {
+Devices('reads the driver’s list, including names with commas and unknown memory', () => {
   assert.equal(parseNvidiaSmi('0, GPU-a, 81559, NVIDIA H100, 80GB\n\nsome warning\n1, GPU-b, [N/A], NVIDIA GB10\n'), [
     { index: 0, uuid: 'GPU-a', id: 'GPU-a', name: 'NVIDIA H100, 80GB', memoryBytes: 81559 * MIB },
     { index: 1, uuid: 'GPU-b', id: 'GPU-b', name: 'NVIDIA GB10', memoryBytes: 0 },
@@ -78,21 +78,21 @@ for (const [value, ids] of VISIBLE) {
   });
 }
 
-Devices('finds the GPUs of nvidia-smi that the environment leaves, by UUID', async () => {
+Devices('finds the GPUs of nvidia-smi that the environment selects, by UUID', async () => {
   const env = environment(`printf '${TWO}'`, { LIST: 'gpu', CUDA_VISIBLE_DEVICES: '1' });
   const { gpus, memoryBytes } = await findMachine({ env, log: silentLogger, addonProgram: ADDON });
   assert.equal(gpus, [{ id: 'GPU-bbbb2222', name: 'NVIDIA A10, rev. 2', memoryBytes: 24576 * MIB }]);
   assert.ok(memoryBytes > 0);
 });
 
-Devices('finds no GPU, and says nothing, where there is neither a driver nor a GPU for the addon', async () => {
+Devices('finds no GPU and logs nothing when there is neither a driver nor a GPU for the addon', async () => {
   const { log, messages } = warnings();
   assert.equal((await findMachine({ env: environment(undefined), log, addonProgram: ADDON })).gpus, []);
   assert.equal((await findMachine({ env: environment('exit 9'), log, addonProgram: ADDON })).gpus, []);
   assert.equal(messages, []);
 });
 
-Devices('takes the addon’s GPUs where there is no nvidia-smi', async () => {
+Devices('uses the addon’s GPUs when there is no nvidia-smi', async () => {
   const { gpus } = await findMachine({
     env: environment(undefined, { LIST: 'gpu' }),
     log: silentLogger,
@@ -101,7 +101,7 @@ Devices('takes the addon’s GPUs where there is no nvidia-smi', async () => {
   assert.equal(gpus, [{ id: undefined, device: 'MTL0', name: 'a GPU', memoryBytes: 4 }]);
 });
 
-Devices('names CUDA’s GPUs by UUID without nvidia-smi, where the driver tells them', async () => {
+Devices('identifies CUDA’s GPUs by UUID without nvidia-smi if the driver reports UUIDs', async () => {
   const { gpus } = await findMachine({
     env: environment(undefined, { LIST: 'cuda' }),
     log: silentLogger,
@@ -113,7 +113,7 @@ Devices('names CUDA’s GPUs by UUID without nvidia-smi, where the driver tells 
   ]);
 });
 
-Devices('names CUDA’s GPUs by their place where nobody tells their UUIDs', async () => {
+Devices('identifies CUDA’s GPUs by index when their UUIDs are unknown', async () => {
   const find = async (visible?: string): Promise<unknown> => {
     const env = environment(undefined, {
       LIST: 'cuda-only',
@@ -134,7 +134,7 @@ const PARTS = [
 const A10 = { id: 'GPU-bbbb2222', name: 'NVIDIA A10, rev. 2', memoryBytes: 24576 * MIB };
 const SMI = `case "$1" in -L) printf '${CUT}';; *uuid,memory.free*) printf 'GPU-aaaa1111, 1000\\nGPU-bbbb2222, 2000\\n[N/A], [N/A]\\n';; *) printf '${TWO}';; esac`;
 
-Devices('finds the parts of a GPU that is cut, in place of the whole', async () => {
+Devices('finds the parts of a divided GPU instead of the whole', async () => {
   const find = async (visible?: string): Promise<unknown> => {
     const env = environment(SMI, { LIST: 'gpu', ...(visible !== undefined && { CUDA_VISIBLE_DEVICES: visible }) });
     return (await findMachine({ env, log: silentLogger, addonProgram: ADDON })).gpus;
@@ -145,7 +145,7 @@ Devices('finds the parts of a GPU that is cut, in place of the whole', async () 
   assert.is(parseParts('no list\n  MIG 1g.5gb Device 0: (UUID: MIG-x)').size, 0);
 });
 
-Devices('asks how much of each GPU is free, as the driver sees all processes', async () => {
+Devices('queries how much of each GPU all processes leave free', async () => {
   const { probe } = await findMachine({
     env: environment(SMI, { LIST: 'gpu' }),
     log: silentLogger,
@@ -163,24 +163,20 @@ Devices('asks how much of each GPU is free, as the driver sees all processes', a
 Devices('uses no GPU that the addon cannot use, and warns', async () => {
   const { log, messages } = warnings();
   const { gpus } = await findMachine({ env: environment(`printf '${TWO}'`), log, addonProgram: ADDON });
-  assert.equal(
-    [gpus, messages],
-    [[], ['the native addon can use none of the GPUs of this machine; models run on the CPU']],
-  );
+  assert.equal([gpus, messages], [[], ['the native addon cannot use the GPUs of this machine; models run on the CPU']]);
 });
 
 for (const mode of ['crash', 'garbage', 'hang'] as const) {
   Devices(`trusts nvidia-smi when asking the addon ends in a ${mode}`, async () => {
     const { log, messages } = warnings();
-    // A machine that needs longer than this to start Node would fail the other cases, not this one: all of them end the
-    // same way.
+    // All cases end in the same way, so a machine that needs longer than this to start Node fails the other cases only.
     const { gpus } = await findMachine({
       env: environment(`printf '${TWO}'`, { LIST: mode }),
       log,
       addonProgram: ADDON,
       ...(mode === 'hang' && { timeoutMs: 1000 }),
     });
-    assert.is(messages.includes('the native addon cannot be asked for GPUs'), true);
+    assert.is(messages.includes('the native addon cannot list GPUs'), true);
     if (mode !== 'hang') assert.is(gpus.length, 2);
   });
 }
@@ -191,7 +187,7 @@ Devices('does not wait for an nvidia-smi that hangs', async () => {
     (await findMachine({ env: environment('exec /bin/sleep 600'), log, addonProgram: ADDON, timeoutMs: 1000 })).gpus,
     [],
   );
-  assert.ok(messages.includes('nvidia-smi cannot be asked for GPUs'));
+  assert.ok(messages.includes('nvidia-smi cannot list GPUs'));
 });
 
 Devices('rejects with the reason of its signal', async () => {
@@ -207,7 +203,7 @@ Devices('rejects with the reason of its signal', async () => {
   assert.is(await found, reason);
 });
 
-Devices('asks nobody when devices are declared, and lets the environment choose among them', async () => {
+Devices('runs no program when devices are declared, and lets the environment select among them', async () => {
   const gpus = [{ memory_bytes: 5 }, { id: 'GPU-x', name: 'big', memory_bytes: 9 }];
   const env = environment('exec /bin/sleep 600', { CUDA_VISIBLE_DEVICES: 'GPU-x,0' });
   const { probe, ...machine } = await findMachine({
@@ -228,7 +224,7 @@ Devices('asks nobody when devices are declared, and lets the environment choose 
   assert.equal((await findMachine({ env: {}, log: silentLogger, declared: { gpus: [] } })).gpus, []);
 });
 
-Devices('asks the addon of this package, when it is built, in a process of its own', async () => {
+Devices('lists the devices of this package’s addon, when it is built, in a separate process', async () => {
   const { log, messages } = warnings();
   const { gpus } = await findMachine({ env: environment(undefined), log });
   assert.ok(Array.isArray(gpus));

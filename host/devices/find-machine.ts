@@ -5,7 +5,7 @@ import { freeMainBytes, totalMainBytes, usableCpus } from './main-memory.ts';
 import { freeNvidiaBytes, listNvidiaGpus } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 
-/** Devices as an operator declares them, in place of those that are found. */
+/** Devices that the operator declares. They replace detected ones. */
 export interface DeclaredDevices {
   readonly gpus?:
     | readonly { readonly id?: string | undefined; readonly name?: string | undefined; readonly memory_bytes: number }[]
@@ -17,14 +17,14 @@ export interface DeclaredDevices {
 }
 
 export interface FindMachineOptions {
-  /** Environment of the replicas; its `CUDA_VISIBLE_DEVICES` says which GPUs may be used. */
+  /** Environment of the replicas. Its `CUDA_VISIBLE_DEVICES` limits the GPUs. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly declared?: DeclaredDevices | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for each of the two who are asked. Default 15 000. */
+  /** Time limit of `nvidia-smi` and of the addon, each, in milliseconds. Default: 15 000. */
   readonly timeoutMs?: number | undefined;
-  /** Stand-in for the program that asks the addon. */
+  /** Test double of the program that lists the addon's devices. */
   readonly addonProgram?: URL | undefined;
 }
 
@@ -36,9 +36,9 @@ interface Found {
 }
 
 /**
- * What replicas can be placed on. GPUs are those of `nvidia-smi` that `CUDA_VISIBLE_DEVICES` leaves and that the native
- * addon can use; where there is no `nvidia-smi`, those that the addon lists. Neither: no GPUs, which is no error. What
- * is declared is taken at its word: nobody looks how much of it is free.
+ * Returns the devices for replicas. The GPUs are those of `nvidia-smi` within `CUDA_VISIBLE_DEVICES`, if the native
+ * addon can use them; without `nvidia-smi`, the GPUs that the addon lists. No GPU is not an error. Declared devices are
+ * not checked, and their free memory is not queried.
  */
 export async function findMachine(options: FindMachineOptions): Promise<Machine> {
   const { env, declared } = options;
@@ -68,7 +68,7 @@ async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: 
   ]);
   const gpus = visibleGpus(ofDriver, visible);
   if (gpus.length > 0 && ofAddon?.gpus.length === 0) {
-    log.warn('the native addon can use none of the GPUs of this machine; models run on the CPU', {
+    log.warn('the native addon cannot use the GPUs of this machine; models run on the CPU', {
       gpus: gpus.map(({ name }) => name),
     });
     return { gpus: [], freeBytes: undefined };
@@ -90,8 +90,8 @@ async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: 
 }
 
 /**
- * CUDA's devices by the UUIDs that the driver's library gives, or else by their place; others by the engines' names of
- * them.
+ * Returns the addon's GPUs: CUDA devices with the UUIDs of the driver's library, or else their indices; other devices
+ * with the engines' names.
  */
 function gpusOfAddon({ gpus, driver }: AddonGpus, visible: string | undefined): Gpu[] {
   const cuda = gpus.filter(({ name }) => name.startsWith('CUDA'));

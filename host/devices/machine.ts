@@ -1,30 +1,30 @@
 /** One GPU, or one part of a GPU, that deployments may use. */
 export interface Gpu {
   /**
-   * What `CUDA_VISIBLE_DEVICES` takes for it: a UUID or an index; undefined for one that the variable has no say over.
+   * Its value in `CUDA_VISIBLE_DEVICES`: a UUID or an index. Undefined for a GPU to which the variable does not apply.
    */
   readonly id: string | undefined;
-  /** The engines' own name of it, where it has no `id`. */
+  /** The engines' name of a GPU without `id`. */
   readonly device?: string | undefined;
   readonly name: string;
-  /** 0 when unknown. */
+  /** Total memory in bytes; 0 when unknown. */
   readonly memoryBytes: number;
-  /** A part that the driver has cut off a GPU (MIG). A process can use one part, not several. */
+  /** Whether it is a part of a GPU that the driver has divided (MIG). A process can use only one part. */
   readonly isPart?: boolean | undefined;
 }
 
 /**
- * What other programs leave of a machine's memory. Each figure is undefined where it cannot be told; what was declared
+ * Functions that measure a machine's free memory. Results are undefined when they cannot be measured; declared memory
  * has no function.
  */
 export interface MemoryProbe {
-  /** Bytes of main memory that can be had now; files that are only cached count as free. */
+  /** Returns the free bytes of main memory. Cached files count as free. */
   readonly freeMainBytes?: (() => number | undefined) | undefined;
-  /** Free bytes of each GPU, in the machine's order. Rejects with the signal's reason only. */
+  /** Returns the free bytes of each GPU, in the machine's order. Rejects only with the signal's reason. */
   readonly freeGpuBytes?: ((signal: AbortSignal | undefined) => Promise<readonly (number | undefined)[]>) | undefined;
 }
 
-/** What replicas can be placed on. */
+/** The devices for replicas. */
 export interface Machine {
   readonly gpus: readonly Gpu[];
   /** Main memory that this process and its children may use; 0 when unknown. */
@@ -33,6 +33,6 @@ export interface Machine {
   readonly cpus?: number | undefined;
   /** Whether shares of GPUs go to the emptiest GPU, or to the fullest that has room. Default: `spread`. */
   readonly placement?: 'spread' | 'pack' | undefined;
-  /** Undefined where nobody looks: the table alone counts. */
+  /** Measures free memory. Without it only the ledger counts. */
   readonly probe?: MemoryProbe | undefined;
 }

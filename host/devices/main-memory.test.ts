@@ -10,7 +10,7 @@ const Memory = suite('the main memory and the processors');
 const folders: string[] = [];
 Memory.after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
-/** A root with these files. */
+/** Creates a root folder with these files. */
 function root(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'aana-root-'));
   folders.push(folder);
@@ -23,11 +23,11 @@ function root(files: Record<string, string>): string {
 
 const MEMINFO = 'MemTotal:       16000 kB\nMemFree:         1000 kB\nMemAvailable:    9000 kB\n';
 
-Memory('is free as far as Linux says that it is available', () => {
+Memory('is free as far as Linux reports it as available', () => {
   assert.is(freeMainBytes(root({ 'proc/meminfo': MEMINFO })), 9000 * 1024);
 });
 
-Memory('is free within the limits of all control groups, files in the cache not counted as used', () => {
+Memory('is free within the limits of all control groups, where cached files count as free', () => {
   const files = {
     'proc/meminfo': MEMINFO,
     'proc/self/cgroup': '1:name=systemd:/x\n0::/outer/inner\n',
@@ -47,11 +47,11 @@ Memory('is free within the limits of all control groups, files in the cache not 
   assert.is(freeMainBytes(root(container)), 0);
 });
 
-Memory('is unknown where there is no such file', () => {
+Memory('is unknown without the files of Linux', () => {
   assert.is(freeMainBytes(root({})), undefined);
 });
 
-Memory('of this machine is less than all of it', () => {
+Memory('that is free on this machine is less than the total', () => {
   const free = freeMainBytes();
   if (process.platform === 'linux') assert.ok(free !== undefined && free > 0 && free < totalMainBytes());
 });

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 
 /** Returns the machine's memory in bytes, or the container's limit where that is less. */
 export function totalMainBytes(): number {
-  const limit = process.constrainedMemory(); // 0, or more than there is, when there is no limit
+  const limit = process.constrainedMemory(); // 0, or more than the machine has, when there is no limit
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 /**
- * Returns the bytes of main memory that can be had now without pushing anything out: what Linux calls available, or
- * what the limit of a control group leaves where that is less. Cached files count as free, also those that models are
- * mapped from. Returns undefined elsewhere than on Linux.
+ * Returns the bytes of main memory that can be allocated without swapping: the memory that Linux calls available, or
+ * the rest of a control group's limit if that is less. Cached files count as free, including mapped files of models.
+ * Undefined on other systems than Linux.
  */
 export function freeMainBytes(root = '/'): number | undefined {
   const available = fieldOf(readText(join(root, 'proc/meminfo')), /^MemAvailable:\s+(\d+) kB$/m);
@@ -20,8 +20,8 @@ export function freeMainBytes(root = '/'): number | undefined {
 }
 
 /**
- * Returns the processors that this process may use: those of its affinity, or of the control group's quota where that
- * is less. At least 1.
+ * Returns the number of processors that this process may use: its affinity, or the control group's quota if that is
+ * less. At least 1.
  */
 export function usableCpus(root = '/', parallelism = availableParallelism()): number {
   const quotas = groupsOf(root).flatMap((folder) => {
@@ -32,8 +32,8 @@ export function usableCpus(root = '/', parallelism = availableParallelism()): nu
 }
 
 /**
- * The folders of the control groups (version 2) that this process is in, the innermost first. A container sees its own
- * as the root.
+ * Returns the folders of the control groups (version 2) of this process, the innermost first. A container sees its own
+ * group as the root.
  */
 function groupsOf(root: string): string[] {
   const mount = join(root, 'sys/fs/cgroup');
@@ -43,7 +43,7 @@ function groupsOf(root: string): string[] {
 }
 
 function freeOfGroup(folder: string): number | undefined {
-  const limit = Number(readText(join(folder, 'memory.max')) ?? Number.NaN); // "max" is no number
+  const limit = Number(readText(join(folder, 'memory.max')) ?? Number.NaN); // "max" becomes NaN
   const used = Number(readText(join(folder, 'memory.current')) ?? Number.NaN);
   if (Number.isNaN(limit) || Number.isNaN(used)) return undefined;
   const stat = readText(join(folder, 'memory.stat'));

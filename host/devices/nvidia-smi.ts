@@ -14,8 +14,8 @@ const MIB = 2 ** 20;
 const FORMAT = '--format=csv,noheader,nounits';
 
 /**
- * The GPUs that NVIDIA's driver knows, with the parts that they are cut into; none when there is no `nvidia-smi`, or
- * when it fails. Rejects with the signal's reason only.
+ * Returns the GPUs of NVIDIA's driver, with their parts (MIG). Empty when `nvidia-smi` is missing or fails. Rejects
+ * only with the signal's reason.
  */
 export async function listNvidiaGpus(options: NvidiaSmiOptions): Promise<DriverGpu[]> {
   const gpus = parseNvidiaSmi(await ask(['--query-gpu=index,uuid,memory.total,name', FORMAT], options));
@@ -28,7 +28,7 @@ export async function listNvidiaGpus(options: NvidiaSmiOptions): Promise<DriverG
 }
 
 /**
- * Free bytes of each whole GPU by its UUID, as the driver sees all processes. Rejects with the signal's reason only.
+ * Returns the free bytes of each whole GPU, by UUID, with all processes counted. Rejects only with the signal's reason.
  */
 export async function freeNvidiaBytes(options: NvidiaSmiOptions): Promise<ReadonlyMap<string, number>> {
   const text = await ask(['--query-gpu=uuid,memory.free', FORMAT], options);
@@ -36,17 +36,17 @@ export async function freeNvidiaBytes(options: NvidiaSmiOptions): Promise<Readon
   return new Map(lines.map(([, uuid = '', mebibytes]) => [uuid, Number(mebibytes) * MIB]));
 }
 
-/** What the program prints; empty when it is not there or fails. */
+/** Returns the output of `nvidia-smi`; empty when it is missing or fails. */
 async function ask(args: readonly string[], { env, log, timeoutMs, signal }: NvidiaSmiOptions): Promise<string> {
   try {
     const { code, stdout, stderr } = await runContained('nvidia-smi', [...args], { env, timeoutMs, signal });
     if (code === 0) return stdout.toString('utf8');
-    log.debug('nvidia-smi failed', { code, stderr: stderr.trim().slice(0, 500) }); // tools without a driver: no GPU
+    log.debug('nvidia-smi failed', { code, stderr: stderr.trim().slice(0, 500) }); // usually tools without a driver
   } catch (error) {
     signal?.throwIfAborted();
     const isAbsent = error instanceof Error && error.name === 'CommandNotFound';
     if (!isAbsent)
-      log.warn('nvidia-smi cannot be asked for GPUs', {
+      log.warn('nvidia-smi cannot list GPUs', {
         reason: error instanceof Error ? error.message : String(error),
       });
   }
@@ -75,9 +75,9 @@ export function parseNvidiaSmi(text: string): DriverGpu[] {
 }
 
 /**
- * The parts of each GPU that is cut (MIG), by the GPU's UUID, from lines such as `GPU 0: NVIDIA H100 (UUID: GPU-…)` and
- * below it ` MIG 1g.10gb Device 0: (UUID: MIG-…)`. A part's memory is what its profile is named for, in 10⁹ bytes,
- * which is a little less than it has.
+ * Returns the parts of each divided GPU (MIG), by the GPU's UUID, from lines such as `GPU 0: NVIDIA H100 (UUID: GPU-…)`
+ * followed by ` MIG 1g.10gb Device 0: (UUID: MIG-…)`. A part's memory is taken from the name of its profile, in 10⁹
+ * bytes, which is slightly less than it has.
  */
 export function parseParts(text: string): ReadonlyMap<string, readonly Gpu[]> {
   const partsByGpu = new Map<string, Gpu[]>();

@@ -2,12 +2,12 @@ import { GPU_DEVICES_VARIABLE } from '../../native/lib/index.ts';
 import type { Machine } from './machine.ts';
 import type { Placement } from './placement-ledger.ts';
 
-/** Where a replica runs, for people: `CPU`, `GPU 0`, `GPU 0, 1`. */
+/** Returns the name of a replica's devices for people: `CPU`, `GPU 0`, `GPU 0, 1`. */
 export function placementText({ gpus }: Placement): string {
   return gpus.length > 0 ? `GPU ${gpus.join(', ')}` : 'CPU';
 }
 
-/** What a replica's environment says of its devices: the GPUs of its placement and no others. */
+/** Returns the environment variables that show a replica only the GPUs of its placement. */
 export function placementEnvironment(machine: Machine, { gpus }: Placement): Record<string, string> {
   const mine = gpus.flatMap((gpu) => machine.gpus[gpu] ?? []);
   const ids = mine.flatMap(({ id }) => id ?? []);

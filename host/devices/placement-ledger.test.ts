@@ -25,14 +25,14 @@ const placed = (ledger: PlacementLedger, wanted: Demand): Placement =>
   ledger.place(wanted) ?? assert.unreachable('no room') ?? ({} as Placement);
 const sharesOf = (ledger: PlacementLedger): number[] => ledger.loads().map(({ share }) => share);
 
-Ledger('gives shares of one GPU until it is full, and not more', () => {
+Ledger('gives shares of one GPU until it is full', () => {
   const ledger = new PlacementLedger(machine(1));
   const places = Array.from({ length: 12 }, () => ledger.place(demand('asr', 0.1)));
   assert.is(places.filter((place) => place !== undefined).length, 10);
   assert.equal(sharesOf(ledger), [1]);
 });
 
-Ledger('takes the least loaded GPU first', () => {
+Ledger('chooses the least loaded GPU first', () => {
   const ledger = new PlacementLedger(machine(3));
   const order = [demand('a', 0.5), demand('b', 0.25), demand('c', 0.1), demand('d', 0.1), demand('e', 0.1)].map(
     (wanted) => placed(ledger, wanted).gpus,
@@ -40,7 +40,7 @@ Ledger('takes the least loaded GPU first', () => {
   assert.equal(order, [[0], [1], [2], [2], [2]]);
 });
 
-Ledger('puts replicas of one deployment apart, even on a fuller GPU', () => {
+Ledger('spreads replicas of one deployment, even to a fuller GPU', () => {
   const ledger = new PlacementLedger(machine(2));
   placed(ledger, demand('other', 0.7));
   assert.equal(placed(ledger, demand('llm', 0.1)).gpus, [1]);
@@ -48,7 +48,7 @@ Ledger('puts replicas of one deployment apart, even on a fuller GPU', () => {
   assert.equal(placed(ledger, demand('llm', 0.1)).gpus, [1]);
 });
 
-Ledger('gives several whole GPUs to one replica, none that is partly taken', () => {
+Ledger('gives one replica several whole GPUs, none of them partly taken', () => {
   const ledger = new PlacementLedger(machine(4));
   placed(ledger, demand('asr', 0.25));
   assert.equal(placed(ledger, demand('llm', 2)).gpus, [1, 2]);
@@ -57,7 +57,7 @@ Ledger('gives several whole GPUs to one replica, none that is partly taken', () 
   assert.equal(sharesOf(ledger), [0.25, 1, 1, 1]);
 });
 
-Ledger('has room again when a place was released, once', () => {
+Ledger('has room again when a place was released', () => {
   const ledger = new PlacementLedger(machine(1));
   const place = placed(ledger, demand('asr', 1));
   placed(ledger, demand('cpu', 0));
@@ -68,7 +68,7 @@ Ledger('has room again when a place was released, once', () => {
   assert.is(ledger.size, 2);
 });
 
-Ledger('holds a place after its release: others get nothing of it, its deployment may have others within it', () => {
+Ledger('holds a place after its release for other places of the same deployment only', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   const old = placed(ledger, demand('llm', 0.6, 60));
   ledger.hold(old);
@@ -91,7 +91,7 @@ Ledger('holds a place after its release: others get nothing of it, its deploymen
   assert.is(ledger.size, 0);
 });
 
-Ledger('keeps memory that is set aside for its owner', () => {
+Ledger('keeps reserved memory for its owner', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   placed(ledger, demand('llm', 0.1, 60));
   assert.is(ledger.place(demand('asr', 0.1, 21)), undefined);
@@ -99,13 +99,13 @@ Ledger('keeps memory that is set aside for its owner', () => {
   assert.equal(ledger.loads(), [{ share: 0.2, memoryBytes: 80 * GIB, foreignBytes: 0 }]);
 });
 
-Ledger('divides memory that is set aside among the GPUs of a replica', () => {
+Ledger('divides reserved memory among the GPUs of a replica', () => {
   const ledger = new PlacementLedger(machine(2, 80));
   assert.is(ledger.place(demand('llm', 2, 161)), undefined);
   assert.equal(placed(ledger, demand('llm', 2, 160)).gpus, [0, 1]);
 });
 
-Ledger('refuses to count more memory than a device has left, and leaves the table as it was', () => {
+Ledger('refuses to count more memory than a device has left, and changes nothing', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   const [one, other] = [placed(ledger, demand('a', 0.5, 10)), placed(ledger, demand('b', 0.5))];
   assert.ok(ledger.count(one, use(50)));
@@ -115,7 +115,7 @@ Ledger('refuses to count more memory than a device has left, and leaves the tabl
   assert.is(ledger.loads()[0]?.memoryBytes, 40 * GIB);
 });
 
-Ledger('runs on the CPU what asks for GPUs where there are none, within the main memory', () => {
+Ledger('places replicas that ask for GPUs on the CPU when there are none, within the main memory', () => {
   const ledger = new PlacementLedger(machine(0, 0, 16));
   const place = placed(ledger, demand('llm', 2, 10));
   assert.equal(place.gpus, []);
@@ -124,19 +124,19 @@ Ledger('runs on the CPU what asks for GPUs where there are none, within the main
   assert.is(ledger.cpuMemoryBytes, 10 * GIB);
 });
 
-Ledger('does not count memory where nobody knows how much there is', () => {
+Ledger('does not count memory whose size is unknown', () => {
   const ledger = new PlacementLedger(machine(1, 0));
   assert.ok(ledger.count(placed(ledger, demand('llm', 1, 500)), use(1000)));
 });
 
-Ledger('packs: takes the fullest GPU that has room, so that whole ones are left', () => {
+Ledger('chooses the fullest GPU with room when packing, so that whole GPUs stay free', () => {
   const ledger = new PlacementLedger({ ...machine(3), placement: 'pack' });
   const order = [0.5, 0.25, 0.5, 0.25, 0.5].map((share) => placed(ledger, demand('asr', share)).gpus);
   assert.equal(order, [[0], [0], [1], [0], [1]]);
   assert.equal(placed(ledger, demand('llm', 1)).gpus, [2]);
 });
 
-Ledger('gives a process one part of a cut GPU, never several', () => {
+Ledger('gives a process at most one part of a divided GPU', () => {
   const { gpus, memoryBytes } = machine(4, 20);
   const ledger = new PlacementLedger({ gpus: gpus.map((gpu, index) => ({ ...gpu, isPart: index < 3 })), memoryBytes });
   assert.is(ledger.place(demand('llm', 2)), undefined);
@@ -144,7 +144,7 @@ Ledger('gives a process one part of a cut GPU, never several', () => {
   assert.equal(placed(ledger, demand('llm', 1)).gpus, [1]);
 });
 
-Ledger('counts processors, those of replicas on GPUs too', () => {
+Ledger('counts processors, including those of replicas on GPUs', () => {
   const ledger = new PlacementLedger({ ...machine(1), cpus: 4 });
   placed(ledger, { ...demand('llm', 1), cpus: 2.5 });
   assert.is(ledger.place({ ...demand('asr', 0), cpus: 2 }), undefined);
@@ -155,7 +155,7 @@ Ledger('counts processors, those of replicas on GPUs too', () => {
   assert.is(ledger.usedCpus, 3.5);
 });
 
-Ledger('counts on each GPU the part of a model that lies there', () => {
+Ledger('counts the part of a model on each GPU', () => {
   const ledger = new PlacementLedger(machine(2, 80));
   const llm = placed(ledger, demand('llm', 2));
   assert.not.ok(ledger.count(llm, use(81, 10)));
@@ -166,7 +166,7 @@ Ledger('counts on each GPU the part of a model that lies there', () => {
   );
 });
 
-Ledger('leaves others what they use of a device, and learns that they have gone', () => {
+Ledger('respects the memory that other programs use, and notices when they end', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   const llm = placed(ledger, demand('llm', 0.5));
   assert.ok(ledger.count(llm, use(20)));
@@ -180,7 +180,7 @@ Ledger('leaves others what they use of a device, and learns that they have gone'
   assert.ok(ledger.place(demand('asr', 0.1, 60)));
 });
 
-Ledger('does not take what a replica will use once it has loaded for memory that others have given back', () => {
+Ledger('does not mistake the missing memory of a loading replica for memory that others freed', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   ledger.noteFree(0, 50 * GIB);
   const llm = placed(ledger, demand('llm', 0.5));
@@ -199,7 +199,7 @@ Ledger('does not take what a replica will use once it has loaded for memory that
   assert.is(foreign(70), 10, 'it is restarted');
 });
 
-Ledger('does not take mapped files of replicas, which show as free, for use by nobody', () => {
+Ledger('counts mapped files of replicas as used although they are reported as free', () => {
   const ledger = new PlacementLedger(machine(0, 0, 16));
   const llm = placed(ledger, demand('llm', 0));
   assert.ok(ledger.count(llm, { bytes: [10 * GIB], visibleBytes: [2 * GIB] }));
@@ -209,7 +209,7 @@ Ledger('does not take mapped files of replicas, which show as free, for use by n
   assert.ok(ledger.place(demand('asr', 0, 3)));
 });
 
-Ledger('takes what was measured for true, also where it is more than there was room for', () => {
+Ledger('accepts measured memory even if it exceeds the room', () => {
   const ledger = new PlacementLedger(machine(1, 80));
   const llm = placed(ledger, demand('llm', 0.5));
   assert.ok(ledger.count(llm, use(20)));
@@ -239,7 +239,7 @@ for (const [what, gpus, devices, names] of ENVIRONMENTS) {
   });
 }
 
-Ledger('names GPUs to a replica that no variable of their own can choose', () => {
+Ledger('names GPUs without a variable of their own to a replica', () => {
   const two: Machine = {
     gpus: ['Vulkan0', 'Vulkan1'].map((device) => ({ id: undefined, device, name: 'fake', memoryBytes: 0 })),
     memoryBytes: 0,

@@ -1,81 +1,81 @@
 import type { Machine } from './machine.ts';
 
-/** What one replica asks for. */
+/** Devices and memory that one replica asks for. */
 export interface Demand {
   readonly deployment: string;
-  /** Below 1 a share of one GPU, else whole GPUs; 0 is the CPU. */
+  /** Whole GPUs, or a share of one GPU below 1; 0 is the CPU. */
   readonly gpus: number;
-  /** Processors that it keeps for itself. Default: 0. */
+  /** Reserved processors. Default: 0. */
   readonly cpus?: number | undefined;
-  /** Memory set aside for it on its devices; nobody else gets it. */
+  /** Bytes reserved on its devices. No other replica gets them. */
   readonly reservedBytes: number;
 }
 
-/** Where one replica runs. */
+/** The devices of one replica. */
 export interface Placement {
   readonly deployment: string;
   /** Indices into the machine's GPUs; empty is the CPU. */
   readonly gpus: readonly number[];
 }
 
-/** Memory of a replica on each of its devices, in their order: one figure for each GPU, or one for the main memory. */
+/** Memory of a replica on each of its devices, in their order: one number for each GPU, or one for the main memory. */
 export interface DeviceUse {
   readonly bytes: readonly number[];
-  /** What of it shows as used when the device is asked, where that is less: pages of mapped files show as free. */
+  /** Part of `bytes` that a device reports as used, if it is less. Pages of mapped files are reported as free. */
   readonly visibleBytes?: readonly number[] | undefined;
 }
 
 interface Entry {
-  /** Of each of its GPUs, in parts of {@link GPU_UNITS}. */
+  /** Share of each of its GPUs, in units of 1 / {@link GPU_UNITS}. */
   readonly units: number;
   readonly cpus: number;
   readonly reservedBytes: number;
   use: DeviceUse;
-  /** Whether the replica there has loaded. Before that it uses a part of `use` only. */
+  /** Whether the replica has loaded. Before that it uses only a part of `use`. */
   isLoaded: boolean;
-  /** It stays its deployment's when it is released. */
+  /** Whether the place stays with its deployment after its release. */
   isHeld: boolean;
-  /** Released while it is held: only its own deployment has room there. */
+  /** Whether it was released while held. Only its own deployment has room there. */
   isVacant: boolean;
 }
 
 /** A GPU's index, or the main memory. */
 type Device = number | 'main';
 
-/** Shares are counted in whole parts, so that ten tenths are one. */
+/** Units of a whole GPU. Shares are counted in integers, so that ten tenths add up to one. */
 const GPU_UNITS = 10_000;
 
 export interface GpuLoad {
   readonly share: number;
-  /** Set aside for replicas, or used by them. */
+  /** Bytes reserved for replicas or used by them. */
   readonly memoryBytes: number;
-  /** Used by others, as far as anybody has looked. */
+  /** Bytes used by other programs, as of the last update. */
   readonly foreignBytes: number;
 }
 
 /**
- * Who has which share of which device. A pure table: it starts nothing and asks nobody. Shares of a GPU never add up to
- * more than the GPU, processors never to more than the machine has; memory that is set aside, counted or used by others
- * leaves the rest. On a machine without any GPU all run on the CPU.
+ * Records which replica has which share of which device. It is pure data: it starts no processes and makes no queries.
+ * Shares never exceed a GPU, and reserved processors never exceed the machine. Reserved memory, counted memory and
+ * memory of other programs reduce the free memory. On a machine without a GPU all replicas run on the CPU.
  */
 export class PlacementLedger {
   readonly machine: Machine;
   readonly #entries = new Map<Placement, Entry>();
-  /** Bytes that others use of a device, as of the last look. */
+  /** Bytes that other programs use on each device, as of the last update. */
   readonly #foreign = new Map<Device, number>();
 
   constructor(machine: Machine) {
     this.machine = machine;
   }
 
-  /** Places that are taken. */
+  /** Number of taken places. */
   get size(): number {
     return this.#entries.size;
   }
 
   /**
-   * Takes a place: the least loaded GPU, one without a replica of the same deployment first; or the fullest. Undefined
-   * when there is no room now.
+   * Takes a place: on the least loaded GPU, preferably one without a replica of the same deployment, or with `pack` on
+   * the fullest GPU that has room. Returns undefined when there is no room now.
    */
   place({ deployment, gpus, cpus = 0, reservedBytes }: Demand): Placement | undefined {
     if (this.machine.cpus !== undefined && this.#usedCpus(deployment) + cpus > this.machine.cpus) return undefined;
@@ -91,8 +91,8 @@ export class PlacementLedger {
   }
 
   /**
-   * Counts the memory that a replica will use, as estimated from its model, in place of what it had set aside where
-   * that is less. False, and nothing changed, when a device of the placement has not as much left.
+   * Counts the estimated memory of a replica if it is more than the reserved memory. Returns false and changes nothing
+   * when a device of the placement has too little left.
    */
   count(placement: Placement, use: DeviceUse): boolean {
     const entry = this.#require(placement);
@@ -104,8 +104,7 @@ export class PlacementLedger {
   }
 
   /**
-   * Corrects what a replica uses, as measured: it is so, also where that is more than there was room for. Nothing
-   * happens when its place was released.
+   * Records the measured memory of a replica, even if it exceeds the room. Does nothing when its place was released.
    */
   measure(placement: Placement, use: DeviceUse): void {
     const entry = this.#entries.get(placement);
@@ -114,16 +113,16 @@ export class PlacementLedger {
     entry.isLoaded = true;
   }
 
-  /** Notes whether the replica has loaded. Nothing happens when its place was released. */
+  /** Records whether the replica has loaded. Does nothing when its place was released. */
   noteLoaded(placement: Placement, isLoaded: boolean): void {
     const entry = this.#entries.get(placement);
     if (entry) entry.isLoaded = isLoaded;
   }
 
   /**
-   * Notes how much of a device is free. What replicas do not account for is used by others. Replicas that load have
-   * between nothing and all of what they are counted with, so the use by others is known within these bounds only: it
-   * stays as it was as far as they allow.
+   * Records the free memory of a device. Used memory that does not belong to replicas belongs to other programs. A
+   * loading replica uses between nothing and all of its counted memory, so the use of other programs is known only
+   * within these bounds. It keeps its old value as far as the bounds allow.
    */
   noteFree(device: Device, freeBytes: number): void {
     const total = this.#memoryOf(device);
@@ -140,16 +139,16 @@ export class PlacementLedger {
   }
 
   /**
-   * Until {@link letGo} it stays its deployment's when it is released: others get nothing of it, its own deployment may
-   * have other places within it.
+   * Keeps a place for its deployment until {@link letGo}, even after its release. Other deployments get nothing of it;
+   * its own deployment may take other places within it.
    */
   hold(placement: Placement): void {
     this.#require(placement).isHeld = true;
   }
 
   /**
-   * Takes a place again that was released while it was held. False, and nothing changed, when others of its deployment
-   * are in the way.
+   * Takes a place again that was released while held. Returns false and changes nothing when other replicas of its
+   * deployment occupy it.
    */
   retake(placement: Placement): boolean {
     const entry = this.#require(placement);
@@ -158,7 +157,7 @@ export class PlacementLedger {
     return !entry.isVacant;
   }
 
-  /** Ends {@link hold}: what was released meanwhile is free now. */
+  /** Ends {@link hold}. Places that were released in the meantime become free. */
   letGo(placement: Placement): void {
     const entry = this.#entries.get(placement);
     if (!entry) return;
@@ -185,7 +184,7 @@ export class PlacementLedger {
     else this.#entries.delete(placement);
   }
 
-  /** What is taken of each GPU, in the machine's order. */
+  /** Returns the load of each GPU, in the machine's order. */
   loads(): GpuLoad[] {
     return this.machine.gpus.map((_, gpu) => ({
       share: this.#usedUnits(gpu) / GPU_UNITS,
@@ -194,17 +193,17 @@ export class PlacementLedger {
     }));
   }
 
-  /** Main memory that is taken by replicas on the CPU. */
+  /** Main memory of replicas on the CPU, in bytes. */
   get cpuMemoryBytes(): number {
     return this.#usedMemory('main');
   }
 
-  /** Main memory that others use, replicas on GPUs among them, as of the last look. */
+  /** Main memory of other programs and of replicas on GPUs, in bytes, as of the last update. */
   get foreignMainBytes(): number {
     return this.#foreign.get('main') ?? 0;
   }
 
-  /** Processors that replicas keep for themselves. */
+  /** Processors that are reserved for replicas. */
   get usedCpus(): number {
     return this.#usedCpus();
   }
@@ -215,7 +214,7 @@ export class PlacementLedger {
     throw new Error('this placement was released');
   }
 
-  /** Whether no device of it has more than it can have, what is held for its own deployment not counted. */
+  /** Returns whether no device of the placement is overloaded, without counting places held for its own deployment. */
   #fits({ deployment, gpus }: Placement): boolean {
     if (this.machine.cpus !== undefined && this.#usedCpus(deployment) > this.machine.cpus) return false;
     if (gpus.length === 0) return this.#hasMemory('main', deployment);
@@ -235,7 +234,7 @@ export class PlacementLedger {
     return placement;
   }
 
-  /** GPUs with room, best first. */
+  /** Returns the GPUs with room, best first. */
   #candidates(deployment: string, units: number, bytes: number, count: number): number[] {
     const spread = (gpu: number): readonly number[] => [
       this.#replicasOf(deployment, gpu),
@@ -257,7 +256,7 @@ export class PlacementLedger {
       .map(({ gpu }) => gpu);
   }
 
-  /** Entries with a part on the device. */
+  /** Returns the entries that use the device. */
   #on(device: Device): [Placement, Entry][] {
     return [...this.#entries].filter(([{ gpus }]) => (device === 'main' ? gpus.length === 0 : gpus.includes(device)));
   }
@@ -274,7 +273,7 @@ export class PlacementLedger {
     return used([...this.#entries], ([, { cpus }]) => cpus, asker);
   }
 
-  /** Of what is set aside for a replica with several GPUs an equal part counts on each. */
+  /** Returns the used memory of a device. Reserved memory of a replica with several GPUs is divided equally. */
   #usedMemory(device: Device, asker?: string): number {
     const bytesOf = ([placement, { reservedBytes, use }]: [Placement, Entry]): number =>
       Math.max(Math.ceil(reservedBytes / Math.max(1, placement.gpus.length)), partOf(placement, device, use.bytes));
@@ -287,7 +286,7 @@ export class PlacementLedger {
 
   #memoryOf(device: Device): number {
     const bytes = device === 'main' ? this.machine.memoryBytes : this.machine.gpus[device]?.memoryBytes;
-    return bytes || Number.POSITIVE_INFINITY; // 0 is unknown
+    return bytes || Number.POSITIVE_INFINITY; // 0 means unknown
   }
 }
 
@@ -301,8 +300,8 @@ function compare(a: readonly number[], b: readonly number[]): number {
 }
 
 /**
- * What is taken, as `asker` sees it. Of other deployments what they hold counts, or what their replicas have where that
- * is more: a new replica may be where an old one was that comes back when the new one goes.
+ * Returns the used amount from the view of deployment `asker`. For other deployments the larger of the held and the
+ * taken amount counts, because a new replica may use the place of an old one that a rollback would restart.
  */
 function used(
   entries: readonly [Placement, Entry][],
@@ -324,7 +323,7 @@ function used(
   );
 }
 
-/** A share in whole parts; at least one. */
+/** Returns a share in whole units, at least one. */
 function toUnits(share: number): number {
   return Math.max(1, Math.round(share * GPU_UNITS));
 }

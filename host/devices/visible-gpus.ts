@@ -1,18 +1,18 @@
 import type { Gpu } from './machine.ts';
 
-/** A GPU as the driver knows it. */
+/** A GPU in the driver's list. */
 export interface DriverGpu extends Gpu {
   readonly index: number;
-  /** `GPU-…`; a part of a GPU is `MIG-…`. */
+  /** UUID such as `GPU-…`, or `MIG-…` for a part of a GPU. */
   readonly uuid: string | undefined;
-  /** What it is cut into; then CUDA uses these parts and not the whole. */
+  /** Parts of a divided GPU. CUDA then uses the parts instead of the whole. */
   readonly parts?: readonly Gpu[] | undefined;
 }
 
 /**
- * The GPUs that `CUDA_VISIBLE_DEVICES` leaves, in its order: unset leaves all, with all parts of those that are cut;
- * empty none. Indices count in the order of the PCI bus, a UUID may be shortened as long as it stays unique; of a cut
- * GPU either gives the first part. As for CUDA, what names no GPU, or one a second time, ends the list.
+ * Returns the GPUs that `CUDA_VISIBLE_DEVICES` selects, in its order. Unset selects all GPUs, with all parts of divided
+ * ones; empty selects none. Indices follow the PCI bus, and a UUID may be shortened if it stays unique; both select the
+ * first part of a divided GPU. As in CUDA, an unknown or repeated entry ends the list.
  */
 export function visibleGpus(all: readonly DriverGpu[], value: string | undefined): Gpu[] {
   if (value === undefined) return all.flatMap((gpu) => gpu.parts ?? toGpu(gpu));
@@ -29,7 +29,7 @@ function find(all: readonly DriverGpu[], entry: string): Gpu | undefined {
   if (entry.startsWith('MIG-')) {
     const parts = all.flatMap((gpu) => gpu.parts ?? []).filter(({ id }) => id?.startsWith(entry));
     const declared = all.find(({ uuid }) => uuid === entry);
-    // One in a form that the driver's list does not have is taken at its word.
+    // An entry in a form that the driver's list does not have is accepted unchecked.
     return parts.length > 0
       ? only(parts)
       : declared

@@ -1,5 +1,5 @@
-// Runs in a short-lived process: prints the devices that the native addon can use, and those of NVIDIA's driver, as
-// JSON. The host never loads the addon.
+// Runs in a short-lived process, because the host never loads the addon. Prints the devices that the addon can use, and
+// those of NVIDIA's driver, as JSON.
 import { packageRoot } from '../../core/package-root.ts';
 import { loadNative, nativeAddonPath } from '../../../native/lib/index.ts';
 
